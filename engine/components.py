@@ -1,0 +1,69 @@
+"""What is in the box (R1, R3.5): the one table to change if your copy of the game differs."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from engine.pieces import People, Piece
+
+
+class Laurel(enum.StrEnum):
+    """A laurel token, named after the hill it makes of the one it lies on (R9.11)."""
+
+    PALATINUS = "Palatinus"
+    CAPITOLINUS = "Capitolinus"
+    QUIRINALIS = "Quirinalis"
+    ESQUILINUS = "Esquilinus"
+    AVENTINUS = "Aventinus"
+    VIMINALIS = "Viminalis"
+    CAELIUS = "Caelius"
+
+
+LAUREL_WORTH: Final[Mapping[Laurel, int]] = MappingProxyType(  # R1.2, R9.11
+    {
+        Laurel.PALATINUS: 6,
+        Laurel.CAPITOLINUS: 5,
+        Laurel.QUIRINALIS: 5,
+        Laurel.ESQUILINUS: 4,
+        Laurel.AVENTINUS: 4,
+        Laurel.VIMINALIS: 3,
+        Laurel.CAELIUS: 3,
+    }
+)
+
+SPRINGS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(  # R1.6
+    {"A": (1, 2), "B": (1, 3), "C": (1, 4), "D": (2, 3), "E": (2, 5), "F": (3, 5), "G": (4, 6)}
+)
+
+PEOPLES: Final = tuple(People)  # R1.5, in the order in which seats get them
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """What a seat starts with: pieces by face, of its own and of a second people, and R4.3's N."""
+
+    own: Mapping[str, int]
+    second: Mapping[str, int]
+    soldierless_at: int
+
+    def hand(self, own: People, second: People | None) -> dict[Piece, int]:
+        """Return the starting hand as piece counts; `second` is the second people at two players."""
+        hand = {Piece(own + face): count for face, count in self.own.items()}
+        if second is not None:
+            hand |= {Piece(second + face): count for face, count in self.second.items()}
+        return hand
+
+
+_WHOLE_PEOPLE: Final = MappingProxyType({"m": 2, "m*": 3, "f": 2, "f*": 3, "s": 2})  # R1.4
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+
+DEALS: Final[Mapping[int, Deal]] = MappingProxyType(  # R3.5, by number of players
+    {
+        2: Deal(_WHOLE_PEOPLE, MappingProxyType({"m": 1, "m*": 1, "f": 1, "f*": 1}), 4),
+        3: Deal(_WHOLE_PEOPLE, _NOTHING, 4),
+        4: Deal(MappingProxyType({"m": 2, "m*": 2, "f": 1, "f*": 2, "s": 1}), _NOTHING, 3),
+        5: Deal(MappingProxyType({"m": 2, "m*": 1, "f": 1, "f*": 2, "s": 1}), _NOTHING, 3),
+    }
+)

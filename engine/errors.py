@@ -1,0 +1,46 @@
+"""Why the engine refuses."""
+
+import enum
+
+
+class Fault(enum.StrEnum):
+    """What is wrong with a command; the value is its stable code on the wire."""
+
+    NOT_YOUR_TURN = "not-your-turn"
+    NOT_NOW = "not-now"
+    NOT_AN_OUTER_POSITION = "not-an-outer-position"
+    NOT_AN_ORIENTATION = "not-an-orientation"
+    POSITION_TAKEN = "position-taken"
+    POSITION_APART = "position-apart"
+    NOT_IN_HAND = "not-in-hand"
+    SOLDIER_DUE = "soldier-due"
+    NO_SUCH_FIELD = "no-such-field"
+    FIELD_TAKEN = "field-taken"
+    GAME_OVER = "game-over"
+
+
+class IllegalCommand(ValueError):
+    """A rule forbids the command, and nothing has changed.
+
+    `fault` is its stable code, `rule` the section of RULES.md; the text says what to do instead and
+    holds nothing that the seat which sent the command may not know.
+    """
+
+    def __init__(self, fault: Fault, rule: str, text: str) -> None:
+        super().__init__(text)
+        self.fault = fault
+        self.rule = rule
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} ({self.rule})"
+
+
+class DamagedRecord(ValueError):
+    """A record cannot be read or replayed; `line` is where, counted from 1."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.args[0]}"

@@ -1,0 +1,235 @@
+"""Commands and events: what a player asks for, and what happened, as facts.
+
+A game is its events. Those marked *secret* are told to others in another form: see `engine.view`.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.board import Field, LaidTile, Tile
+from engine.components import Laurel
+from engine.pieces import Kind, People, Piece, Seat
+
+# -- commands -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LayTile:
+    """Lay the tile just drawn at an outer position, 1 to 6, turned 0 to 5 (R3.3)."""
+
+    seat: Seat
+    position: int
+    orientation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Place a piece from the hand on an empty field (R4.1)."""
+
+    seat: Seat
+    piece: Piece
+    field: Field
+
+
+Command: TypeAlias = LayTile | Place
+
+# -- set-up ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GameStarted:
+    """Who plays which peoples, who starts, and what each hand starts with (R3.1, R3.5).
+
+    `peoples` and `hands` are by seat; a seat's first people is its own, a second one comes only at
+    two players. No soldier may be left in a hand of `soldierless_at` or fewer pieces (R4.3).
+    """
+
+    starting: Seat
+    peoples: tuple[tuple[People, ...], ...]
+    hands: tuple[dict[Piece, int], ...]
+    soldierless_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CentreTurned:
+    """The first tile was turned up in the centre, with orientation 0 (R3.2)."""
+
+    tile: Tile
+
+
+@dataclass(frozen=True, slots=True)
+class TileDrawn:
+    """The seat on turn drew a tile for all to see (R3.3)."""
+
+    seat: Seat
+    tile: Tile
+
+
+@dataclass(frozen=True, slots=True)
+class TileLaid:
+    """The drawn tile was laid (R3.3)."""
+
+    seat: Seat
+    tile: Tile
+    position: int
+    orientation: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutDrawn:
+    """All seven tiles were laid at random, in position order: the table option for quick games."""
+
+    tiles: tuple[LaidTile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaurelsDealt:
+    """Every hill has its laurel; the centre's is Palatinus (R3.2, R3.4)."""
+
+    laurels: dict[Tile, Laurel]
+
+
+# -- play -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A piece was placed (R4.1). Secret if it bears a wolf: others get `WolfPlaced`."""
+
+    seat: Seat
+    piece: Piece
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class WolfPlaced:
+    """What others see of a wolf piece's placing: no kind (R4.2)."""
+
+    seat: Seat
+    people: People
+    field: Field
+
+
+# -- scoring --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WolvesRevealed:
+    """All wolf pieces were turned up (R5)."""
+
+    pieces: dict[Field, Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class SoldierFled:
+    """The soldier on `field` found as many merchants as farmers beside it and left the game (R5.2)."""
+
+    hill: Tile
+    field: Field
+    seat: Seat
+    merchants: tuple[Field, ...]
+    farmers: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The soldier on `field` captured the larger group beside it (R5.3).
+
+    `taken` left the board for the soldier's owner; `shared` went to another captor, and the owner
+    took a 1-point disc for each (R5.5, R9.9).
+    """
+
+    hill: Tile
+    field: Field
+    seat: Seat
+    merchants: tuple[Field, ...]
+    farmers: tuple[Field, ...]
+    taken: tuple[Field, ...]
+    shared: tuple[Field, ...]
+
+
+class Why(enum.StrEnum):
+    """What earns influence (R6.2, R6.3)."""
+
+    MERCHANT = "merchant"
+    FARMER = "farmer"
+    SOLDIER = "soldier"
+    EMPTY = "empty"
+    SPRING = "spring"
+    OWN_SPRING = "own-spring"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One amount of influence and the field it came from."""
+
+    why: Why
+    field: Field
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one piece on the hill gives its owner, term by term (R6.1 to R6.3)."""
+
+    field: Field
+    seat: Seat
+    kind: Kind
+    terms: tuple[Term, ...]
+
+    @property
+    def amount(self) -> int:
+        return sum(term.amount for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class HillScored:
+    """The control of a hill was settled (R6.5).
+
+    `influence` holds totals by seat. One leader takes the laurel; several take a 2-point disc each
+    and none takes nothing: then the laurel is discarded.
+    """
+
+    hill: Tile
+    laurel: Laurel
+    pieces: tuple[Influence, ...]
+    influence: tuple[int, ...]
+    leaders: tuple[Seat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A seat's sources of points (R7.1) and its count of items (R7.2)."""
+
+    captives: int
+    ones: int
+    twos: int
+    laurels: tuple[Laurel, ...]
+    points: int
+    items: int
+
+
+class DecidedBy(enum.StrEnum):
+    """What decided the game (R7.2, R7.3)."""
+
+    POINTS = "points"
+    ITEMS = "items"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class GameEnded:
+    """The result, by seat; several winners share the victory (R7)."""
+
+    tallies: tuple[Tally, ...]
+    winners: tuple[Seat, ...]
+    decided_by: DecidedBy
+
+
+ScoringEvent: TypeAlias = WolvesRevealed | SoldierFled | Captured | HillScored | GameEnded
+PublicEvent: TypeAlias = (
+    GameStarted | CentreTurned | TileDrawn | TileLaid | LayoutDrawn | LaurelsDealt | ScoringEvent
+)
+Event: TypeAlias = PublicEvent | Placed
+SeenEvent: TypeAlias = Event | WolfPlaced

@@ -1,0 +1,307 @@
+"""A game: it refuses or applies commands, and tells what happened as events."""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn, Protocol, Self, TypeAlias, assert_never
+
+from engine.board import CENTRE, ORIENTATIONS, OUTER_POSITIONS, TILES, Field, LaidTile, Tile, bordering
+from engine.components import DEALS, PEOPLES, Laurel
+from engine.errors import Fault, IllegalCommand
+from engine.events import (
+    CentreTurned,
+    Command,
+    Event,
+    GameStarted,
+    LaurelsDealt,
+    LayoutDrawn,
+    LayTile,
+    Place,
+    Placed,
+    TileDrawn,
+    TileLaid,
+    WolvesRevealed,
+)
+from engine.pieces import FACES, Kind, Piece, Seat
+from engine.scoring import Board, scored
+from engine.view import Phase, View, free_fields
+
+
+class Chance(Protocol):
+    """Where chance comes from: random for a new game, told for a replay."""
+
+    def starting(self, seats: Sequence[Seat]) -> Seat: ...
+    def tile(self, bag: Sequence[Tile]) -> Tile: ...
+    def orientation(self) -> int: ...
+    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]: ...
+
+
+class RandomChance:
+    """Chance drawn from a generator; the same seed gives the same game on every machine."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def starting(self, seats: Sequence[Seat]) -> Seat:
+        return self._rng.choice(seats)
+
+    def tile(self, bag: Sequence[Tile]) -> Tile:
+        return self._rng.choice(bag)
+
+    def orientation(self) -> int:
+        return self._rng.choice(ORIENTATIONS)
+
+    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
+        return self._rng.sample(laurels, len(laurels))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a game is to start: 2 to 5 players; who starts, or None to draw it; the layout at random or laid.
+
+    Raises ValueError if there are no such players.
+    """
+
+    players: int
+    starting: Seat | None = None
+    random_layout: bool = False
+
+    def __post_init__(self) -> None:
+        if self.players not in DEALS:
+            raise ValueError(
+                f"{self.players} players cannot play: choose {min(DEALS)} to {max(DEALS)} (R3.1)"
+            )
+        if self.starting is not None and self.starting not in range(self.players):
+            raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1} (R3.1)")
+
+
+@dataclass(frozen=True, slots=True)
+class LegalLays:
+    """The tile drawn may be laid at any of these positions in any of these orientations (R3.3)."""
+
+    seat: Seat
+    positions: tuple[int, ...]
+    orientations: tuple[int, ...] = tuple(ORIENTATIONS)
+
+    def commands(self) -> Iterator[LayTile]:
+        for position in self.positions:
+            for orientation in self.orientations:
+                yield LayTile(self.seat, position, orientation)
+
+
+@dataclass(frozen=True, slots=True)
+class LegalPlaces:
+    """Any of these pieces may be placed on any of these fields (R4.1, R4.3)."""
+
+    seat: Seat
+    pieces: tuple[Piece, ...]
+    fields: tuple[Field, ...]
+
+    def commands(self) -> Iterator[Place]:
+        for piece in self.pieces:
+            for field in self.fields:
+                yield Place(self.seat, piece, field)
+
+
+Legal: TypeAlias = LegalLays | LegalPlaces
+
+_FACE_ORDER: Final = {Piece(people + face): order for people in PEOPLES for order, face in enumerate(FACES)}
+
+
+class Game:
+    """The telling game: commands in, events out.
+
+    `view` knows everything and is only to be read; `events` is all that has happened.
+    """
+
+    def __init__(self, events: Iterable[Event], chance: Chance) -> None:
+        """Take up the game that `events` tell; `chance` decides what is still to be drawn."""
+        self.events: list[Event] = []
+        self.view = View(eyes=frozenset())
+        self._chance = chance
+        for event in events:
+            self._fold(event)
+
+    @classmethod
+    def new(cls, setup: Setup, chance: Chance) -> Self:
+        """Start a game and turn up its first tiles (R3)."""
+        return cls(_opening(setup, chance), chance)
+
+    @property
+    def over(self) -> bool:
+        return self.view.result is not None
+
+    def legal(self) -> Legal | None:
+        """Return what the seat on turn may do; None when the game is over."""
+        view = self.view
+        if view.turn is None:
+            return None
+        if view.phase is Phase.LAYING:
+            return LegalLays(view.turn, _free_positions(view))
+        hand = view.hands[view.turn]
+        pieces = _sorted(piece for piece in hand if not _breaks_deadline(view, view.turn, piece))
+        return LegalPlaces(view.turn, pieces, free_fields(view))
+
+    def legal_commands(self) -> list[Command]:
+        """Return every command that `apply` would accept now."""
+        legal = self.legal()
+        return [] if legal is None else list(legal.commands())
+
+    def apply(self, command: Command) -> tuple[Event, ...]:
+        """Play `command` and return what happened.
+
+        Raises IllegalCommand, and changes nothing, if a rule forbids it.
+        """
+        events = tuple(self._decided(command))
+        for event in events:
+            self._fold(event)
+        return events
+
+    def _fold(self, event: Event) -> None:
+        if isinstance(event, GameStarted):
+            self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
+        self.view.fold(event)
+        self.events.append(event)
+
+    def _decided(self, command: Command) -> Iterator[Event]:
+        view = self.view
+        if view.turn is None:
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")
+        if command.seat != view.turn:
+            text = f"Seat {view.turn} is on turn. Wait for yours."
+            raise IllegalCommand(Fault.NOT_YOUR_TURN, "R3.3" if view.phase is Phase.LAYING else "R4.1", text)
+        match command:
+            case LayTile():
+                _check_lay(view, command)
+                return _laid(view, command, self._chance)
+            case Place():
+                _check_place(view, command)
+                return _placed(view, command)
+            case _:
+                assert_never(command)
+
+
+def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    return tuple(sorted(pieces, key=_PIECE_ORDER.__getitem__))
+
+
+def _opening(setup: Setup, chance: Chance) -> Iterator[Event]:
+    deal = DEALS[setup.players]
+    seats = [Seat(seat) for seat in range(setup.players)]
+    starting = chance.starting(seats) if setup.starting is None else setup.starting
+    peoples = tuple(PEOPLES[seat :: setup.players][: 1 + bool(deal.second)] for seat in seats)
+    hands = tuple(deal.hand(own[0], own[1] if deal.second else None) for own in peoples)
+    yield GameStarted(starting, peoples, hands, deal.soldierless_at)
+    bag = list(TILES)
+    if setup.random_layout:
+        tiles = []
+        for position in range(len(TILES)):
+            tile = chance.tile(bag)
+            bag.remove(tile)
+            tiles.append(LaidTile(tile, 0 if position == CENTRE else chance.orientation()))
+        yield LayoutDrawn(tuple(tiles))
+        yield _laurels_dealt(tuple(tiles), chance)
+    else:
+        centre = chance.tile(bag)
+        bag.remove(centre)
+        yield CentreTurned(centre)
+        yield TileDrawn(starting, chance.tile(bag))
+
+
+def _laurels_dealt(tiles: Sequence[LaidTile | None], chance: Chance) -> LaurelsDealt:
+    """Deal Palatinus to the centre and the others by chance to the hills in tile order (R3.2, R3.4)."""
+    centre = tiles[CENTRE]
+    others = iter(chance.laurels([laurel for laurel in Laurel if laurel is not Laurel.PALATINUS]))
+    return LaurelsDealt(
+        {
+            tile: Laurel.PALATINUS if centre is not None and tile == centre.tile else next(others)
+            for tile in TILES
+        }
+    )
+
+
+def _free_positions(view: View) -> tuple[int, ...]:
+    free = [position for position in OUTER_POSITIONS if view.tiles[position] is None]
+    if len(free) == len(OUTER_POSITIONS):
+        return tuple(free)
+    return tuple(
+        position for position in free if any(view.tiles[beside] is not None for beside in bordering(position))
+    )
+
+
+def _check_lay(view: View, command: LayTile) -> None:
+    if view.phase is not Phase.LAYING:
+        _refuse(Fault.NOT_NOW, "R4.1", "All tiles are laid. Place a piece on an empty field.")
+    free = ", ".join(map(str, _free_positions(view)))
+    if command.position not in OUTER_POSITIONS:
+        text = f"{command.position} is no outer position. Choose one of {free}."
+        _refuse(Fault.NOT_AN_OUTER_POSITION, "R3.3", text)
+    if command.orientation not in ORIENTATIONS:
+        text = f"{command.orientation} is no orientation. Choose 0 to 5."
+        _refuse(Fault.NOT_AN_ORIENTATION, "R3.3", text)
+    if view.tiles[command.position] is not None:
+        text = f"Position {command.position} is taken. Choose one of {free}."
+        _refuse(Fault.POSITION_TAKEN, "R3.3", text)
+    if command.position not in _free_positions(view):
+        text = f"Position {command.position} borders no outer tile. Choose one of {free}."
+        _refuse(Fault.POSITION_APART, "R3.3", text)
+
+
+def _check_place(view: View, command: Place) -> None:
+    if view.phase is not Phase.PLACING:
+        _refuse(Fault.NOT_NOW, "R3.3", "The tiles are still being laid. Lay the tile that was drawn.")
+    hand = view.hands[command.seat]
+    if command.piece not in hand:
+        text = f"There is no {command.piece} in your hand. It holds {', '.join(_sorted(hand))}."
+        _refuse(Fault.NOT_IN_HAND, "R4.1", text)
+    if _breaks_deadline(view, command.seat, command.piece):
+        soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
+        limit = view.setup.soldierless_at
+        text = f"A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
+        _refuse(Fault.SOLDIER_DUE, "R4.3", text)
+    if command.field not in view.layout.hexes:
+        text = f"There is no field {command.field}. Choose an empty field, A1 to G6."
+        _refuse(Fault.NO_SUCH_FIELD, "R4.1", text)
+    if command.field in view.placed:
+        text = f"{command.field} is taken. Choose an empty field."
+        _refuse(Fault.FIELD_TAKEN, "R4.1", text)
+
+
+def _refuse(fault: Fault, rule: str, text: str) -> NoReturn:
+    raise IllegalCommand(fault, rule, text)
+
+
+def _breaks_deadline(view: View, seat: Seat, piece: Piece) -> bool:
+    """Tell whether placing `piece` would leave the soldiers too late (R4.3)."""
+    if piece.kind is Kind.SOLDIER:
+        return False
+    hand = view.hands[seat]
+    soldiers = sum(count for held, count in hand.items() if held.kind is Kind.SOLDIER)
+    if soldiers == 0:
+        return False
+    left = sum(hand.values()) - 1
+    return left - soldiers < view.setup.soldierless_at
+
+
+def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
+    drawn = view.drawn
+    assert drawn is not None  # while tiles are laid, the seat on turn holds one (R3.3)
+    yield TileLaid(command.seat, drawn, command.position, command.orientation)
+    laid = {tile.tile for tile in view.tiles if tile is not None} | {drawn}
+    bag = [tile for tile in TILES if tile not in laid]
+    if bag:
+        yield TileDrawn(Seat((command.seat + 1) % view.seats), chance.tile(bag))
+    else:
+        yield _laurels_dealt(view.tiles, chance)
+
+
+def _placed(view: View, command: Place) -> Iterator[Event]:
+    placed = Placed(command.seat, command.piece, command.field)
+    yield placed
+    if sum(sum(hand.values()) for hand in view.hands.values()) > 1:
+        return
+    pieces = {**view.placed, command.field: command.piece}
+    known = {field: piece for field, piece in pieces.items() if isinstance(piece, Piece)}
+    owners = {**view.owners, command.field: command.seat}
+    yield WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
+    yield from scored(Board(view.layout, known, owners), view.laurels, view.seats)

@@ -1,0 +1,80 @@
+"""Peoples, kinds and pieces, and the notation that names them on screen, on the wire and in records."""
+
+import enum
+from typing import Final, NewType, Self
+
+Seat = NewType("Seat", int)  # 0 to 4, clockwise
+
+
+class People(enum.StrEnum):
+    """A people; the value is the letter that stands for it wherever colour is not enough (R1.5)."""
+
+    ETRUSCANS = "E"
+    SABINES = "S"
+    LATINS = "L"
+    MARSI = "M"
+    ARCADIANS = "A"
+
+
+class Kind(enum.StrEnum):
+    """What an inhabitant is; the value is its letter in a piece's notation (R1.4)."""
+
+    MERCHANT = "m"
+    FARMER = "f"
+    SOLDIER = "s"
+
+
+class Piece(str):
+    """An inhabitant as its owner knows it: `Em`, or `Em*` with the wolf (R1.4).
+
+    The notation is the value: people's letter, kind's letter, and `*` for a wolf piece.
+    Raises ValueError for anything else.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, notation: str) -> Self:
+        if notation not in NOTATIONS:
+            raise ValueError(f"{notation!r} is no piece: write people, kind and * for a wolf, like Em*")
+        return super().__new__(cls, notation)
+
+    @classmethod
+    def of(cls, people: People, kind: Kind, *, wolf: bool = False) -> Self:
+        """Return the piece of `people` and `kind`; a soldier with a wolf raises ValueError."""
+        return cls(f"{people}{kind}{'*' if wolf else ''}")
+
+    @property
+    def people(self) -> People:
+        return People(self[0])
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(self[1])
+
+    @property
+    def wolf(self) -> bool:
+        return len(self) == 3
+
+
+class Wolf(str):
+    """All that others see of a wolf piece before scoring: `E*`, its people and no kind (R4.2)."""
+
+    __slots__ = ()
+
+    def __new__(cls, notation: str) -> Self:
+        if notation not in WOLVES:
+            raise ValueError(f"{notation!r} is no wolf: write people and *, like E*")
+        return super().__new__(cls, notation)
+
+    @classmethod
+    def of(cls, people: People) -> Self:
+        return cls(f"{people}*")
+
+    @property
+    def people(self) -> People:
+        return People(self[0])
+
+
+FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece (R1.4), the people left open
+NOTATIONS: Final = frozenset(f"{people}{face}" for people in People for face in FACES)
+WOLVES: Final = frozenset(f"{people}*" for people in People)

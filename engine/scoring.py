@@ -1,0 +1,156 @@
+"""Scoring a final position, as pure functions from a board to facts: soldiers, control, victory (R5-R7)."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from engine.board import TILES, Field, Layout, Tile, fields_of, has_spring
+from engine.components import LAUREL_WORTH, Laurel
+from engine.events import (
+    Captured,
+    DecidedBy,
+    GameEnded,
+    HillScored,
+    Influence,
+    ScoringEvent,
+    SoldierFled,
+    Tally,
+    Term,
+    Why,
+)
+from engine.pieces import Kind, Piece, Seat
+
+WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
+WORTH_TO_FARMER: Final = 2  # an empty field, a spring, the spring underfoot (R6.3)
+WHY_TO_MERCHANT: Final = {
+    Kind.MERCHANT: Why.MERCHANT,
+    Kind.FARMER: Why.FARMER,
+    Kind.SOLDIER: Why.SOLDIER,
+}
+
+
+class Board:
+    """The pieces that still stand on a full layout; scoring removes them as hills are settled."""
+
+    def __init__(self, layout: Layout, pieces: Mapping[Field, Piece], owners: Mapping[Field, Seat]) -> None:
+        self.layout = layout
+        self.pieces = dict(pieces)
+        self.owners = owners
+
+    def on(self, hill: Tile, *kinds: Kind) -> list[Field]:
+        """Return the hill's fields where one of `kinds` stands, clockwise from the arrow."""
+        return [
+            field for field in fields_of(hill) if field in self.pieces and self.pieces[field].kind in kinds
+        ]
+
+    def beside(self, field: Field, kind: Kind) -> tuple[Field, ...]:
+        """Return the adjacent fields where `kind` stands, of any owner and on any tile."""
+        return tuple(
+            beside
+            for beside in self.layout.adjacent(field)
+            if beside in self.pieces and self.pieces[beside].kind is kind
+        )
+
+
+def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator[ScoringEvent]:
+    """Yield what scoring does, hill by hill and then the result; pieces leave `board` on the way (R5-R7)."""
+    told: list[ScoringEvent] = []
+    for hill in TILES:
+        acts = tuple(soldiers_settled(board, hill))
+        for act in acts:
+            for gone in removed(act):
+                del board.pieces[gone]
+        told.extend(acts)
+        told.append(control_settled(board, hill, laurels[hill], seats))
+    yield from told
+    yield result(told, seats)
+
+
+def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
+    """Return the fields that the soldier's act empties (R5.2, R5.3)."""
+    return (act.field,) if isinstance(act, SoldierFled) else act.taken
+
+
+def soldiers_settled(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
+    """Yield what each of the hill's soldiers does, all on the board as it stands (R5.1 to R5.5)."""
+    captives: set[Field] = set()
+    for field in board.on(hill, Kind.SOLDIER):
+        seat = board.owners[field]
+        merchants = board.beside(field, Kind.MERCHANT)
+        farmers = board.beside(field, Kind.FARMER)
+        if len(merchants) == len(farmers):  # R5.2, R9.8
+            yield SoldierFled(hill, field, seat, merchants, farmers)
+            continue
+        group = max(merchants, farmers, key=len)
+        taken = tuple(captive for captive in group if captive not in captives)  # R9.9
+        shared = tuple(captive for captive in group if captive in captives)
+        captives.update(group)
+        yield Captured(hill, field, seat, merchants, farmers, taken, shared)
+
+
+def control_settled(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillScored:
+    """Return who controls the hill and why (R6)."""
+    pieces = tuple(influences(board, hill))
+    totals = [0] * seats
+    for piece in pieces:
+        totals[piece.seat] += piece.amount
+    most = max(totals)
+    leaders = tuple(Seat(seat) for seat, total in enumerate(totals) if total == most and most > 0)
+    return HillScored(hill, laurel, pieces, tuple(totals), leaders)
+
+
+def influences(board: Board, hill: Tile) -> Iterator[Influence]:
+    """Yield the influence of each merchant and farmer on the hill, clockwise from the arrow (R6.1)."""
+    for field in board.on(hill, Kind.MERCHANT, Kind.FARMER):
+        kind = board.pieces[field].kind
+        terms = merchant_terms(board, field) if kind is Kind.MERCHANT else farmer_terms(board, field)
+        yield Influence(field, board.owners[field], kind, tuple(terms))
+
+
+def merchant_terms(board: Board, field: Field) -> Iterator[Term]:
+    """Yield what each inhabitant beside the merchant on `field` is worth to it (R6.2)."""
+    for beside in board.layout.adjacent(field):
+        if beside in board.pieces:
+            kind = board.pieces[beside].kind
+            yield Term(WHY_TO_MERCHANT[kind], beside, WORTH_TO_MERCHANT[kind])
+
+
+def farmer_terms(board: Board, field: Field) -> Iterator[Term]:
+    """Yield what the farmer on `field` draws from springs and empty fields (R6.3)."""
+    if has_spring(field):
+        yield Term(Why.OWN_SPRING, field, WORTH_TO_FARMER)
+    for beside in board.layout.adjacent(field):
+        if beside not in board.pieces:
+            yield Term(Why.EMPTY, beside, WORTH_TO_FARMER)
+        if has_spring(beside):
+            yield Term(Why.SPRING, beside, WORTH_TO_FARMER)
+
+
+def result(told: Sequence[ScoringEvent], seats: int) -> GameEnded:
+    """Return the result that the events of scoring lead to (R7)."""
+    captives, ones, twos = Counter[Seat](), Counter[Seat](), Counter[Seat]()
+    laurels: dict[Seat, list[Laurel]] = {Seat(seat): [] for seat in range(seats)}
+    for event in told:
+        if isinstance(event, Captured):
+            captives[event.seat] += len(event.taken)
+            ones[event.seat] += len(event.shared)
+        elif isinstance(event, HillScored):
+            if len(event.leaders) == 1:
+                laurels[event.leaders[0]].append(event.laurel)
+            else:
+                twos.update(event.leaders)
+    tallies = tuple(tally(captives[seat], ones[seat], twos[seat], laurels[seat]) for seat in laurels)
+    best = max(each.points for each in tallies)
+    leading = [seat for seat in laurels if tallies[seat].points == best]
+    if len(leading) == 1:
+        return GameEnded(tallies, tuple(leading), DecidedBy.POINTS)
+    most = max(tallies[seat].items for seat in leading)  # R7.2
+    winners = tuple(seat for seat in leading if tallies[seat].items == most)
+    return GameEnded(tallies, winners, DecidedBy.ITEMS if len(winners) < len(leading) else DecidedBy.NOTHING)
+
+
+def tally(captives: int, ones: int, twos: int, laurels: Sequence[Laurel]) -> Tally:
+    """Return a seat's tally from what it holds (R7.1, R7.2)."""
+    points = captives + ones + 2 * twos + sum(LAUREL_WORTH[laurel] for laurel in laurels)
+    items = captives + ones + twos + len(laurels)
+    return Tally(captives, ones, twos, tuple(laurels), points, items)

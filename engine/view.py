@@ -1,0 +1,210 @@
+"""What a pair of eyes knows of a game, and the gate that decides what it may know (R4.2).
+
+The game itself is a view with every seat's eyes; players and spectators have fewer. All of them are
+folded from events by the same code.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias, assert_never
+
+from engine.board import CENTRE, FIELDS, Field, LaidTile, Layout, Tile, layout_of
+from engine.components import Laurel
+from engine.events import (
+    Captured,
+    CentreTurned,
+    Event,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    LaurelsDealt,
+    LayoutDrawn,
+    Placed,
+    ScoringEvent,
+    SeenEvent,
+    SoldierFled,
+    TileDrawn,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.pieces import People, Piece, Seat, Wolf
+from engine.scoring import removed
+
+Eyes: TypeAlias = frozenset[Seat]  # the seats whose secrets are known
+
+SPECTATOR: Final[Eyes] = frozenset()
+
+
+def eyes_of(seat: Seat) -> Eyes:
+    return frozenset((seat,))
+
+
+def redacted(event: Event, eyes: Eyes) -> SeenEvent:
+    """Return what `eyes` may know of `event`: the only gate between secret and public (R4.2)."""
+    match event:
+        case Placed():
+            if event.piece.wolf and event.seat not in eyes:
+                return WolfPlaced(event.seat, event.piece.people, event.field)
+            return event
+        case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
+            return event
+        case WolvesRevealed() | SoldierFled() | Captured() | HillScored() | GameEnded():
+            return event
+        case _:
+            assert_never(event)
+
+
+class Phase(enum.StrEnum):
+    """Where a game is: laying tiles (R3), placing (R4), or scored (R5 to R7)."""
+
+    LAYING = "laying"
+    PLACING = "placing"
+    OVER = "over"
+
+
+@dataclass(slots=True)
+class View:
+    """A game as some eyes see it; changed only by `fold`.
+
+    `placed` holds every placement in order, by field, and keeps what scoring takes off the board:
+    `board` is what still stands. `hands` holds the hands that these eyes know.
+    """
+
+    eyes: Eyes
+    phase: Phase = Phase.LAYING
+    turn: Seat | None = None
+    started: GameStarted | None = None
+    tiles: tuple[LaidTile | None, ...] = (None,) * 7
+    drawn: Tile | None = None
+    laurels: Mapping[Tile, Laurel] = field(default_factory=dict)
+    placed: dict[Field, Piece | Wolf] = field(default_factory=dict)
+    owners: dict[Field, Seat] = field(default_factory=dict)
+    hands: dict[Seat, dict[Piece, int]] = field(default_factory=dict)
+    gone: set[Field] = field(default_factory=set)
+    scoring: tuple[ScoringEvent, ...] = ()
+    result: GameEnded | None = None
+
+    @property
+    def setup(self) -> GameStarted:
+        """Return how the game started; raises LookupError before it has."""
+        if self.started is None:
+            raise LookupError("the game has not started")
+        return self.started
+
+    @property
+    def seats(self) -> int:
+        return len(self.setup.peoples)
+
+    @property
+    def layout(self) -> Layout:
+        return layout_of(self.tiles)
+
+    @property
+    def board(self) -> dict[Field, Piece | Wolf]:
+        """Return what still stands, in the order in which it was placed."""
+        return {name: piece for name, piece in self.placed.items() if name not in self.gone}
+
+    def left(self, seat: Seat) -> int:
+        """Return how many pieces the seat has yet to place: public for every seat."""
+        start = sum(self.setup.hands[seat].values())
+        return start - sum(owner == seat for owner in self.owners.values())
+
+    def fold(self, event: SeenEvent) -> None:
+        """Take in the next event."""
+        match event:
+            case GameStarted():
+                self.started = event
+                self.hands = {seat: dict(event.hands[seat]) for seat in sorted(self.eyes)}
+            case CentreTurned(tile):
+                self._lay(CENTRE, LaidTile(tile, 0))
+            case TileDrawn(seat, tile):
+                self.turn, self.drawn = seat, tile
+            case TileLaid(_, tile, position, orientation):
+                self._lay(position, LaidTile(tile, orientation))
+                self.turn, self.drawn = None, None
+            case LayoutDrawn(tiles):
+                self.tiles = tiles
+            case LaurelsDealt(laurels):
+                self.laurels = laurels
+                self.phase, self.turn = Phase.PLACING, self.setup.starting
+            case Placed(seat, piece, name):
+                self._place(seat, piece, name)
+                if seat in self.hands:
+                    hand = self.hands[seat]
+                    hand[piece] -= 1
+                    if hand[piece] == 0:
+                        del hand[piece]
+            case WolfPlaced(seat, people, name):
+                self._place(seat, Wolf.of(people), name)
+            case WolvesRevealed(pieces):
+                self.placed.update(pieces)
+                self.phase, self.turn = Phase.OVER, None
+                self.scoring += (event,)
+            case SoldierFled() | Captured():
+                self.gone.update(removed(event))
+                self.scoring += (event,)
+            case HillScored():
+                self.scoring += (event,)
+            case GameEnded():
+                self.result = event
+                self.scoring += (event,)
+            case _:
+                assert_never(event)
+
+    def _lay(self, position: int, laid: LaidTile) -> None:
+        self.tiles = (*self.tiles[:position], laid, *self.tiles[position + 1 :])
+
+    def _place(self, seat: Seat, piece: Piece | Wolf, name: Field) -> None:
+        self.placed[name] = piece
+        self.owners[name] = seat
+        self.turn = Seat((seat + 1) % self.seats) if len(self.placed) < self._pieces_in_all() else None
+
+    def _pieces_in_all(self) -> int:
+        return sum(sum(hand.values()) for hand in self.setup.hands)
+
+
+def folded(events: Iterable[SeenEvent], eyes: Eyes) -> View:
+    """Return the view that `events` lead `eyes` to."""
+    view = View(eyes)
+    for event in events:
+        view.fold(event)
+    return view
+
+
+def snapshot(view: View, eyes: Eyes) -> View:
+    """Return a copy of `view` that holds only what `eyes` may know.
+
+    Raises ValueError if `eyes` know more than `view` does.
+    """
+    if not eyes <= view.eyes:
+        raise ValueError("a snapshot cannot know more than the view it is taken from")
+    revealed = view.phase is Phase.OVER
+
+    def seen(name: Field, piece: Piece | Wolf) -> Piece | Wolf:
+        if isinstance(piece, Piece) and piece.wolf and not revealed and view.owners[name] not in eyes:
+            return Wolf.of(piece.people)
+        return piece
+
+    return replace(
+        view,
+        eyes=eyes,
+        placed={name: seen(name, piece) for name, piece in view.placed.items()},
+        owners=dict(view.owners),
+        hands={seat: dict(hand) for seat, hand in view.hands.items() if seat in eyes},
+        gone=set(view.gone),
+    )
+
+
+def people_of(started: GameStarted, people: People) -> Seat:
+    """Return the seat that plays `people`; raises LookupError if nobody does (R9.6)."""
+    for seat, peoples in enumerate(started.peoples):
+        if people in peoples:
+            return Seat(seat)
+    raise LookupError(f"nobody plays the people {people}")
+
+
+def free_fields(view: View) -> tuple[Field, ...]:
+    """Return the empty fields in name order (R4.1)."""
+    return tuple(name for name in FIELDS if name not in view.placed)
