@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, Protocol, Self, TypeAlias, assert_never
+from typing import Final, NoReturn, Protocol, Self, assert_never
 
-from engine.board import CENTRE, ORIENTATIONS, OUTER_POSITIONS, TILES, Field, LaidTile, Tile, bordering
+from engine.board import CENTRE, ORIENTATIONS, OUTER_POSITIONS, TILES, LaidTile, Tile, bordering
 from engine.components import DEALS, PEOPLES, Laurel
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
@@ -22,6 +22,7 @@ from engine.events import (
     TileLaid,
     WolvesRevealed,
 )
+from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import FACES, Kind, Piece, Seat
 from engine.scoring import Board, scored
 from engine.view import Phase, View, free_fields
@@ -75,37 +76,9 @@ class Setup:
             raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1} (R3.1)")
 
 
-@dataclass(frozen=True, slots=True)
-class LegalLays:
-    """The tile drawn may be laid at any of these positions in any of these orientations (R3.3)."""
-
-    seat: Seat
-    positions: tuple[int, ...]
-    orientations: tuple[int, ...] = tuple(ORIENTATIONS)
-
-    def commands(self) -> Iterator[LayTile]:
-        for position in self.positions:
-            for orientation in self.orientations:
-                yield LayTile(self.seat, position, orientation)
-
-
-@dataclass(frozen=True, slots=True)
-class LegalPlaces:
-    """Any of these pieces may be placed on any of these fields (R4.1, R4.3)."""
-
-    seat: Seat
-    pieces: tuple[Piece, ...]
-    fields: tuple[Field, ...]
-
-    def commands(self) -> Iterator[Place]:
-        for piece in self.pieces:
-            for field in self.fields:
-                yield Place(self.seat, piece, field)
-
-
-Legal: TypeAlias = LegalLays | LegalPlaces
-
-_FACE_ORDER: Final = {Piece(people + face): order for people in PEOPLES for order, face in enumerate(FACES)}
+_PIECE_ORDER: Final = {
+    Piece(people + face): (PEOPLES.index(people), FACES.index(face)) for people in PEOPLES for face in FACES
+}
 
 
 class Game:
@@ -137,7 +110,7 @@ class Game:
         if view.turn is None:
             return None
         if view.phase is Phase.LAYING:
-            return LegalLays(view.turn, _free_positions(view))
+            return LegalLays(view.turn, _free_positions(view), tuple(ORIENTATIONS))
         hand = view.hands[view.turn]
         pieces = _sorted(piece for piece in hand if not _breaks_deadline(view, view.turn, piece))
         return LegalPlaces(view.turn, pieces, free_fields(view))

@@ -1,0 +1,40 @@
+"""What the seat on turn may do, told compactly: every combination of what is listed is legal."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.board import Field
+from engine.events import LayTile, Place
+from engine.pieces import Piece, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class LegalLays:
+    """The tile drawn may be laid at any of these positions in any of these orientations (R3.3)."""
+
+    seat: Seat
+    positions: tuple[int, ...]
+    orientations: tuple[int, ...]
+
+    def commands(self) -> Iterator[LayTile]:
+        for position in self.positions:
+            for orientation in self.orientations:
+                yield LayTile(self.seat, position, orientation)
+
+
+@dataclass(frozen=True, slots=True)
+class LegalPlaces:
+    """Any of these pieces may be placed on any of these fields (R4.1, R4.3)."""
+
+    seat: Seat
+    pieces: tuple[Piece, ...]
+    fields: tuple[Field, ...]
+
+    def commands(self) -> Iterator[Place]:
+        for piece in self.pieces:
+            for field in self.fields:
+                yield Place(self.seat, piece, field)
+
+
+Legal: TypeAlias = LegalLays | LegalPlaces

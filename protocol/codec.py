@@ -1,0 +1,81 @@
+"""Frames to messages and back: msgpack under hard limits, then the schema, then one kind of error."""
+
+from typing import Any, Final
+
+import msgpack
+from msgspec import ValidationError, convert, to_builtins
+
+from protocol.limits import (
+    ARRAY_LENGTH,
+    CLIENT_FRAME_BYTES,
+    LARGEST_ID,
+    MAP_LENGTH,
+    SERVER_FRAME_BYTES,
+    STRING_LENGTH,
+)
+from protocol.messages import ClientMessage, ServerMessage
+from protocol.text import printable
+
+_LIMITS: Final[dict[str, Any]] = {
+    "max_str_len": STRING_LENGTH,
+    "max_bin_len": 0,
+    "max_ext_len": 0,
+    "max_array_len": ARRAY_LENGTH,
+    "max_map_len": MAP_LENGTH,
+    "strict_map_key": True,
+    "raw": False,
+}
+
+
+class BadMessage(ValueError):
+    """The frame is no message of this protocol; `id` is the command id it bore, where one could be read."""
+
+    def __init__(self, text: str, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
+        super().__init__(text)
+        self.id = id
+
+
+def encode(message: ClientMessage | ServerMessage) -> bytes:
+    """Return the message's frame."""
+    frame: bytes = msgpack.packb(to_builtins(message))
+    return frame
+
+
+def decode_client(frame: bytes) -> ClientMessage:
+    """Return the client's message in `frame`; raises BadMessage whatever the bytes."""
+    message: ClientMessage = _decoded(frame, CLIENT_FRAME_BYTES, ClientMessage)
+    return message
+
+
+def decode_server(frame: bytes) -> ServerMessage:
+    """Return the server's message in `frame`; raises BadMessage whatever the bytes."""
+    message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, ServerMessage)
+    return message
+
+
+def _decoded(frame: bytes, most_bytes: int, kind: Any) -> Any:
+    if len(frame) > most_bytes:
+        raise BadMessage(f"the frame has {len(frame)} bytes; at most {most_bytes} are allowed")
+    try:
+        content = msgpack.unpackb(frame, **_LIMITS)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        # TypeError: an unhashable map key.
+        raise BadMessage(f"the frame is not one msgpack map within the limits: {readable(error)}") from error
+    try:
+        return convert(content, kind)
+    except ValidationError as error:
+        raise BadMessage(readable(error), id_in(content)) from error
+
+
+def readable(error: Exception) -> str:
+    """Return the error's text as one short printable line."""
+    return printable(str(error) or type(error).__name__)[:200]
+
+
+def id_in(content: object) -> int | None:
+    """Return the command id in an unpacked message that may be anything."""
+    if isinstance(content, dict):
+        found = content.get("id")
+        if type(found) is int and 0 <= found <= LARGEST_ID:
+            return found
+    return None

@@ -1,0 +1,19 @@
+"""How large things on the wire may be, for both sides. Rates and counts are the server's own options."""
+
+from typing import Final
+
+VERSIONS: Final = (1,)  # protocol versions spoken, the best one last
+
+CLIENT_FRAME_BYTES: Final = 8 * 1024  # what a client may send in one frame
+SERVER_FRAME_BYTES: Final = 256 * 1024  # what a server may send in one frame
+STRING_LENGTH: Final = 1024
+ARRAY_LENGTH: Final = 512
+MAP_LENGTH: Final = 64
+
+NAME_LENGTH: Final = 20
+CHAT_LENGTH: Final = 200
+CLIENT_NAME_LENGTH: Final = 64
+VERSIONS_OFFERED: Final = 16
+CODE_LENGTH: Final = 4
+TOKEN_LENGTH: Final = 43
+LARGEST_ID: Final = 2**31 - 1

@@ -1,0 +1,281 @@
+"""Every message, as a class; the fields' types are the schema that both sides check strictly.
+
+A frame is one msgpack map with the message's tag under `t`. docs/protocol.md tells what they mean
+and is checked against this module.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from protocol.limits import (
+    CHAT_LENGTH,
+    CLIENT_NAME_LENGTH,
+    CODE_LENGTH,
+    LARGEST_ID,
+    NAME_LENGTH,
+    TOKEN_LENGTH,
+    VERSIONS_OFFERED,
+)
+
+CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
+PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
+OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
+PieceName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA](?:[mf]\*?|s)\Z")]
+FieldName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G][1-6]\Z")]
+TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
+TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
+Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
+FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
+EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
+
+
+class _FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
+    """What a client sends: unknown fields are refused."""
+
+
+class _FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
+    """What a server sends: unknown fields are passed over, so that a newer server can add some."""
+
+
+# -- from client to server ------------------------------------------------------------------------
+
+
+class Hello(_FromClient, frozen=True, tag="hello"):
+    """Open the conversation with the protocol versions spoken; answered by Welcome."""
+
+    versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
+    client: Annotated[str, Meta(max_length=CLIENT_NAME_LENGTH)]
+
+
+class ListTables(_FromClient, frozen=True, tag="tables"):
+    """Ask for the tables that can be joined or watched; answered by Tables."""
+
+    id: CommandId
+
+
+class OpenTable(_FromClient, frozen=True, tag="open"):
+    """Open a table and take its seat 0 as host; answered by Seated."""
+
+    id: CommandId
+    players: Annotated[int, Meta(ge=2, le=5)]
+    name: Name
+    random_layout: bool = False
+    starting: SeatNumber | None = None
+
+
+class JoinTable(_FromClient, frozen=True, tag="join"):
+    """Take a free seat, the first one unless `seat` names it; answered by Seated."""
+
+    id: CommandId
+    table: TableCode
+    name: Name
+    seat: SeatNumber | None = None
+
+
+class Resume(_FromClient, frozen=True, tag="resume"):
+    """Come back to a seat with its token; answered by Seated and what happened since event `after`."""
+
+    id: CommandId
+    table: TableCode
+    token: Token
+    after: Seq = 0
+
+
+class Watch(_FromClient, frozen=True, tag="watch"):
+    """Watch a table as a spectator; answered by Watching and what happened since event `after`."""
+
+    id: CommandId
+    table: TableCode
+    after: Seq = 0
+
+
+class StartGame(_FromClient, frozen=True, tag="start"):
+    """Start the game, as host, when every seat is taken; answered by Done."""
+
+    id: CommandId
+
+
+class Lay(_FromClient, frozen=True, tag="lay"):
+    """Lay the tile just drawn; answered by Done."""
+
+    id: CommandId
+    position: PositionNumber
+    orientation: OrientationNumber
+
+
+class PlacePiece(_FromClient, frozen=True, tag="place"):
+    """Place a piece from the hand; answered by Done."""
+
+    id: CommandId
+    piece: PieceName
+    field: FieldName
+
+
+class Sync(_FromClient, frozen=True, tag="sync"):
+    """Ask for what happened since event `after`; answered by Events or a Snapshot, and Done."""
+
+    id: CommandId
+    after: Seq = 0
+
+
+class Say(_FromClient, frozen=True, tag="say"):
+    """Say something to everybody at the table; answered by Done."""
+
+    id: CommandId
+    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+
+
+class Leave(_FromClient, frozen=True, tag="leave"):
+    """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
+
+    id: CommandId
+
+
+class Ping(_FromClient, frozen=True, tag="ping"):
+    """Ask whether the server is there; answered by Pong."""
+
+    id: CommandId
+
+
+# -- from server to client ------------------------------------------------------------------------
+
+
+class Welcome(_FromServer, frozen=True, tag="welcome"):
+    """The version that both sides speak from here on."""
+
+    version: int
+    server: str
+
+
+class TableLine(Struct, frozen=True, omit_defaults=True):
+    """A table in the list: `stage` is gathering, playing or over."""
+
+    table: TableCode
+    host: str
+    players: int
+    taken: int
+    stage: Literal["gathering", "playing", "over"]
+    random_layout: bool = False
+
+
+class Tables(_FromServer, frozen=True, tag="tables"):
+    """The tables, newest first."""
+
+    id: CommandId
+    tables: list[TableLine]
+
+
+class Seated(_FromServer, frozen=True, tag="seated"):
+    """The seat is yours; `token`, given once, brings you back to it."""
+
+    id: CommandId
+    table: TableCode
+    seat: SeatNumber
+    token: Token | None = None
+
+
+class Watching(_FromServer, frozen=True, tag="watching"):
+    """You are a spectator of the table."""
+
+    id: CommandId
+    table: TableCode
+
+
+class SeatLine(Struct, frozen=True, omit_defaults=True):
+    """A seat as others see it: no name while it is free; `here` tells whether its player is connected."""
+
+    name: str | None = None
+    here: bool = False
+
+
+class TableState(_FromServer, frozen=True, tag="table"):
+    """Who sits where, told whenever it changes; `host` is the host's seat."""
+
+    table: TableCode
+    stage: Literal["gathering", "playing", "over"]
+    seats: list[SeatLine]
+    host: SeatNumber
+    random_layout: bool = False
+    spectators: int = 0
+
+
+class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
+    """Any of these positions with any of these orientations may be laid."""
+
+    positions: list[int]
+    orientations: list[int]
+
+
+class Places(Struct, frozen=True, tag_field="t", tag="place"):
+    """Any of these pieces may be placed on any of these fields."""
+
+    pieces: list[PieceName]
+    fields: FieldSet
+
+
+LegalMoves: TypeAlias = Lays | Places
+
+
+class Snapshot(_FromServer, frozen=True, tag="snapshot"):
+    """The game as you may know it after event `seq`; `legal` only if you are on turn."""
+
+    seq: Seq
+    phase: Literal["laying", "placing", "over"]
+    started: EventMap
+    tiles: list[tuple[TileName, int] | None]
+    laurels: dict[TileName, str]
+    placed: list[tuple[SeatNumber, str, FieldName]]
+    turn: SeatNumber | None = None
+    drawn: TileName | None = None
+    hand: dict[PieceName, int] | None = None
+    scoring: list[EventMap] = []
+    legal: LegalMoves | None = None
+
+
+class Events(_FromServer, frozen=True, tag="events"):
+    """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's."""
+
+    seq: Seq
+    events: list[EventMap]
+    turn: SeatNumber | None = None
+    legal: LegalMoves | None = None
+
+
+class Done(_FromServer, frozen=True, tag="done"):
+    """What was asked under this id has been done, and is stored."""
+
+    id: CommandId
+
+
+class Refused(_FromServer, frozen=True, tag="refused"):
+    """What was asked was not done and changed nothing; `rule` is the section of the rules that forbids it."""
+
+    code: str
+    text: str
+    id: CommandId | None = None
+    rule: str | None = None
+    versions: list[int] | None = None
+
+
+class Said(_FromServer, frozen=True, tag="said"):
+    """Somebody said something; no seat for a spectator."""
+
+    text: str
+    seat: SeatNumber | None = None
+
+
+class Pong(_FromServer, frozen=True, tag="pong"):
+    """The server is there."""
+
+    id: CommandId
+
+
+AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Leave
+ClientMessage: TypeAlias = Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Ping
+ServerMessage: TypeAlias = (
+    Welcome | Tables | Seated | Watching | TableState | Snapshot | Events | Done | Refused | Said | Pong
+)
