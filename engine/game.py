@@ -93,7 +93,7 @@ class Game:
         self.view = View(eyes=frozenset())
         self._chance = chance
         for event in events:
-            self._fold(event)
+            self.fold(event)
 
     @classmethod
     def new(cls, setup: Setup, chance: Chance) -> Self:
@@ -125,18 +125,26 @@ class Game:
 
         Raises IllegalCommand, and changes nothing, if a rule forbids it.
         """
-        events = tuple(self._decided(command))
+        events = self.decided(command)
         for event in events:
-            self._fold(event)
+            self.fold(event)
         return events
 
-    def _fold(self, event: Event) -> None:
+    def decided(self, command: Command) -> tuple[Event, ...]:
+        """Return what `command` leads to, and change nothing: for who must store events before they count.
+
+        Raises IllegalCommand if a rule forbids it.
+        """
+        return tuple(self._outcome(command))
+
+    def fold(self, event: Event) -> None:
+        """Take in an event that `decided` returned, or one of a game that is being rebuilt."""
         if isinstance(event, GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
         self.events.append(event)
 
-    def _decided(self, command: Command) -> Iterator[Event]:
+    def _outcome(self, command: Command) -> Iterator[Event]:
         view = self.view
         if view.turn is None:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")

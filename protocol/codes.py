@@ -10,12 +10,10 @@ class Code(enum.StrEnum):
     NO_COMMON_VERSION = "no-common-version"
     HELLO_FIRST = "hello-first"
     HELLO_TWICE = "hello-twice"
-    TOO_FAST = "too-fast"
     ID_REUSED = "id-reused"
     BAD_NAME = "bad-name"
     NAME_TAKEN = "name-taken"
     BAD_TEXT = "bad-text"
-    BAD_OPTIONS = "bad-options"
     TOO_MANY_TABLES = "too-many-tables"
     NO_SUCH_TABLE = "no-such-table"
     TABLE_FULL = "table-full"
@@ -28,7 +26,7 @@ class Code(enum.StrEnum):
     SEATS_EMPTY = "seats-empty"
     ALREADY_STARTED = "already-started"
     NOT_STARTED = "not-started"
-    TABLE_BUSY = "table-busy"
+    NOT_STORED = "not-stored"
 
 
 class CloseCode(enum.IntEnum):

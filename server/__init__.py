@@ -1,0 +1,1 @@
+"""Tables, seats, sessions and storage: the authoritative server."""

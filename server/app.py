@@ -1,0 +1,171 @@
+"""The server as a whole: listener, lobby and journal under one TaskGroup."""
+
+import asyncio
+import contextlib
+import http
+import logging
+import socket
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from engine.game import Game
+from protocol.codes import CloseCode
+from protocol.limits import CLIENT_FRAME_BYTES
+from server.config import Config
+from server.conversation import Conversation
+from server.journal import Journal, NoJournal, SqliteJournal
+from server.lobby import Lobby
+from server.records import write_record
+from server.session import Session
+
+_FOR_BROWSERS: Final = (
+    "This is a Palatinus game server. It speaks to game clients, not to browsers.\n"
+    "To play, run: palatinus join ws://THIS_ADDRESS\n"
+)
+_FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
+_BACKLOG: Final = 1024
+
+wire_log: Final = logging.getLogger("palatinus.wire")
+
+
+class StartError(Exception):
+    """The server cannot start; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that accepts connections."""
+
+    port: int
+    lobby: Lobby
+
+
+@contextlib.asynccontextmanager
+async def running(config: Config) -> AsyncIterator[Running]:
+    """Serve while the context lasts; raises what `serve_until` raises."""
+    started: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    serving = asyncio.create_task(serve_until(stop, config, started.set_result))
+    try:
+        waiting: set[asyncio.Future[Any]] = {started, serving}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if started.done():
+            yield started.result()
+    finally:
+        stop.set()
+        await serving
+
+
+async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Running], None]) -> None:
+    """Serve until `stop` is set; then tell the clients and close everything.
+
+    Raises StartError if the address or the certificate cannot be used, JournalError if the journal cannot.
+    """
+    tls = _tls(config)
+    listener = _listener(config)
+    with listener:
+        journal: Journal = NoJournal() if config.data is None else SqliteJournal(config.data)
+        try:
+            kept = journal.tables()
+            async with asyncio.TaskGroup() as tasks:
+                house = _House(config, journal, tasks)
+                house.lobby.restore(kept)
+                async with house.open(listener, tls) as server:
+                    started(Running(listener.getsockname()[1], house.lobby))
+                    await stop.wait()
+                    server.close(code=CloseCode.GOING_AWAY, reason="the server is stopping")
+                    await server.wait_closed()
+                house.lobby.stop()
+        finally:
+            await journal.close()
+
+
+class _House:
+    """The lobby, and who may come in."""
+
+    def __init__(self, config: Config, journal: Journal, tasks: asyncio.TaskGroup) -> None:
+        self.lobby = Lobby(config, journal, tasks, self._when_over)
+        self._config = config
+        self._tasks = tasks
+        self._from_address: Counter[str] = Counter()
+
+    def open(self, listener: socket.socket, tls: ssl.SSLContext | None) -> Server:
+        limits = self._config.limits
+        return serve(
+            self._converse,
+            sock=listener,
+            ssl=tls,
+            backlog=_BACKLOG,
+            # No browser has business here: a page from anywhere could play with its visitor's seat.
+            origins=[None],
+            compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
+            process_request=self._admitted,
+            server_header=None,
+            open_timeout=limits.hello_seconds,
+            ping_interval=limits.ping_seconds,
+            ping_timeout=limits.ping_seconds,
+            close_timeout=limits.close_seconds,
+            max_size=CLIENT_FRAME_BYTES,
+            logger=wire_log,
+        )
+
+    def _admitted(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer politely whoever is no game client, or comes when the house is full."""
+        if request.headers.get("Upgrade", "").lower() != "websocket":
+            response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
+            response.headers["Upgrade"] = "websocket"
+            return response
+        limits = self._config.limits
+        full = self._from_address.total() >= limits.connections
+        if full or self._from_address[_address(connection)] >= limits.connections_per_address:
+            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
+        return None
+
+    async def _converse(self, connection: ServerConnection) -> None:
+        address = _address(connection)
+        self._from_address[address] += 1
+        try:
+            limits = self._config.limits
+            session = Session(connection, self._tasks, limits.outgoing_bytes)
+            await Conversation(connection, session, self.lobby, limits).run()
+        finally:
+            self._from_address[address] -= 1
+            if self._from_address[address] == 0:
+                del self._from_address[address]
+
+    def _when_over(self, code: str, game: Game) -> None:
+        if self._config.records is not None:
+            self._tasks.create_task(write_record(self._config.records, code, game))
+
+
+def _address(connection: ServerConnection) -> str:
+    address = connection.remote_address
+    return str(address[0]) if address else "?"
+
+
+def _tls(config: Config) -> ssl.SSLContext | None:
+    if config.tls_cert is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(config.tls_cert, config.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise StartError(f"cannot use the certificate {config.tls_cert}: {error}") from error
+    return context
+
+
+def _listener(config: Config) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        text = f"cannot listen on {config.host} port {config.port}: {reason}. Choose another --host or --port"
+        raise StartError(text) from error

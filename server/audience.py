@@ -1,0 +1,86 @@
+"""Who is at a table right now, and what each of them is told: every frame is redacted for its reader."""
+
+from collections.abc import Iterable, Iterator
+
+from engine.events import Event, SeenEvent
+from engine.game import Game
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
+from protocol.codec import encode
+from protocol.events import event_map, legal_message
+from protocol.messages import Events, ServerMessage
+from protocol.snapshot import snapshot_message
+from server.session import Session
+
+
+class Audience:
+    """The sessions at a table: one at most for each seat, and spectators."""
+
+    def __init__(self) -> None:
+        self.seated: dict[Seat, Session] = {}
+        self.spectators: set[Session] = set()
+
+    def __len__(self) -> int:
+        return len(self.seated) + len(self.spectators)
+
+    def __iter__(self) -> Iterator[Session]:
+        yield from self.seated.values()
+        yield from self.spectators
+
+    def remove(self, session: Session) -> None:
+        """Let the session go, unless another one has taken its seat over meanwhile."""
+        if session.seat is None:
+            self.spectators.discard(session)
+        elif self.seated.get(session.seat) is session:
+            del self.seated[session.seat]
+        session.table, session.seat = None, None
+
+    def broadcast(self, message: ServerMessage) -> None:
+        """Tell everyone the same."""
+        frame = encode(message)
+        for session in self:
+            session.post(frame)
+
+    def publish(self, game: Game, happened: tuple[Event, ...]) -> None:
+        """Tell everyone what just happened in `game`, each as much as they may know."""
+        first = len(game.events) - len(happened) + 1
+        legal = game.legal()
+        encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, bytes]] = []
+        for session in self:
+            eyes = _eyes(session)
+            seen = tuple(redacted(event, eyes) for event in happened)
+            may = _told(legal, eyes)
+            for known, known_may, frame in encoded:  # equal frames are encoded once
+                if known == seen and known_may is may:
+                    session.post(frame)
+                    break
+            else:
+                frame = encode(_events_message(first, seen, game.view.turn, may))
+                encoded.append((seen, may, frame))
+                session.post(frame)
+
+
+def catch_up(session: Session, game: Game, after: int) -> None:
+    """Send what happened since event `after`: the missing events, or everything as a snapshot."""
+    eyes = _eyes(session)
+    may = _told(game.legal(), eyes)
+    if 0 < after <= len(game.events):
+        missed = [redacted(event, eyes) for event in game.events[after:]]
+        session.send(_events_message(after + 1, missed, game.view.turn, may))
+    else:
+        session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may))
+
+
+def _eyes(session: Session) -> Eyes:
+    return SPECTATOR if session.seat is None else eyes_of(session.seat)
+
+
+def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
+    """Return the legal moves if `eyes` are those on turn: they would give a hand away to others (R3.5)."""
+    return legal if legal is not None and legal.seat in eyes else None
+
+
+def _events_message(first: int, seen: Iterable[SeenEvent], turn: Seat | None, legal: Legal | None) -> Events:
+    may = None if legal is None else legal_message(legal)
+    return Events(first, [event_map(event) for event in seen], turn, may)

@@ -1,0 +1,105 @@
+"""`palatinus serve`: run a server until it is told to stop, and say where others reach it."""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from types import FrameType
+from typing import TextIO
+
+from server.app import Running, StartError, serve_until
+from server.config import Config
+from server.journal import JournalError
+
+
+def serve(config: Config, out: TextIO, err: TextIO) -> int:
+    """Serve until Ctrl-C or SIGTERM and return the exit code: 2 if the server could not start."""
+    try:
+        asyncio.run(_serve(config, out))
+    except (StartError, JournalError) as error:
+        print(f"palatinus: {error}.", file=err)
+        return 2
+    return 0
+
+
+async def _serve(config: Config, out: TextIO) -> None:
+    stop = asyncio.Event()
+
+    def started(server: Running) -> None:
+        scheme = "ws" if config.tls_cert is None else "wss"
+        print("Palatinus is served. Others join with one of these; stop with Ctrl-C.", file=out)
+        for address in reachable(config.host):
+            shown = f"[{address}]" if ":" in address else address
+            print(f"  palatinus join {scheme}://{shown}:{server.port}", file=out)
+        out.flush()
+
+    with _stopped_by_signals(stop):
+        await serve_until(stop, config, started)
+    print("Palatinus has stopped.", file=out)
+
+
+def reachable(host: str) -> list[str]:
+    """Return the addresses under which others reach a server that listens on `host`."""
+    try:
+        if not ipaddress.ip_address(host).is_unspecified:
+            return [host]
+    except ValueError:
+        return [host]
+    found = [address for address in (_outward(socket.AF_INET, "192.0.2.1"), *_own_addresses()) if address]
+    return list(dict.fromkeys([*found, "127.0.0.1"]))
+
+
+def _outward(family: socket.AddressFamily, beyond: str) -> str | None:
+    """Return the address this machine would send from to reach `beyond`; nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((beyond, 9))
+        return str(probe.getsockname()[0])
+    return None
+
+
+def _own_addresses() -> list[str]:
+    with contextlib.suppress(OSError):
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+        addresses = [str(entry[4][0]) for entry in found]
+        return [address for address in addresses if not ipaddress.ip_address(address).is_loopback]
+    return []
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop.set)
+
+    # signal.signal and not loop.add_signal_handler, which Windows does not have.
+    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class OneLineFormatter(logging.Formatter):
+    """Log lines for people: an exception is told by its kind and place, not by a traceback."""
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
+        if not isinstance(ei, tuple) or ei[1] is None:
+            return ""
+        error, trace = ei[1], ei[2]
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
+        return f"  {type(error).__name__}: {error}{where}"
+
+
+def log_to(stream: TextIO, *, verbose: bool) -> None:
+    """Send the server's log lines to `stream`: warnings, or with `verbose` also who comes and goes."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(OneLineFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("palatinus.wire").setLevel(logging.WARNING)

@@ -1,0 +1,41 @@
+"""What a host can set, with defaults for a LAN."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the server gives to strangers; counts, bytes and seconds. docs/protocol.md lists them."""
+
+    connections: int = 1000
+    connections_per_address: int = 250
+    tables: int = 500
+    tables_per_connection: int = 20
+    spectators: int = 32  # at one table
+    burst: int = 100  # messages a connection may send at once ...
+    rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
+    bad_messages: int = 10  # before the connection is closed; a wrong token counts for two
+    outgoing_bytes: int = 256 * 1024  # waiting for a client that does not read, before it is dropped
+    requests: int = 64  # waiting for a table
+    hello_seconds: float = 10.0
+    lobby_idle_seconds: float = 900.0
+    ping_seconds: float = 20.0
+    close_seconds: float = 2.0
+    seat_grace_seconds: float = 60.0  # before a seat is freed whose player left a table that has not begun
+    over_seconds: float = 600.0  # before a finished table that everyone has left is forgotten
+    unattended_seconds: float = 7 * 24 * 3600.0  # before a running table that everyone has left is forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Where to listen and where to keep things; `data` None keeps nothing beyond the process."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    data: Path | None = None
+    records: Path | None = None  # a folder to which every finished game's record is written
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    seed: int | None = None  # for games that can be repeated; None draws from the system
+    limits: Limits = field(default_factory=Limits)

@@ -1,0 +1,101 @@
+"""The lobby: all tables by their codes."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping
+
+from engine.game import Game, RandomChance
+from protocol.codes import Code
+from protocol.messages import OpenTable, TableLine
+from server.config import Config
+from server.entries import Entry, Opened, Taken
+from server.journal import Journal
+from server.requests import Refusal
+from server.seating import Seating
+from server.session import Session
+from server.table import Table, check_name
+from server.tokens import new_code, new_token, token_hash
+
+log = logging.getLogger(__name__)
+
+
+class Lobby:
+    """The tables of a server; each runs as a task of `tasks`."""
+
+    def __init__(
+        self,
+        config: Config,
+        journal: Journal,
+        tasks: asyncio.TaskGroup,
+        when_over: Callable[[str, Game], None],
+    ) -> None:
+        self.tables: dict[str, Table] = {}
+        self._config = config
+        self._journal = journal
+        self._tasks = tasks
+        self._when_over = when_over
+        self._running: set[asyncio.Task[None]] = set()
+        self._seeds = random.SystemRandom() if config.seed is None else random.Random(config.seed)
+
+    def restore(self, kept: Mapping[str, Iterable[Entry]]) -> None:
+        """Take up the tables of an earlier process, by their codes."""
+        for code, entries in kept.items():
+            self._run(code, Seating(entries, self._chance()))
+        if kept:
+            log.info("resumed %d tables", len(kept))
+
+    def stop(self) -> None:
+        """End every table's task; what was accepted is in the journal."""
+        for task in self._running:
+            task.cancel()
+
+    def lines(self) -> list[TableLine]:
+        """Return the list of tables, newest first."""
+        return [table.line() for table in reversed(self.tables.values())]
+
+    def table(self, code: str) -> Table:
+        """Return the table with this code; raises Refusal if there is none."""
+        if (table := self.tables.get(code)) is None:
+            raise Refusal(Code.NO_SUCH_TABLE, f"There is no table {code}. Ask for the list of tables.")
+        return table
+
+    async def open(self, session: Session, message: OpenTable) -> None:
+        """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
+        limits = self._config.limits
+        if len(self.tables) >= limits.tables or session.tables_opened >= limits.tables_per_connection:
+            raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
+        if message.starting is not None and message.starting >= message.players:
+            text = f"Seat {message.starting} cannot start. Choose 0 to {message.players - 1}."
+            raise Refusal(Code.BAD_MESSAGE, text)
+        check_name(message.name)
+        token = new_token()
+        entries: list[Entry] = [
+            Opened(message.players, message.random_layout, message.starting),
+            Taken(0, message.name, token_hash(token)),
+        ]
+        code = new_code(self.tables)
+        await self._journal.append(code, 0, entries)
+        session.tables_opened += 1
+        table = self._run(code, Seating(entries, self._chance()))
+        table.seat_opener(session, message.id, token)
+
+    def _chance(self) -> RandomChance:
+        # A generator of its own for each table: what one table draws tells nothing about another.
+        return RandomChance(random.Random(self._seeds.getrandbits(256)))
+
+    def _run(self, code: str, seating: Seating) -> Table:
+        table = Table(code, seating, self._journal, self._config.limits, self._when_over)
+        self.tables[code] = table
+        task = self._tasks.create_task(self._kept_running(table))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return table
+
+    async def _kept_running(self, table: Table) -> None:
+        try:
+            await table.run()
+        except Exception:  # whatever fails at one table, the others play on
+            log.exception("table %s failed and is closed", table.code)
+        finally:
+            del self.tables[table.code]

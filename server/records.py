@@ -1,0 +1,28 @@
+"""Records of finished games, one text file each."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.record import recorded
+
+from engine.game import Game
+
+log = logging.getLogger(__name__)
+
+
+async def write_record(folder: Path, code: str, game: Game) -> None:
+    """Write the record of a finished game into `folder`; a failure is logged and harms no one."""
+    path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{code}.txt"
+    try:
+        await asyncio.to_thread(_write, path, recorded(game.events))
+    except OSError as error:
+        log.error("the record %s could not be written: %s", path, error)  # noqa: TRY400 - one line says it
+    else:
+        log.info("wrote the record %s", path)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

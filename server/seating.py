@@ -1,0 +1,99 @@
+"""A table's lasting state: options, who sits where, the game, and which moves were answered.
+
+It is the fold of the table's journal entries and nothing else, so that a restart finds it again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from engine.events import Event, WolfPlaced
+from engine.game import Chance, Game, Setup
+from engine.pieces import Seat
+from protocol.codec import BadMessage
+from protocol.events import event_of
+from protocol.messages import AtTable, Done, Refused
+from server.entries import Entry, Forgotten, Freed, Opened, Played, Taken
+
+_ANSWERS_KEPT: Final = 64  # more than the moves of any seat in a game
+
+Stage: TypeAlias = Literal["gathering", "playing", "over"]
+Answer: TypeAlias = Done | Refused
+
+
+@dataclass(slots=True)
+class Player:
+    """Who holds a seat."""
+
+    name: str
+    token_hash: str
+    answers: OrderedDict[int, tuple[AtTable, Answer]] = field(default_factory=OrderedDict)
+
+    def remember(self, message: AtTable, answer: Answer) -> None:
+        """Keep the answer in case the message comes again."""
+        self.answers[message.id] = (message, answer)
+        if len(self.answers) > _ANSWERS_KEPT:
+            self.answers.popitem(last=False)
+
+
+class Seating:
+    """The fold of a table's entries; `chance` decides what its game still has to draw."""
+
+    def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
+        self.chance = chance
+        self.options = Setup(2)
+        self.players: list[Player | None] = []
+        self.game: Game | None = None
+        self.forgotten = False
+        self.entries = 0
+        for entry in entries:
+            self.fold(entry)
+
+    @property
+    def stage(self) -> Stage:
+        if self.game is None:
+            return "gathering"
+        return "over" if self.game.over else "playing"
+
+    @property
+    def host(self) -> Seat | None:
+        """Return the lowest taken seat: the host, or the one who is left to be it."""
+        return next((Seat(seat) for seat, player in enumerate(self.players) if player is not None), None)
+
+    def fold(self, entry: Entry) -> None:
+        """Take in the next entry."""
+        self.entries += 1
+        match entry:
+            case Opened(players, random_layout, starting):
+                self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
+                self.players = [None] * players
+            case Taken(seat, name, token_hash):
+                self.players[seat] = Player(name, token_hash)
+            case Freed(seat):
+                self.players[seat] = None
+            case Played():
+                self._play(entry, [_whole(event) for event in entry.events])
+            case Forgotten():
+                self.forgotten = True
+
+    def played(self, entry: Played, happened: Iterable[Event]) -> None:
+        """Take in a move whose events are at hand already."""
+        self.entries += 1
+        self._play(entry, happened)
+
+    def _play(self, entry: Played, happened: Iterable[Event]) -> None:
+        if self.game is None:
+            self.game = Game(happened, self.chance)
+        else:
+            for event in happened:
+                self.game.fold(event)
+        if (player := self.players[entry.seat]) is not None:
+            player.remember(entry.move, Done(entry.move.id))
+
+
+def _whole(content: dict[str, object]) -> Event:
+    event = event_of(content)
+    if isinstance(event, WolfPlaced):
+        raise BadMessage("a journal holds whole events, not redacted ones")
+    return event

@@ -1,0 +1,55 @@
+"""One connected client: its outgoing frames, its pace, and where it sits."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from websockets.asyncio.server import ServerConnection, broadcast
+
+from engine.pieces import Seat
+from protocol.codec import encode
+from protocol.codes import CloseCode, Code
+from protocol.messages import Refused, ServerMessage
+
+if TYPE_CHECKING:
+    from server.table import Table
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """A client after its connection opened; `seat` is None for a spectator and in the lobby."""
+
+    def __init__(self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int) -> None:
+        self.connection = connection
+        self.table: Table | None = None
+        self.seat: Seat | None = None
+        self.tables_opened = 0
+        self._tasks = tasks
+        self._most_bytes = most_bytes
+
+    @property
+    def name(self) -> str:
+        """Return what logs call this client: its address, nothing it chose itself."""
+        address = self.connection.remote_address
+        return f"{address[0]}:{address[1]}" if address else "?"
+
+    def send(self, message: ServerMessage) -> None:
+        self.post(encode(message))
+
+    def post(self, frame: bytes) -> None:
+        """Hand the frame to the network without waiting; a client that reads too slowly is dropped."""
+        transport = self.connection.transport
+        if transport.get_write_buffer_size() > self._most_bytes:
+            log.info("dropped %s: it reads too slowly", self.name)
+            transport.abort()
+            return
+        # Not send(): that waits for a slow reader, and everyone else at the table would wait with it.
+        broadcast((self.connection,), frame)
+
+    def refuse(self, code: Code, text: str, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
+        self.send(Refused(code=code, text=text, id=id))
+
+    def close(self, code: CloseCode, reason: str) -> None:
+        """Start the closing handshake; nobody waits for it."""
+        self._tasks.create_task(self.connection.close(code, reason))

@@ -1,0 +1,363 @@
+"""A table: one task that owns its seating and game, and takes requests from a bounded queue.
+
+Decide, store, then tell: what a client hears has been committed to the journal.
+"""
+
+import asyncio
+import logging
+import unicodedata
+from collections.abc import Callable
+
+from engine.board import Field
+from engine.errors import IllegalCommand
+from engine.events import Command, Event, LayTile, Place
+from engine.game import Game
+from engine.pieces import Piece, Seat
+from protocol.codes import CloseCode, Code
+from protocol.events import event_map
+from protocol.messages import (
+    AtTable,
+    Done,
+    JoinTable,
+    Lay,
+    Leave,
+    PlacePiece,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    Seated,
+    SeatLine,
+    StartGame,
+    Sync,
+    TableLine,
+    TableState,
+    Watch,
+    Watching,
+)
+from protocol.text import unsafe
+from server.audience import Audience, catch_up
+from server.config import Limits
+from server.entries import Entry, Forgotten, Freed, Move, Played, Taken
+from server.journal import Journal, JournalError
+from server.requests import Departed, Entrance, Errand, Forget, FreeIfAway, Refusal, Request
+from server.seating import Answer, Seating
+from server.session import Session
+from server.tokens import new_token, token_fits, token_hash
+
+log = logging.getLogger(__name__)
+
+
+class Table:
+    """One game, its seats and its spectators."""
+
+    def __init__(
+        self,
+        code: str,
+        seating: Seating,
+        journal: Journal,
+        limits: Limits,
+        when_over: Callable[[str, Game], None],
+    ) -> None:
+        self.code = code
+        self.seating = seating
+        self.requests: asyncio.Queue[Request | Errand] = asyncio.Queue(limits.requests)
+        self._audience = Audience()
+        self._journal = journal
+        self._limits = limits
+        self._when_over = when_over
+        self._loop = asyncio.get_running_loop()
+        self._unattended: asyncio.TimerHandle | None = None
+        self._watch_attendance()
+
+    async def run(self) -> None:
+        """Serve the table until it is forgotten."""
+        while not self.seating.forgotten:
+            request = await self.requests.get()
+            if isinstance(request, Request):
+                await self._served(request)
+            else:
+                await self._errand(request)
+        self._turn_away_the_rest()
+
+    def line(self) -> TableLine:
+        """Return the table's line in the list of tables."""
+        host = self.seating.host
+        player = None if host is None else self.seating.players[host]
+        return TableLine(
+            self.code,
+            "" if player is None else player.name,
+            len(self.seating.players),
+            sum(player is not None for player in self.seating.players),
+            self.seating.stage,
+            self.seating.options.random_layout,
+        )
+
+    def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
+        """Give seat 0 to the session that opened the table, before `run` begins."""
+        self._sit(session, Seat(0), Seated(id, self.code, 0, token))
+
+    async def _served(self, request: Request) -> None:
+        try:
+            match request.message:
+                case Departed():
+                    self._depart(request.session)
+                case JoinTable() | Resume() | Watch() as message:
+                    await self._enter(request.session, message)
+                case message:
+                    await self._play_or_talk(request.session, message)
+        finally:
+            request.settle()
+
+    async def _enter(self, session: Session, message: Entrance) -> None:
+        try:
+            match message:
+                case JoinTable():
+                    await self._join(session, message)
+                case Resume():
+                    self._resume(session, message)
+                case Watch():
+                    self._watch(session, message)
+        except Refusal as refusal:
+            session.refuse(refusal.code, str(refusal), message.id)
+
+    async def _join(self, session: Session, message: JoinTable) -> None:
+        if self.seating.stage != "gathering":
+            raise Refusal(Code.ALREADY_STARTED, f"Table {self.code} has begun. Watch it, or join another.")
+        free = [seat for seat, player in enumerate(self.seating.players) if player is None]
+        if not free:
+            raise Refusal(Code.TABLE_FULL, f"Table {self.code} is full. Watch it, or join another.")
+        seat = free[0] if message.seat is None else message.seat
+        if seat not in free:
+            seats = ", ".join(map(str, free))
+            raise Refusal(Code.SEAT_TAKEN, f"Seat {seat} is not free. Choose one of {seats}.")
+        check_name(message.name)
+        for player in self.seating.players:
+            if player is not None and _look(player.name) == _look(message.name):
+                raise Refusal(Code.NAME_TAKEN, "Somebody at this table has that name. Choose another.")
+        token = new_token()
+        await self._store(Taken(seat, message.name, token_hash(token)))
+        self._sit(session, Seat(seat), Seated(message.id, self.code, seat, token))
+
+    def _resume(self, session: Session, message: Resume) -> None:
+        seat = self._seat_of(message.token)
+        if seat is None:
+            raise Refusal(Code.BAD_TOKEN, f"That token holds no seat at table {self.code}.")
+        known = self._audience.seated.pop(seat, None)
+        if known is not None:
+            known.table, known.seat = None, None
+            known.close(CloseCode.TAKEN_OVER, "your seat was taken over by another connection")
+        self._sit(session, seat, Seated(message.id, self.code, seat))
+        self._catch_up(session, message.after)
+
+    def _seat_of(self, token: str) -> Seat | None:
+        for seat, player in enumerate(self.seating.players):
+            if player is not None and token_fits(token, player.token_hash):
+                return Seat(seat)
+        return None
+
+    def _watch(self, session: Session, message: Watch) -> None:
+        if len(self._audience.spectators) >= self._limits.spectators:
+            raise Refusal(Code.TABLE_FULL, f"Table {self.code} has no room for more spectators.")
+        self._audience.spectators.add(session)
+        session.table, session.seat = self, None
+        session.send(Watching(message.id, self.code))
+        self._tell_state()
+        self._catch_up(session, message.after)
+
+    def _sit(self, session: Session, seat: Seat, answer: Seated) -> None:
+        self._audience.seated[seat] = session
+        session.table, session.seat = self, seat
+        log.info("table %s: %s took seat %d", self.code, session.name, seat)
+        session.send(answer)
+        self._tell_state()
+
+    def _depart(self, session: Session) -> None:
+        """See off a session whose connection is gone; the seat stays its player's, at least for a while."""
+        seat = session.seat
+        self._audience.remove(session)
+        self._tell_state()
+        if seat is not None and self.seating.stage == "gathering":
+            self._loop.call_later(self._limits.seat_grace_seconds, self._run_errand, FreeIfAway(seat))
+
+    async def _leave(self, session: Session) -> None:
+        seat = session.seat
+        if seat is not None and self.seating.stage == "gathering":
+            await self._store(Freed(seat))
+        self._audience.remove(session)
+        if self.seating.host is None:
+            await self._store(Forgotten())
+        self._tell_state()
+
+    async def _errand(self, errand: Errand) -> None:
+        match errand:
+            case FreeIfAway(seat):
+                taken = self.seating.players[seat] is not None
+                if taken and seat not in self._audience.seated and self.seating.stage == "gathering":
+                    await self._store_or_log(Freed(seat))
+                    if self.seating.host is None:
+                        await self._store_or_log(Forgotten())
+                    self._tell_state()
+            case Forget():
+                if not self._audience:
+                    await self._store_or_log(Forgotten())
+
+    def _run_errand(self, errand: Errand) -> None:
+        try:
+            self.requests.put_nowait(errand)
+        except asyncio.QueueFull:
+            self._loop.call_later(1.0, self._run_errand, errand)
+
+    def _watch_attendance(self) -> None:
+        """Forget the table in good time once nobody is here."""
+        if self._unattended is not None:
+            self._unattended.cancel()
+            self._unattended = None
+        if not self._audience:
+            over = self.seating.stage == "over"
+            seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
+            self._unattended = self._loop.call_later(seconds, self._run_errand, Forget())
+
+    def _turn_away_the_rest(self) -> None:
+        """Answer those who asked while the table was being forgotten."""
+        for spectator in list(self._audience.spectators):
+            self._audience.remove(spectator)
+        while not self.requests.empty():
+            request = self.requests.get_nowait()
+            if isinstance(request, Request):
+                if not isinstance(request.message, Departed):
+                    text = f"Table {self.code} is closed."
+                    request.session.refuse(Code.NO_SUCH_TABLE, text, request.message.id)
+                request.settle()
+
+    async def _play_or_talk(self, session: Session, message: AtTable) -> None:
+        if session.table is not self:  # it left, or was taken over, while the message waited
+            session.refuse(Code.NOT_AT_A_TABLE, "You have left the table.", message.id)
+            return
+        player = None if session.seat is None else self.seating.players[session.seat]
+        if player is not None and (answered := player.answers.get(message.id)) is not None:
+            session.send(self._repeated(message, *answered))
+            return
+        try:
+            answer = await self._answer(session, message)
+        except Refusal as refusal:
+            answer = Refused(refusal.code, str(refusal), message.id)
+        except IllegalCommand as error:
+            answer = Refused(error.fault, str(error), message.id, error.rule)
+        except JournalError as error:
+            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
+            text = "The server cannot store your move, so nothing has changed. Tell the host."
+            answer = Refused(Code.NOT_STORED, text, message.id)
+        if player is not None and not isinstance(message, Sync):
+            player.remember(message, answer)
+        session.send(answer)
+
+    @staticmethod
+    def _repeated(message: AtTable, asked: AtTable, answer: Answer) -> Answer:
+        if message == asked:
+            return answer
+        text = f"Id {message.id} was used for another message. Number your messages upward."
+        return Refused(Code.ID_REUSED, text, message.id)
+
+    async def _answer(self, session: Session, message: AtTable) -> Answer:
+        match message:
+            case Leave():
+                await self._leave(session)
+            case Sync():
+                self._catch_up(session, message.after)
+            case Say():
+                self._say(session, message)
+            case StartGame() | Lay() | PlacePiece():
+                if session.seat is None:
+                    raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
+                await self._play(session.seat, message)
+        return Done(message.id)
+
+    def _say(self, session: Session, message: Say) -> None:
+        if (why := unsafe(message.text)) is not None:
+            raise Refusal(Code.BAD_TEXT, f"That cannot be said: {why}.")
+        self._audience.broadcast(Said(message.text, session.seat))
+
+    async def _play(self, seat: Seat, move: Move) -> None:
+        game = self.seating.game
+        if isinstance(move, StartGame):
+            game, happened = self._opening(seat)
+        elif game is None:
+            raise Refusal(Code.NOT_STARTED, "The game has not begun. The host starts it.")
+        else:
+            happened = game.decided(_command(seat, move))
+        entry = Played(seat, move, [event_map(event) for event in happened])
+        await self._journal.append(self.code, self.seating.entries, [entry])
+        self.seating.played(entry, happened)
+        self._audience.publish(game, happened)
+        if isinstance(move, StartGame):
+            self._tell_state()
+        elif game.over:
+            log.info("table %s: the game is over", self.code)
+            self._when_over(self.code, game)
+            self._tell_state()
+
+    def _opening(self, seat: Seat) -> tuple[Game, tuple[Event, ...]]:
+        if self.seating.game is not None:
+            raise Refusal(Code.ALREADY_STARTED, "The game has begun already.")
+        if seat != self.seating.host:
+            raise Refusal(Code.NOT_THE_HOST, f"Only the host, seat {self.seating.host}, starts the game.")
+        empty = sum(player is None for player in self.seating.players)
+        if empty:
+            text = f"{empty} of {len(self.seating.players)} seats are empty. Wait for players, or add bots."
+            raise Refusal(Code.SEATS_EMPTY, text)
+        game = Game.new(self.seating.options, self.seating.chance)
+        return game, tuple(game.events)
+
+    def _tell_state(self) -> None:
+        """Tell everyone who sits where and who is here."""
+        self._watch_attendance()
+        host = self.seating.host
+        seats = [
+            SeatLine() if player is None else SeatLine(player.name, Seat(seat) in self._audience.seated)
+            for seat, player in enumerate(self.seating.players)
+        ]
+        self._audience.broadcast(
+            TableState(
+                self.code,
+                self.seating.stage,
+                seats,
+                0 if host is None else host,
+                self.seating.options.random_layout,
+                len(self._audience.spectators),
+            )
+        )
+
+    def _catch_up(self, session: Session, after: int) -> None:
+        if self.seating.game is not None:
+            catch_up(session, self.seating.game, after)
+
+    async def _store(self, entry: Entry) -> None:
+        await self._journal.append(self.code, self.seating.entries, [entry])
+        self.seating.fold(entry)
+
+    async def _store_or_log(self, entry: Entry) -> None:
+        """Store what nobody asked for; there is nobody to refuse it to."""
+        try:
+            await self._store(entry)
+        except JournalError as error:
+            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
+
+
+def check_name(name: str) -> None:
+    """Raise Refusal unless `name` may be shown to others."""
+    if (why := unsafe(name)) is not None:
+        raise Refusal(Code.BAD_NAME, f"That name cannot be used: {why}.")
+
+
+def _look(name: str) -> str:
+    """Return what makes two names look alike (Unicode's compatibility caseless match)."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _command(seat: Seat, move: Lay | PlacePiece) -> Command:
+    match move:
+        case Lay():
+            return LayTile(seat, move.position, move.orientation)
+        case PlacePiece():
+            return Place(seat, Piece(move.piece), Field(move.field))

@@ -1,0 +1,33 @@
+"""Table codes and seat tokens: the code is for telling friends, the token alone holds a seat."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Container
+from typing import Final
+
+from protocol.limits import CODE_LENGTH
+
+_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that no word is dealt
+_TOKEN_BYTES: Final = 32
+
+
+def new_code(taken: Container[str]) -> str:
+    """Return a table code that is not `taken`."""
+    while True:
+        code = "".join(secrets.choice(_LETTERS) for _ in range(CODE_LENGTH))
+        if code not in taken:
+            return code
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def token_hash(token: str) -> str:
+    """Return what is stored of a token; with 256 random bits, it needs neither salt nor stretching."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def token_fits(token: str, stored_hash: str) -> bool:
+    return hmac.compare_digest(token_hash(token), stored_hash)
