@@ -1,0 +1,441 @@
+"""The connection to a server: requests and their answers, and coming back by itself when the line breaks."""
+
+import asyncio
+import contextlib
+import random
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar, assert_never
+
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
+
+from client.line import Address, ConnectFailed, Patience, ending, not_understood, opened, received, why_not
+from client.table import Gap, Refreshed, TableModel, TableUpdate
+from engine.board import Field
+from engine.events import Command, LayTile, Place
+from engine.pieces import Piece
+from protocol.codec import BadMessage, encode
+from protocol.limits import LARGEST_ID
+from protocol.messages import (
+    AtTable,
+    ClientMessage,
+    Done,
+    JoinTable,
+    Lay,
+    Leave,
+    ListTables,
+    OpenTable,
+    Ping,
+    PlacePiece,
+    Pong,
+    Refused,
+    Resume,
+    Say,
+    Seated,
+    ServerMessage,
+    StartGame,
+    Sync,
+    TableLine,
+    Tables,
+    Watch,
+    Watching,
+)
+from protocol.text import printable
+
+__all__ = [
+    "Back",
+    "Closed",
+    "ConnectFailed",
+    "Connection",
+    "Lost",
+    "NoAnswer",
+    "Patience",
+    "Refusal",
+    "Update",
+    "connected",
+]
+
+_UPDATES_KEPT: Final = 1024
+_FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
+
+
+class Refusal(Exception):
+    """The server refused one request, and nothing has changed; the text is its sentence.
+
+    `code` is stable, `rule` the section of the rules that forbids it, if one does.
+    """
+
+    def __init__(self, code: str, text: str, rule: str | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.rule = rule
+
+
+class NoAnswer(ConnectFailed):
+    """The server did not answer a request: whether it was done is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection broke; another attempt follows in `retry_in` seconds."""
+
+    reason: str
+    retry_in: float
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """The connection and the place at the table are there again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection is gone for good; `code` is the server's close code if it gave one."""
+
+    code: int | None
+    reason: str
+
+
+Update: TypeAlias = TableUpdate | Lost | Back | Closed
+Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
+A = TypeVar("A", Done, Seated, Watching, Tables, Pong)
+Request: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Ping
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A request without an answer yet; the alarm rings only while there is a connection."""
+
+    message: Request
+    kind: type[Answer]
+    answer: asyncio.Future[Answer]
+    alarm: asyncio.TimerHandle | None = None
+
+    def silence(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
+    def fail(self, error: Exception) -> None:
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    url: str,
+    *,
+    client: str = "palatinus",
+    patience: Patience | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator["Connection"]:
+    """Connect to the server at `url` for the length of the context.
+
+    Raises ConnectFailed if there is none. `client` is what the server is told about this program.
+    """
+    address, patience = Address(url, client, tls), patience or Patience()
+    line, welcome = await opened(address, patience)
+    connection = Connection(address, patience, welcome.server)
+    # Not a TaskGroup: it would hand the body's own exceptions on in a group.
+    keeper = asyncio.create_task(connection.kept(line), name=f"connection to {url}")
+    try:
+        yield connection
+    finally:
+        keeper.cancel()
+        await asyncio.wait((keeper,))
+        if not keeper.cancelled():
+            keeper.result()
+
+
+class Connection:
+    """One client's connection to a server; made by `connected`.
+
+    `model` is what is known of the table, always up to date: `updates` tells when to look at it. The
+    requests raise Refusal if the server says no, and ConnectFailed if it says nothing. While the connection
+    is lost they wait for it; a move reaches the table once, however often it has to be sent.
+    """
+
+    def __init__(self, address: Address, patience: Patience, server: str) -> None:
+        self.address = address
+        self.server = printable(server)
+        self.model = TableModel()
+        self.closed: Closed | None = None
+        self._patience = patience
+        self._line: ClientConnection | None = None  # None while the connection is lost
+        self._waiting: dict[int, _Waiting] = {}
+        self._last_id = random.randrange(_FIRST_IDS)
+        self._syncing: int | None = None
+        self._sync_due: float | None = None
+        self._updates: asyncio.Queue[Update] = asyncio.Queue(_UPDATES_KEPT)
+
+    @property
+    def online(self) -> bool:
+        return self._line is not None
+
+    # -- what the server can be asked ---------------------------------------------------------------
+
+    async def list_tables(self) -> list[TableLine]:
+        """Return the tables that can be joined or watched, newest first."""
+        return (await self._asked(ListTables(self._next_id()), Tables)).tables
+
+    async def open_table(
+        self, players: int, name: str, *, random_layout: bool = False, starting: int | None = None
+    ) -> Seated:
+        """Open a table and take its seat 0."""
+        return await self._asked(OpenTable(self._next_id(), players, name, random_layout, starting), Seated)
+
+    async def join(self, table: str, name: str, seat: int | None = None) -> Seated:
+        """Take a free seat at a table, the first one if none is named."""
+        return await self._asked(JoinTable(self._next_id(), table, name, seat), Seated)
+
+    async def watch(self, table: str) -> Watching:
+        """Watch a table."""
+        return await self._asked(Watch(self._next_id(), table), Watching)
+
+    async def resume(self, table: str, token: str, after: int = 0) -> Seated:
+        """Come back to a seat with the token that it was given with."""
+        return await self._asked(Resume(self._next_id(), table, token, after), Seated)
+
+    async def start(self) -> None:
+        """Start the game, as host."""
+        await self._asked(StartGame(self._next_id()), Done)
+
+    async def lay(self, position: int, orientation: int) -> None:
+        """Lay the tile that was drawn."""
+        await self._asked(Lay(self._next_id(), position, orientation), Done)
+
+    async def place(self, piece: Piece, field: Field) -> None:
+        """Place a piece from the hand."""
+        await self._asked(PlacePiece(self._next_id(), piece, field), Done)
+
+    async def play(self, command: Command) -> None:
+        """Lay or place, as the command tells."""
+        match command:
+            case LayTile():
+                await self.lay(command.position, command.orientation)
+            case Place():
+                await self.place(command.piece, command.field)
+            case _:
+                assert_never(command)
+
+    async def say(self, text: str) -> None:
+        """Say something to everybody at the table."""
+        await self._asked(Say(self._next_id(), text), Done)
+
+    async def leave(self) -> None:
+        """Leave the table."""
+        await self._asked(Leave(self._next_id()), Done)
+
+    async def ping(self) -> None:
+        """Ask whether the server is there."""
+        await self._asked(Ping(self._next_id()), Pong)
+
+    async def updates(self) -> AsyncIterator[Update]:
+        """Yield what changes, for one reader; the last update is Closed.
+
+        A reader that falls far behind misses updates and is told Refreshed instead.
+        """
+        while self.closed is None or not self._updates.empty():
+            yield await self._updates.get()
+
+    # -- asking and being answered ------------------------------------------------------------------
+
+    def _next_id(self) -> int:
+        self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
+        return self._last_id
+
+    async def _asked(self, message: Request, kind: type[A]) -> A:
+        if self.closed is not None:
+            raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
+        waiting = _Waiting(message, kind, asyncio.get_running_loop().create_future())
+        self._waiting[message.id] = waiting
+        try:
+            if self._line is not None:
+                await self._put(self._line, waiting)
+            answer = await waiting.answer
+        finally:
+            waiting.silence()
+            self._waiting.pop(message.id, None)
+        assert isinstance(answer, kind)  # noqa: S101 - `_answer` lets no other kind through
+        return answer
+
+    async def _put(self, line: ClientConnection, waiting: _Waiting) -> None:
+        """Send a request and set its alarm; a line that breaks meanwhile is the keeper's business."""
+        seconds = self._patience.answer
+        error = NoAnswer(f"The server did not answer within {seconds:g} seconds. Try again.")
+        waiting.silence()
+        waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
+        with contextlib.suppress(ConnectionClosed):
+            await self._send(line, waiting.message)
+
+    async def _send(self, line: ClientConnection, message: ClientMessage) -> None:
+        try:
+            async with asyncio.timeout(self._patience.answer):
+                await line.send(encode(message))
+        except TimeoutError:
+            line.transport.abort()  # it takes nothing more: to close it politely would wait as well
+
+    async def _take(self, line: ClientConnection, message: ServerMessage) -> None:
+        """Take in one message: as an answer, into the model, or both."""
+        try:
+            for update in self.model.take(message):
+                self._tell(update)
+        except Gap as gap:
+            if self._syncing is None:
+                self._syncing = self._next_id()
+                self._sync_due = asyncio.get_running_loop().time() + self._patience.answer
+                with contextlib.suppress(ConnectionClosed):
+                    await self._send(line, Sync(self._syncing, gap.after))
+        if (answered := getattr(message, "id", None)) is not None:
+            self._answer(answered, message)
+
+    def _answer(self, answered: int, message: ServerMessage) -> None:
+        if answered == self._syncing:
+            self._syncing = self._sync_due = None
+            if isinstance(message, Refused):
+                raise ConnectFailed(f"The server did not send what was missing: {printable(message.text)}")
+        if (waiting := self._waiting.get(answered)) is None:
+            return  # whoever asked has given up
+        waiting.silence()
+        if isinstance(message, Refused):
+            waiting.fail(Refusal(message.code, printable(message.text), message.rule))
+        elif not isinstance(message, waiting.kind):
+            raise BadMessage(f"{type(message).__name__} is no answer to {type(waiting.message).__name__}")
+        else:
+            match waiting.message:
+                case Leave():
+                    self.model.clear()
+                case Resume(token=token):
+                    self.model.token = token
+            if not waiting.answer.done():
+                waiting.answer.set_result(message)
+
+    def _tell(self, update: Update) -> None:
+        if self._updates.full():
+            # Nobody looks. What the updates told is in the model, so one of them can stand for all.
+            while not self._updates.empty():
+                self._updates.get_nowait()
+            self._updates.put_nowait(Refreshed())
+        self._updates.put_nowait(update)
+
+    # -- keeping the connection ---------------------------------------------------------------------
+
+    async def kept(self, line: ClientConnection) -> None:
+        """Serve `line` and those that replace it, until cancelled or closed for good."""
+        end = ConnectFailed("This side closed the connection.", final=True)
+        pause = self._patience.first_pause
+        clock = asyncio.get_running_loop().time
+        try:
+            while True:
+                since = clock()
+                failure = await self._served(line)
+                if clock() - since > self._patience.longest_pause:  # else it breaks as soon as it stands
+                    pause = self._patience.first_pause
+                line, pause = await self._restored(failure, pause)
+        except ConnectFailed as error:
+            end = error
+        finally:
+            self._close(end)
+
+    async def _served(self, line: ClientConnection) -> ConnectFailed:
+        """Take in what comes on `line` and return why that ended."""
+        self._line = line
+        try:
+            while True:
+                async with asyncio.timeout_at(self._sync_due):
+                    message = await received(line)
+                await self._take(line, message)
+        except ConnectionClosed as error:
+            return ending(error)
+        except TimeoutError:
+            return ConnectFailed("The server did not send what was missing.")
+        except BadMessage as error:
+            return not_understood(error)
+        except ConnectFailed as error:
+            return error
+        finally:
+            self._line = self._syncing = self._sync_due = None
+            await line.close()
+
+    async def _restored(self, failure: ConnectFailed, pause: float) -> tuple[ClientConnection, float]:
+        """Return a new line, and how long to pause before the next; raises ConnectFailed if there is none."""
+        self._suspend_requests()
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._patience.keep_trying
+        while not failure.final:
+            wait = pause * random.uniform(0.5, 1.0)  # not all clients of a restarted server at once
+            if clock() + wait > until:
+                text = f"{failure} Gave up after {self._patience.keep_trying:g} seconds."
+                raise ConnectFailed(text, final=True, code=failure.code)
+            self._tell(Lost(str(failure), wait))
+            await asyncio.sleep(wait)
+            pause = min(2 * pause, self._patience.longest_pause)
+            try:
+                return await self._reopened(), pause
+            except ConnectFailed as error:
+                failure = error
+        raise failure
+
+    def _suspend_requests(self) -> None:
+        """Keep what can be asked again on another line, and fail the rest."""
+        for waiting in list(self._waiting.values()):
+            waiting.silence()
+            match waiting.message:
+                case OpenTable() | JoinTable():
+                    text = "The connection broke before the answer came. Look at the tables, then try again."
+                    waiting.fail(NoAnswer(text))
+                case Leave(id=leaving):
+                    # Whoever is gone has left; to come back for a farewell would only take the seat again.
+                    self.model.clear()
+                    waiting.answer.set_result(Done(leaving))
+
+    async def _reopened(self) -> ClientConnection:
+        """Return a new line on which this client is where it was; raises ConnectFailed."""
+        line, welcome = await opened(self.address, self._patience)
+        self.server = printable(welcome.server)
+        try:
+            await self._return_to_table(line)
+            self._line = line
+            self._tell(Back())
+            for waiting in list(self._waiting.values()):
+                await self._put(line, waiting)
+        except BaseException:
+            self._line = self._syncing = self._sync_due = None
+            line.transport.abort()
+            raise
+        return line
+
+    async def _return_to_table(self, line: ClientConnection) -> None:
+        model = self.model
+        if model.table is None:
+            return
+        back: Resume | Watch
+        if model.token is None:
+            back = Watch(self._next_id(), model.table, model.seq)
+        else:
+            back = Resume(self._next_id(), model.table, model.token, model.seq)
+        try:
+            async with asyncio.timeout(self._patience.answer):
+                await line.send(encode(back))
+                answer = None
+                while answer != back.id:
+                    message = await received(line)
+                    await self._take(line, message)
+                    answer = getattr(message, "id", None)
+        except ConnectionClosed as error:
+            raise ending(error) from error
+        except TimeoutError as error:
+            raise why_not(self.address.url, error) from error
+        except BadMessage as error:
+            raise not_understood(error) from error
+        if isinstance(message, Refused):
+            raise ConnectFailed(printable(message.text), final=True)
+
+    def _close(self, end: ConnectFailed) -> None:
+        self.closed = Closed(end.code, str(end))
+        for waiting in list(self._waiting.values()):
+            waiting.fail(end)
+        self._tell(self.closed)

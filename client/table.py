@@ -1,0 +1,148 @@
+"""What this client knows of its table: a model folded from the server's messages, without any I/O."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from engine.events import SeenEvent
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.view import SPECTATOR, View, eyes_of
+from protocol.codec import BadMessage, readable
+from protocol.events import event_of, legal_of
+from protocol.messages import (
+    Events,
+    LegalMoves,
+    Said,
+    Seated,
+    SeatLine,
+    ServerMessage,
+    Snapshot,
+    TableState,
+    Watching,
+)
+from protocol.snapshot import view_of
+from protocol.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """The game went on by these events, the last one number `seq`; the model's view holds them already."""
+
+    events: tuple[SeenEvent, ...]
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The model is to be looked at anew: what happened in between is not told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanged:
+    """Who sits where has changed; `before` is None for the first that is heard of the table."""
+
+    state: TableState
+    before: TableState | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Somebody said something; no seat for a spectator. The text is safe to show."""
+
+    seat: Seat | None
+    text: str
+
+
+TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard
+
+
+class Gap(Exception):
+    """Events are missing after number `after`: ask the server for them. Nothing was taken in."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(f"the events after number {after} are missing")
+        self.after = after
+
+
+@dataclass(slots=True)
+class TableModel:
+    """A table as its seat sees it, or a spectator if `seat` is None; changed only by `take` and `clear`.
+
+    `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
+    `legal` is set while this seat is on turn; `token` brings it back to its seat.
+    """
+
+    table: str | None = None
+    seat: Seat | None = None
+    token: str | None = field(default=None, repr=False)
+    state: TableState | None = None
+    view: View | None = None
+    seq: int = 0
+    legal: Legal | None = None
+
+    def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
+        """Take in what the server said and return what changed; answers to other questions change nothing.
+
+        Raises Gap if events were missed, and BadMessage if the message makes no sense.
+        """
+        match message:
+            case Seated(table=table, seat=seat, token=token):
+                self._go_to(table, Seat(seat))
+                self.token = token or self.token
+            case Watching(table=table):
+                self._go_to(table, None)
+            case TableState() if message.table == self.table:
+                before, self.state = self.state, _safe(message)
+                return (TableChanged(self.state, before),)
+            case Snapshot() if self.table is not None:
+                self.view, self.seq = view_of(message, self.seat), message.seq
+                self._may(message.legal)
+                return (Refreshed(),)
+            case Events() if self.table is not None:
+                return self._fold(message)
+            case Said() if self.table is not None:
+                return (Heard(None if message.seat is None else Seat(message.seat), printable(message.text)),)
+        return ()
+
+    def clear(self) -> None:
+        """Forget the table: this client has left it."""
+        self.table = self.seat = self.token = self.state = self.view = self.legal = None
+        self.seq = 0
+
+    def _go_to(self, table: str, seat: Seat | None) -> None:
+        if (table, seat) != (self.table, self.seat):  # else this client came back, and what it knows holds
+            self.clear()
+            self.table, self.seat = table, seat
+
+    def _fold(self, message: Events) -> tuple[TableUpdate, ...]:
+        last = message.seq + len(message.events) - 1
+        if message.seq > self.seq + 1:
+            raise Gap(self.seq)
+        if last < self.seq:
+            return ()  # told twice, around a coming back; the legal moves in it are past as well
+        events = tuple(event_of(content) for content in message.events[self.seq + 1 - message.seq :])
+        if events:
+            view = View(eyes=SPECTATOR if self.seat is None else eyes_of(self.seat))
+            self.view = view if self.view is None else self.view
+            try:
+                for event in events:
+                    self.view.fold(event)
+                _ = self.view.layout  # a layout that cannot be is found here, and not when it is drawn
+            except (LookupError, ValueError, TypeError) as error:
+                raise BadMessage(f"the events make no sense: {readable(error)}") from error
+        self.seq, legal = last, self.legal
+        self._may(message.legal)
+        if events:
+            return (Happened(events, last),)
+        return () if legal == self.legal else (Refreshed(),)
+
+    def _may(self, legal: LegalMoves | None) -> None:
+        self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)
+
+
+def _safe(state: TableState) -> TableState:
+    """Return `state` with names that no terminal acts on, whatever the server let through."""
+    seats = [SeatLine(None if seat.name is None else printable(seat.name), seat.here) for seat in state.seats]
+    return replace(state, seats=seats)
