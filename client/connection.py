@@ -209,7 +209,7 @@ class Connection:
 
     async def place(self, piece: Piece, field: Field) -> None:
         """Place a piece from the hand."""
-        await self._asked(PlacePiece(self._next_id(), piece, field), Done)
+        await self._asked(PlacePiece(self._next_id(), str(piece), field), Done)
 
     async def play(self, command: Command) -> None:
         """Lay or place, as the command tells."""
