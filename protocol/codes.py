@@ -36,6 +36,4 @@ class CloseCode(enum.IntEnum):
     GOING_AWAY = 1001
     UNSUPPORTED_DATA = 1003
     POLICY_VIOLATION = 1008
-    SERVICE_RESTART = 1012
-    TRY_AGAIN_LATER = 1013
     TAKEN_OVER = 4000  # the same seat token came in on another connection

@@ -1,0 +1,95 @@
+"""The documents say what the code does."""
+
+import re
+import typing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engine.errors import Fault
+from protocol import messages
+from protocol.codes import CloseCode, Code
+from protocol.events import EVENT_TAGS
+
+ROOT = Path(__file__).parent.parent
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+FROM_CLIENT = typing.get_args(messages.ClientMessage)
+FROM_SERVER = typing.get_args(messages.ServerMessage)
+
+
+def tag(message: type[msgspec.Struct]) -> str:
+    return str(message.__struct_config__.tag)
+
+
+def section(title: str, text: str) -> str:
+    """Return the text under a heading, up to the next heading of any level."""
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/protocol.md has no section {title!r}"
+    return found[1]
+
+
+def first_column(text: str, table: int = 0) -> list[str]:
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    return [row.split("|")[1].strip().strip("`") for row in tables[table].splitlines()[2:]]
+
+
+def part(number: int) -> str:
+    found = re.search(rf"^## {number}\..*?(?=^## |\Z)", PROTOCOL, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[0]
+
+
+@pytest.mark.parametrize("message", FROM_CLIENT, ids=tag)
+def test_every_client_message_is_documented_field_by_field(message: type[msgspec.Struct]) -> None:
+    """A field in the code and not in the document, or the other way round, fails."""
+    assert first_column(section(tag(message), part(4))) == list(message.__struct_fields__)
+
+
+@pytest.mark.parametrize("message", FROM_SERVER, ids=tag)
+def test_every_server_message_is_documented_field_by_field(message: type[msgspec.Struct]) -> None:
+    """A field in the code and not in the document, or the other way round, fails."""
+    assert first_column(section(tag(message), part(5))) == list(message.__struct_fields__)
+
+
+def test_no_message_is_documented_that_does_not_exist() -> None:
+    """Every heading of the reference is a message's tag."""
+    for number, known in ((4, FROM_CLIENT), (5, FROM_SERVER)):
+        assert set(re.findall(r"^### (.*)$", part(number), re.MULTILINE)) == {tag(each) for each in known}
+
+
+def test_the_maps_inside_messages_are_documented() -> None:
+    """The lines of the table list, the seats and the legal moves have their fields told."""
+    assert first_column(section("tables", part(5)), 1) == list(messages.TableLine.__struct_fields__)
+    assert first_column(section("table", part(5)), 1) == list(messages.SeatLine.__struct_fields__)
+    for legal in (messages.Lays, messages.Places):
+        assert f"`{tag(legal)}`" in part(6)
+        for name in legal.__struct_fields__:
+            assert f"| {name} |" in part(6)
+
+
+def test_every_event_is_documented_with_its_fields() -> None:
+    """The events' table has a row for each event, and names each of its fields."""
+    rows = {
+        row.split("|")[1].strip().strip("`"): row
+        for row in part(7).splitlines()
+        if re.match(r"\| `[a-z]{2,}`", row)
+    }
+    assert list(rows) == list(EVENT_TAGS)
+    for name, event in EVENT_TAGS.items():
+        text = rows["fled"] + rows[name] if name == "captured" else rows[name]
+        for field in event.__dataclass_fields__:
+            assert f"`{field}`" in text, f"{field} of {name} is not documented"
+
+
+def test_every_code_is_documented() -> None:
+    """The tables of refusal codes are the codes' enums."""
+    assert first_column(part(8), 0) == [code.value for code in Code]
+    assert first_column(part(8), 1) == [fault.value for fault in Fault]
+
+
+def test_every_close_code_is_documented() -> None:
+    """Each close code that the server uses is explained."""
+    told = set(first_column(section("Close codes", PROTOCOL)))
+    assert {str(code.value) for code in CloseCode} <= told
