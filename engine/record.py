@@ -1,0 +1,296 @@
+"""Records: a game as lines of text, and back by playing it again. docs/record.md tells the format.
+
+Only what chance and the players decided is read from a record. All else in it (peoples, who draws, the
+result) must be what the game says when it is played again, line for line.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final, assert_never
+
+from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
+from engine.components import Laurel
+from engine.errors import DamagedRecord, IllegalCommand
+from engine.events import (
+    Captured,
+    CentreTurned,
+    Command,
+    Event,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    LaurelsDealt,
+    LayoutDrawn,
+    LayTile,
+    Place,
+    Placed,
+    SoldierFled,
+    TileDrawn,
+    TileLaid,
+    WolvesRevealed,
+)
+from engine.game import Game, Setup
+from engine.pieces import Piece, Seat
+
+VERSION: Final = 1
+LINE_LENGTH: Final = 200
+_HEADER: Final = f"palatinus record {VERSION}"
+_UNFINISHED: Final = "unfinished"
+_LAID, _RANDOM = "laid", "random"
+
+
+def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
+    """Return the record of the game that `events` tell; the players' `names`, by seat, become comments."""
+    lines = [_HEADER, *(_comment(f"seat {seat} is {name}") for seat, name in enumerate(names))]
+    over = False
+    for event in events:
+        lines.extend(_lines(event))
+        over = isinstance(event, GameEnded)
+    if not over:
+        lines.append(_UNFINISHED)
+    return "\n".join(lines) + "\n"
+
+
+def replayed(text: str) -> Game:
+    """Return the game that the record `text` tells, played again under the rules.
+
+    Raises DamagedRecord, with line and reason, if the record is damaged or there can be no such game.
+    To go on with a running game, give its events and a new source of chance to `Game`.
+    """
+    reader = _Reader(text)
+    reader.header()
+    setup = _setup(reader)
+    game = Game.new(setup, _Told(reader, random_layout=setup.random_layout))
+    reader.prove(game.events)
+    while not game.over and (command := _command(reader, game)) is not None:
+        try:
+            events = game.apply(command)
+        except IllegalCommand as error:
+            raise reader.refused(str(error)) from error
+        reader.prove(events)
+    reader.end()
+    return game
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def _lines(event: Event) -> Iterator[str]:
+    """Yield the lines that stand for `event`; none if it follows from the lines before."""
+    match event:
+        case GameStarted():
+            yield f"players {len(event.peoples)}"
+            yield f"starts {event.starting}"
+            for seat, peoples in enumerate(event.peoples):
+                yield f"seat {seat} {''.join(peoples)}"
+        case CentreTurned():
+            yield f"layout {_LAID}"
+            yield f"tile {event.tile} {CENTRE} 0"
+        case LayoutDrawn():
+            yield f"layout {_RANDOM}"
+            for position, laid in enumerate(event.tiles):
+                yield f"tile {laid.tile} {position} {laid.orientation}"
+        case TileDrawn():
+            yield f"{event.seat} draws {event.tile}"
+        case TileLaid():
+            yield f"{event.seat} lays {event.tile} {event.position} {event.orientation}"
+        case LaurelsDealt():
+            for tile in TILES:
+                yield f"laurel {tile} {event.laurels[tile]}"
+        case Placed():
+            yield f"{event.seat} places {event.piece} {event.field}"
+        case GameEnded():
+            for seat, tally in enumerate(event.tallies):
+                yield f"result {seat} points {tally.points} items {tally.items}"
+            yield f"winners {' '.join(map(str, event.winners))}"
+        case WolvesRevealed() | SoldierFled() | Captured() | HillScored():
+            return
+        case _:
+            assert_never(event)
+
+
+def _comment(text: str) -> str:
+    """Return `text` as one comment line that `replayed` accepts: names come from strangers."""
+    safe = "".join(character if character.isprintable() else " " for character in text)
+    return f"# {safe}"[:LINE_LENGTH]
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """The lines of a record, and which of those read the game has yet to prove true."""
+
+    def __init__(self, text: str) -> None:
+        self._rest = _meaningful(text)
+        self._unproven: deque[tuple[int, str]] = deque()
+        self._line = 0
+        self._lines = text.removesuffix("\n").count("\n") + 1 if text else 0
+
+    def refused(self, reason: str) -> DamagedRecord:
+        """Return the refusal of the line read last."""
+        return DamagedRecord(self._line, reason)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Blame the line read last for a value that cannot be."""
+        try:
+            yield
+        except DamagedRecord:
+            raise
+        except ValueError as error:
+            raise self.refused(str(error)) from error
+
+    def words(self, *shapes: str) -> list[str]:
+        """Return the words of the next line, which must have one of `shapes`: capitals stand for any word."""
+        expected = " or ".join(f"`{shape}`" for shape in shapes)
+        said = self._next(expected)
+        words = said.split()
+        for shape in shapes:
+            places = shape.split()
+            if len(words) == len(places) and all(
+                place.isupper() or word == place for word, place in zip(words, places, strict=True)
+            ):
+                return words
+        raise self.refused(f"found {_quoted(said)}, expected {expected}")
+
+    def number(self, word: str) -> int:
+        """Return the number that `word` of the line read last is."""
+        if not word.isdecimal() or len(word) > 3:
+            raise self.refused(f"{_quoted(word)} is no number that could stand here")
+        return int(word)
+
+    def header(self) -> None:
+        """Read the first line, which tells that this is a record, and of what version."""
+        said = self._next(f"`{_HEADER}`")
+        match said.split():
+            case ["palatinus", "record", version]:
+                if version != str(VERSION):
+                    raise self.refused(
+                        f"this is a record of version {_quoted(version)}; only {VERSION} can be read"
+                    )
+            case _:
+                raise self.refused(f"found {_quoted(said)}, but a record begins with `{_HEADER}`")
+        self._unproven.clear()  # no event makes this line
+
+    def prove(self, events: Iterable[Event]) -> None:
+        """Check that the next lines, read already or not, are those that `events` make."""
+        for event in events:
+            for line in _lines(event):
+                if not self._unproven:
+                    self._next(f"`{line}`")
+                number, said = self._unproven.popleft()
+                if said != line:
+                    raise DamagedRecord(number, f"found {_quoted(said)}, but in this game it is `{line}`")
+
+    def end(self) -> None:
+        """Check that nothing is left."""
+        for number, said in self._rest:
+            raise DamagedRecord(number, f"found {_quoted(said)}, but the record ended above")
+
+    def _next(self, due: str) -> str:
+        line = next(self._rest, None)
+        if line is None:
+            raise DamagedRecord(self._lines + 1, f"the record ends where {due} is due")
+        self._line, said = line
+        self._unproven.append(line)
+        return said
+
+
+def _meaningful(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines that are neither blank nor comments, with single spaces."""
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.removesuffix("\r")
+        if len(line) > LINE_LENGTH:
+            raise DamagedRecord(number, f"it has {len(line)} characters; at most {LINE_LENGTH} are allowed")
+        comment = line.lstrip(" ").startswith("#")
+        for character in line:
+            if not character.isprintable() or not (comment or character.isascii()):
+                raise DamagedRecord(number, f"the character U+{ord(character):04X} may not stand here")
+        words = line.split()
+        if words and not comment:
+            yield number, " ".join(words)
+
+
+def _quoted(said: str) -> str:
+    return f"`{said}`" if len(said) <= 60 else f"`{said[:60]}...`"
+
+
+def _setup(reader: _Reader) -> Setup:
+    with reader.blamed():
+        setup = Setup(reader.number(reader.words("players COUNT")[1]))
+        setup = replace(setup, starting=Seat(reader.number(reader.words("starts SEAT")[1])))
+    for seat in range(setup.players):
+        reader.words(f"seat {seat} PEOPLES")
+    layout = reader.words(f"layout {_LAID}", f"layout {_RANDOM}")[1]
+    return replace(setup, random_layout=layout == _RANDOM)
+
+
+def _command(reader: _Reader, game: Game) -> Command | None:
+    """Return the next command; None where the record says that the game goes on."""
+    words = reader.words("SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", _UNFINISHED)
+    match words:
+        case [seat, "lays", tile, position, orientation]:
+            drawn = game.view.drawn
+            if drawn is not None and tile != drawn:
+                raise reader.refused(f"found tile {_quoted(tile)}, but {drawn} was drawn (R3.3)")
+            return LayTile(Seat(reader.number(seat)), reader.number(position), reader.number(orientation))
+        case [seat, _, piece, field]:
+            with reader.blamed():
+                return Place(Seat(reader.number(seat)), Piece(piece), Field(field))
+    return None
+
+
+class _Told:
+    """Chance as a record tells it; what could not have come up is refused."""
+
+    def __init__(self, reader: _Reader, *, random_layout: bool) -> None:
+        self._reader = reader
+        self._random_layout = random_layout
+        self._centre: Tile | None = None
+        self._orientation = ""
+
+    def starting(self, seats: Sequence[Seat]) -> Seat:
+        raise NotImplementedError("a record names who starts, so nobody draws it")
+
+    def tile(self, bag: Sequence[Tile]) -> Tile:
+        position = len(TILES) - len(bag)
+        if position == CENTRE:
+            tile = self._reader.words(f"tile TILE {CENTRE} 0")[1]
+        elif self._random_layout:
+            _, tile, _, self._orientation = self._reader.words(f"tile TILE {position} ORIENTATION")
+        else:
+            tile = self._reader.words("SEAT draws TILE")[2]
+        if tile not in bag:
+            raise self._reader.refused(
+                f"tile {_quoted(tile)} cannot be drawn: still in the bag are {', '.join(bag)}"
+            )
+        if position == CENTRE:
+            self._centre = Tile(tile)
+        return Tile(tile)
+
+    def orientation(self) -> int:
+        orientation = self._reader.number(self._orientation)
+        if orientation not in ORIENTATIONS:
+            raise self._reader.refused(f"{orientation} is no orientation: 0 to 5 are (R2.3)")
+        return orientation
+
+    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
+        left = {str(laurel): laurel for laurel in laurels}
+        told = []
+        for tile in TILES:
+            name = self._reader.words(f"laurel {tile} LAUREL")[2]
+            if (tile == self._centre) != (name == Laurel.PALATINUS):
+                raise self._reader.refused(
+                    f"{Laurel.PALATINUS} lies in the centre, on {self._centre}, alone (R3.2)"
+                )
+            if tile == self._centre:
+                continue
+            if name not in left:
+                raise self._reader.refused(
+                    f"laurel {_quoted(name)} cannot be dealt: still to come are {', '.join(left)}"
+                )
+            told.append(left.pop(name))
+        return told

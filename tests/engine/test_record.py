@@ -1,0 +1,219 @@
+"""Records replay to the same events, and damage is refused with line and reason."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import DamagedRecord
+from engine.game import Game, Setup
+from engine.record import LINE_LENGTH, recorded, replayed
+from tests.games import MOST_COMMANDS, finished_games, games, played
+
+RECORDS = sorted((Path(__file__).parent / "records").glob("*.txt"))
+DOCUMENT = Path(__file__).parents[2] / "docs" / "record.md"
+
+LAID = recorded(played(Setup(3), seed=1).events)
+RANDOM = recorded(played(Setup(5, random_layout=True), seed=2).events)
+
+
+def line_number(text: str, line: str) -> int:
+    return text.split("\n").index(line) + 1
+
+
+def first(text: str, pattern: str) -> str:
+    """Return the first line of `text` that matches."""
+    return next(line for line in text.split("\n") if re.fullmatch(pattern, line))
+
+
+def refusal(text: str) -> DamagedRecord:
+    with pytest.raises(DamagedRecord) as refused:
+        replayed(text)
+    return refused.value
+
+
+@given(games())
+def test_a_record_replays_to_the_same_events(game: Game) -> None:
+    """Finished or cut anywhere, whoever plays and however the tiles were laid."""
+    again = replayed(recorded(game.events))
+    assert again.events == game.events
+    assert again.view == game.view
+
+
+@given(finished_games(), st.lists(st.text(), max_size=5))
+def test_no_name_damages_a_record(game: Game, names: list[str]) -> None:
+    """Names stay in their comments, whatever characters they have."""
+    assert replayed(recorded(game.events, names)).events == game.events
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_kept_records_still_replay(path: Path) -> None:
+    """A change of rules or format that alters a kept game must be meant."""
+    text = path.read_text(encoding="utf-8")
+    assert recorded(replayed(text).events) == text
+
+
+def test_the_documented_example_replays() -> None:
+    """docs/record.md shows a record that is one."""
+    blocks = re.findall(r"```record\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 1
+    names = ["Anna", "Ben", "Zoë"]
+    assert recorded(replayed(blocks[0]).events, names) == blocks[0]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        LAID.replace("\n", "\r\n"),
+        LAID.rstrip("\n"),
+        LAID.replace("\n", "\n\n# a remark, né?\n"),
+        LAID.replace(" ", "   "),
+        "\n  # before all\n" + LAID,
+    ],
+    ids=["Windows lines", "no last newline", "comments", "spaces", "comment first"],
+)
+def test_a_record_may_be_laid_out_freely(told: str) -> None:
+    """Line ends, blank lines, comments and runs of spaces change nothing."""
+    assert replayed(told).events == replayed(LAID).events
+
+
+@given(st.sampled_from([LAID, RANDOM]), st.data())
+def test_a_cut_record_is_refused(text: str, data: st.DataObject) -> None:
+    """A file that ends too early is never taken for a game that goes on."""
+    cut = data.draw(st.integers(0, len(text) - 2))
+    assert refusal(text[:cut]).line <= text[:cut].count("\n") + 2
+
+
+def test_the_missing_end_is_named_with_its_line() -> None:
+    """A record cut between lines is refused where the next line should stand."""
+    lines = LAID.split("\n")
+    refused = refusal("\n".join(lines[:20]) + "\n")
+    assert refused.line == 21
+    assert "the record ends" in str(refused)
+    assert refusal("").line == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "replacement", "reason"),
+    [
+        (LAID, r"palatinus record 1", "palatinus record 2", "version `2`"),
+        (LAID, r"palatinus record 1", "a letter", "begins with"),
+        (LAID, r"players 3", "players 6", "R3.1"),
+        (LAID, r"players 3", "players three", "no number"),
+        (LAID, r"players 3", f"players {'9' * 150}", "no number"),
+        (LAID, r"starts \d", "starts 3", "R3.1"),
+        (LAID, r"seat 1 S", "seat 1 M", "`seat 1 S`"),
+        (LAID, r"layout laid", "layout neat", "layout random"),
+        (LAID, r"tile . 0 0", "tile H 0 0", "still in the bag"),
+        (LAID, r"tile . 0 0", "tile A 0 1", "expected `tile TILE 0 0`"),
+        (LAID, r". draws .", "4 draws H", "still in the bag"),
+        (LAID, r"(.) lays (.) . .", r"\1 lays \2 7 0", "R3.3"),
+        (LAID, r"(.) lays (.) . .", r"\1 lays \2 1 6", "R3.3"),
+        (LAID, r"(.) lays (.) . .", r"\1 lays X 1 0", "was drawn"),
+        (LAID, r"(.) lays (.) . .", r"\1 places Em A1", "R3.3"),
+        (LAID, r"laurel A \w+", "laurel A Janiculum", "still to come"),
+        (LAID, r"laurel . Palatinus", "laurel A Caelius", "laurel A|Palatinus lies in the centre"),
+        (LAID, r"(.) places .*", r"\1 places Em* Z9", "Z9|hand"),
+        (LAID, r"(.) places .*", r"\1 places Xm A1", "no piece"),
+        (LAID, r"(.) places .*", r"\1 passes", "expected"),
+        (LAID, r"(.) places .*", r"4 places Em A1", "on turn"),
+        (LAID, r"(.) places .*", "\\1 places Em\u202e A1", r"U\+202E"),
+        (LAID, r"(.) places .*", "\\1 places Em\tA1", r"U\+0009"),
+        (LAID, r"(.) places .*", "#" * (LINE_LENGTH + 1), "201 characters"),
+        (LAID, r"result 0 points (\d+) .*", r"result 0 points 1\1 items 3", "in this game it is"),
+        (LAID, r"winners .*", "winners 0 1 2", "in this game it is"),
+        (LAID, r"result 0 .*", "unfinished", "in this game it is"),
+        (RANDOM, r"tile (.) 3 .", r"tile \1 3 6", "no orientation"),
+        (RANDOM, r"tile (.) 3 .", r"tile \1 4 0", "expected `tile TILE 3"),
+    ],
+)
+def test_damage_is_refused_with_its_line(text: str, pattern: str, replacement: str, reason: str) -> None:
+    """Each kind of damage names the line that has it and says what is wrong."""
+    sound = first(text, pattern)
+    refused = refusal(text.replace(sound, re.sub(pattern, replacement, sound), 1))
+    assert refused.line == line_number(text, sound)
+    assert re.search(reason, str(refused))
+    assert len(str(refused)) < 300
+
+
+def test_a_tile_is_not_drawn_twice() -> None:
+    """R3.3: what lies is no longer in the bag."""
+    second = first(LAID, r"2 draws .")
+    earlier = first(LAID, r"tile . 0 0")[5]
+    refused = refusal(LAID.replace(second, f"2 draws {earlier}"))
+    assert refused.line == line_number(LAID, second)
+
+
+def test_an_illegal_command_is_refused_with_its_rule() -> None:
+    """R4.1: a field is taken once."""
+    placed = [line for line in LAID.split("\n") if " places " in line]
+    field = placed[0].split()[-1]
+    again = " ".join([*placed[1].split()[:-1], field])
+    refused = refusal(LAID.replace(placed[1], again))
+    assert refused.line == line_number(LAID, placed[1])
+    assert str(refused).endswith(f"{field} is taken. Choose an empty field. (R4.1)")
+
+
+@pytest.mark.parametrize("end", ["unfinished", "palatinus record 1", "winners 0"])
+def test_nothing_follows_the_end(end: str) -> None:
+    """What stands after the result, or after `unfinished`, is refused."""
+    assert refusal(LAID + end).line == LAID.count("\n") + 1
+    running = recorded(played(Setup(2), seed=3, commands=9).events)
+    assert refusal(running + end).line == running.count("\n") + 1
+
+
+def test_a_game_cannot_break_off_between_a_draw_and_its_lay() -> None:
+    """What chance does at once is one step: a record that stops within it is damaged."""
+    lines = LAID.split("\n")
+    lay = lines.index(first(LAID, r"\d lays .*"))
+    assert refusal("\n".join([*lines[: lay + 1], "unfinished"])).line == lay + 2
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A record with lines or characters lost, repeated, changed or moved."""
+    game = played(
+        draw(st.sampled_from([Setup(2), Setup(4, random_layout=True)])),
+        5,
+        draw(st.integers(0, MOST_COMMANDS)),
+    )
+    lines = recorded(game.events).split("\n")
+    for _ in range(draw(st.integers(1, 2))):
+        at = draw(st.integers(0, len(lines) - 1))
+        line = lines[at]
+        column = draw(st.integers(0, len(line)))
+        character = draw(st.sampled_from("0123456789ABCDEFGmfs* #\r\n\t\x00é\ud800٣²") | st.characters())
+        match draw(st.sampled_from(["lose", "repeat", "swap", "cut", "insert", "change"])):
+            case "lose":
+                lines[at : at + 1] = []
+            case "repeat":
+                lines.insert(draw(st.integers(0, len(lines))), line)
+            case "swap":
+                other = draw(st.integers(0, len(lines) - 1))
+                lines[at], lines[other] = lines[other], lines[at]
+            case "cut":
+                lines[at] = line[:column] + line[column + 1 :]
+            case "insert":
+                lines[at] = line[:column] + character + line[column:]
+            case "change":
+                lines[at] = line[:column] + character + line[column + 1 :]
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+@given(damaged())
+def test_a_damaged_record_is_refused_or_tells_another_game(text: str) -> None:
+    """Whatever happens to a record: DamagedRecord, or a game whose own record is sound."""
+    try:
+        game = replayed(text)
+    except DamagedRecord:
+        return
+    assert replayed(recorded(game.events)).events == game.events
+
+
+@given(st.text())
+def test_any_other_text_is_refused(text: str) -> None:
+    """Whatever the text: no other exception."""
+    assert refusal(text).line >= 1

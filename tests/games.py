@@ -1,0 +1,70 @@
+"""Random games for property tests: every one is legal and can be played again from its seed."""
+
+import random
+
+from hypothesis import strategies as st
+
+from engine.board import ORIENTATIONS, TILES, LaidTile
+from engine.events import Command
+from engine.game import Game, RandomChance, Setup
+from engine.pieces import Seat
+from engine.view import SPECTATOR, Eyes, eyes_of
+
+MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands together hold
+
+
+def begun(setup: Setup, seed: int) -> Game:
+    """Return a new game whose chance comes from `seed`."""
+    return Game.new(setup, RandomChance(random.Random(seed)))
+
+
+def played(setup: Setup, seed: int, commands: int = MOST_COMMANDS) -> Game:
+    """Return the game of `seed` after at most so many random legal commands."""
+    game = begun(setup, seed)
+    chooser = random.Random(seed + 1)
+    for _ in range(commands):
+        if game.over:
+            break
+        game.apply(some_command(game, chooser))
+    return game
+
+
+def some_command(game: Game, chooser: random.Random) -> Command:
+    """Return a random legal command."""
+    return chooser.choice(game.legal_commands())
+
+
+def all_eyes(game: Game) -> list[Eyes]:
+    """Return the eyes of a spectator and of each seat."""
+    return [SPECTATOR, *(eyes_of(Seat(seat)) for seat in range(game.view.seats))]
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def setups(draw: st.DrawFn) -> Setup:
+    """Any way to start: 2 to 5 players, whoever starts, laid or random layout."""
+    players = draw(st.integers(2, 5))
+    starting = draw(st.none() | st.integers(0, players - 1).map(Seat))
+    return Setup(players, starting, random_layout=draw(st.booleans()))
+
+
+@st.composite
+def games(draw: st.DrawFn) -> Game:
+    """Games at any moment, from the first tile to the result."""
+    return played(draw(setups()), draw(seeds), draw(st.integers(0, MOST_COMMANDS)))
+
+
+@st.composite
+def finished_games(draw: st.DrawFn) -> Game:
+    """Games that are over."""
+    return played(draw(setups()), draw(seeds))
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> tuple[LaidTile, ...]:
+    """All seven tiles anyhow, the centre's as R3.2 has it."""
+    letters = draw(st.permutations(TILES))
+    turns = draw(st.tuples(*[st.sampled_from(ORIENTATIONS)] * 6))
+    return tuple(LaidTile(tile, turn) for tile, turn in zip(letters, (0, *turns), strict=True))
