@@ -80,6 +80,9 @@ class Conversation:
                 message = await self._received()
         except TimeoutError:
             raise Goodbye(CloseCode.POLICY_VIOLATION, "no hello in time") from None
+        except BadMessage as error:
+            self._session.refuse(Code.BAD_MESSAGE, f"Not understood: {error}.", error.id)
+            raise Goodbye(CloseCode.POLICY_VIOLATION, "hello must come first") from None
         if not isinstance(message, Hello):
             text = "The first message must be hello, with the versions you speak."
             self._session.refuse(Code.HELLO_FIRST, text, getattr(message, "id", None))

@@ -1,0 +1,277 @@
+"""A client made of a socket and the codec, which remembers every frame and folds what it is told."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, TypeVar
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from engine.board import FIELDS
+from engine.pieces import Seat
+from engine.view import View, snapshot
+from protocol.codec import decode_server, encode
+from protocol.events import event_of
+from protocol.limits import VERSIONS
+from protocol.messages import (
+    ClientMessage,
+    Done,
+    Events,
+    Hello,
+    JoinTable,
+    Lay,
+    Lays,
+    LegalMoves,
+    OpenTable,
+    Ping,
+    PlacePiece,
+    Places,
+    Pong,
+    Refused,
+    Resume,
+    Seated,
+    ServerMessage,
+    Snapshot,
+    StartGame,
+    TableState,
+    Watch,
+    Watching,
+    Welcome,
+)
+from protocol.snapshot import view_of
+from server.app import Running
+from server.table import Table
+
+PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
+
+Message = TypeVar("Message")
+
+
+class Peer:
+    """One end of a connection; everything it was sent is in `frames` and, decoded, in `heard`."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.frames: list[bytes] = []
+        self.heard: list[ServerMessage] = []
+        self.id = 0
+        self.code = ""
+        self.token = ""
+        self.seat: Seat | None = None
+        self.view: View | None = None
+        self.seq = 0
+        self.legal: LegalMoves | None = None
+
+    def next_id(self) -> int:
+        self.id += 1
+        return self.id
+
+    async def send(self, *messages: ClientMessage) -> None:
+        for message in messages:
+            await self.socket.send(encode(message))
+
+    async def receive(self) -> ServerMessage:
+        """Return the next message, after taking it in."""
+        async with asyncio.timeout(PATIENCE):
+            frame = await self.socket.recv()
+        assert isinstance(frame, bytes)
+        message = decode_server(frame)
+        self.frames.append(frame)
+        self.heard.append(message)
+        self._take_in(message)
+        return message
+
+    async def until(self, kind: type[Message]) -> Message:
+        """Return the next message of a kind; what comes before it is taken in too."""
+        while not isinstance(message := await self.receive(), kind):
+            pass
+        return message
+
+    async def ask(self, message: ClientMessage) -> ServerMessage:
+        """Send a message and return what answers it."""
+        await self.send(message)
+        while True:
+            answer = await self.receive()
+            if isinstance(answer, Welcome) or _id(answer) == _id(message):
+                return answer
+
+    async def done(self, message: ClientMessage) -> None:
+        """Have a message accepted: a move is answered by its events, all else by Done."""
+        answer = await self.ask(message)
+        assert isinstance(answer, Done | Events), answer
+
+    async def refused(self, message: ClientMessage) -> Refused:
+        """Have a message refused."""
+        answer = await self.ask(message)
+        assert isinstance(answer, Refused), answer
+        return answer
+
+    async def nothing_but_pong(self) -> None:
+        """Fail if anything was sent to this peer before the answer to a ping."""
+        await self.send(Ping(id=self.next_id()))
+        message = await self.receive()
+        assert isinstance(message, Pong), message
+
+    async def caught_up(self, seq: int) -> None:
+        """Take in what comes until event `seq` is there."""
+        while self.seq < seq:
+            await self.receive()
+        assert self.seq == seq
+
+    async def closed(self) -> tuple[int, str]:
+        """Wait until the server has closed the connection; return code and reason."""
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await self.receive()
+        return self.socket.close_code or 0, self.socket.close_reason or ""
+
+    async def hello(self) -> None:
+        assert isinstance(await self.ask(Hello(list(VERSIONS), "peer")), Welcome)
+
+    async def open(self, players: int, name: str = "Anna", **options: Any) -> Seated:
+        answer = await self.ask(OpenTable(self.next_id(), players, name, **options))
+        assert isinstance(answer, Seated), answer
+        return answer
+
+    async def join(self, code: str, name: str, seat: int | None = None) -> Seated:
+        answer = await self.ask(JoinTable(self.next_id(), code, name, seat))
+        assert isinstance(answer, Seated), answer
+        return answer
+
+    async def watch(self, code: str, after: int = 0) -> Watching:
+        answer = await self.ask(Watch(self.next_id(), code, after))
+        assert isinstance(answer, Watching), answer
+        return answer
+
+    async def resume(self, code: str, token: str, after: int = 0) -> Seated:
+        answer = await self.ask(Resume(self.next_id(), code, token, after))
+        assert isinstance(answer, Seated), answer
+        return answer
+
+    def some_move(self, chooser: random.Random) -> Lay | PlacePiece:
+        """Return a random one of the moves that this peer was told are legal."""
+        assert self.legal is not None, "not on turn"
+        if isinstance(self.legal, Lays):
+            position = chooser.choice(self.legal.positions)
+            return Lay(self.next_id(), position, chooser.choice(self.legal.orientations))
+        field = chooser.choice(fields_in(self.legal))
+        return PlacePiece(self.next_id(), chooser.choice(self.legal.pieces), field)
+
+    def _take_in(self, message: ServerMessage) -> None:
+        match message:
+            case Seated():
+                self.code, self.seat = message.table, Seat(message.seat)
+                self.token = message.token or self.token
+            case Watching():
+                self.code, self.seat = message.table, None
+            case Snapshot():
+                self.view, self.seq, self.legal = view_of(message, self.seat), message.seq, message.legal
+            case Events():
+                assert message.seq == self.seq + 1, "the events of a table have no gaps"
+                if self.view is None:
+                    self.view = View(frozenset() if self.seat is None else frozenset((self.seat,)))
+                for event in message.events:
+                    self.view.fold(event_of(event))
+                self.seq += len(message.events)
+                self.legal = message.legal
+                assert self.view.turn == message.turn
+            case _:
+                pass
+
+
+def _id(message: object) -> object:
+    return getattr(message, "id", None)
+
+
+def fields_in(legal: Places) -> list[str]:
+    return [field for index, field in enumerate(FIELDS) if legal.fields >> index & 1]
+
+
+@contextlib.asynccontextmanager
+async def stranger(port: int) -> AsyncIterator[Peer]:
+    """Connect to a server on this machine and say nothing yet."""
+    async with connect(
+        f"ws://127.0.0.1:{port}", compression=None, proxy=None, close_timeout=2, max_queue=None
+    ) as socket:
+        yield Peer(socket)
+
+
+@contextlib.asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Peer]:
+    """Connect to a server on this machine and say hello."""
+    async with stranger(port) as peer:
+        await peer.hello()
+        yield peer
+
+
+@contextlib.asynccontextmanager
+async def company(port: int, players: int, *, watched: bool = False, **options: Any) -> AsyncIterator[list[Peer]]:
+    """Seat peers at a new table, by seat, all having heard that it is full; a spectator comes last."""
+    async with contextlib.AsyncExitStack() as stack:
+        peers = [await stack.enter_async_context(connected(port)) for _ in range(players + watched)]
+        code = (await peers[0].open(players, "Player 0", **options)).table
+        for seat, peer in enumerate(peers[1:players], start=1):
+            await peer.join(code, f"Player {seat}")
+        if watched:
+            await peers[-1].watch(code)
+        for peer in peers:
+            while not _complete(await peer.until(TableState), players, watched):
+                pass
+        yield peers
+
+
+def _complete(state: TableState, players: int, watched: bool) -> bool:  # noqa: FBT001 - a count of one
+    return sum(seat.here for seat in state.seats) == players and state.spectators == watched
+
+
+@contextlib.asynccontextmanager
+async def game(port: int, players: int, *, watched: bool = False, **options: Any) -> AsyncIterator[list[Peer]]:
+    """Seat peers at a new table and start its game; all have heard so."""
+    options = {"random_layout": True, "starting": 0, **options}
+    async with company(port, players, watched=watched, **options) as peers:
+        await peers[0].done(StartGame(peers[0].next_id()))
+        for peer in peers[1:]:
+            await peer.until(TableState)
+            assert peer.seq == peers[0].seq
+        yield peers
+
+
+async def together(peers: Sequence[Peer], seq: int) -> None:
+    """Wait until every peer has event `seq`."""
+    for peer in peers:
+        await peer.caught_up(seq)
+
+
+def on_turn(peers: Sequence[Peer]) -> Peer | None:
+    """Return the peer that was told its legal moves; fail if several were."""
+    able = [peer for peer in peers if peer.legal is not None]
+    assert len(able) <= 1
+    return able[0] if able else None
+
+
+async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 1000) -> None:
+    """Play so many random moves, or to the end."""
+    for _ in range(moves):
+        mover = on_turn(peers)
+        if mover is None:
+            return
+        await mover.done(mover.some_move(chooser))
+        await together(peers, mover.seq)
+
+
+def table_of(server: Running, peers: Sequence[Peer]) -> Table:
+    """Return the server's own table at which the peers are."""
+    return server.lobby.tables[peers[0].code]
+
+
+def check_views(table: Table, peers: Sequence[Peer]) -> None:
+    """Fail unless every peer's folded view is exactly what its seat may know of the server's game."""
+    game = table.seating.game
+    assert game is not None
+    for peer in peers:
+        assert peer.view is not None
+        assert peer.seq == len(game.events)
+        assert peer.view == snapshot(game.view, peer.view.eyes)
+        assert list(peer.view.placed) == list(game.view.placed)

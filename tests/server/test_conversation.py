@@ -1,0 +1,317 @@
+"""What a connection hears from hello to goodbye, and what strangers can do to it."""
+
+import asyncio
+import random
+from typing import Any
+
+import msgpack
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from protocol.codes import CloseCode, Code
+from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
+from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
+from server.app import running
+from server.config import Config, Limits
+from tests.server.peer import check_views, connected, game, play_on, stranger, table_of
+
+
+def packed(**fields: Any) -> bytes:
+    frame: bytes = msgpack.packb(fields)
+    return frame
+
+
+def nested(levels: int) -> bytes:
+    return b"\x81\xa1t" + b"\x91" * levels + b"\xc0"
+
+
+MALFORMED = {
+    "empty": b"",
+    "not a map": msgpack.packb([1, 2]),
+    "a lone nil": b"\xc0",
+    "broken msgpack": b"\x83\xa1t",
+    "the byte that msgpack never uses": b"\xc1",
+    "something after the map": packed(t="ping", id=1) + b"\x00",
+    "no tag": packed(id=1),
+    "unknown tag": packed(t="cheat", id=1),
+    "tag of the wrong type": packed(t=1, id=1),
+    "a server's message": packed(t="done", id=1),
+    "a key that is no string": msgpack.packb({1: 2}),
+    "an unhashable key": b"\x81\x90\x01",
+    "a text that is not UTF-8": b"\x82\xa1t\xa3say\xa4text\xa2\xff\xff",
+    "deep nesting": nested(5000),
+    "a long array announced": b"\x81\xa1t\xdd\xff\xff\xff\xff",
+    "a long map announced": b"\xdf\xff\xff\xff\xff",
+    "a long string": packed(t="say", id=1, text="x" * 2000),
+    "bytes for a string": packed(t=b"ping", id=1),
+    "an extension type": b"\x81\xa1t" + msgpack.packb(msgpack.ExtType(5, b"x")),
+    "a timestamp": b"\x81\xa1t\xd6\xff\x00\x00\x00\x00",
+    "an empty timestamp": b"\x81\xa1t\xc7\x00\xff",
+}
+MALFORMED_WITH_ID: dict[str, dict[str, Any]] = {
+    "unknown field": {"t": "ping", "id": 7, "extra": 1},
+    "missing field": {"t": "say", "id": 7},
+    "string for an integer": {"t": "lay", "id": 7, "position": "1", "orientation": 0},
+    "bool for an integer": {"t": "lay", "id": 7, "position": True, "orientation": 0},
+    "float for an integer": {"t": "lay", "id": 7, "position": 1.5, "orientation": 0},
+    "integer for a bool": {"t": "open", "id": 7, "players": 2, "name": "A", "random_layout": 1},
+    "too few players": {"t": "open", "id": 7, "players": 1, "name": "A"},
+    "too many players": {"t": "open", "id": 7, "players": 6, "name": "A"},
+    "position beyond the board": {"t": "lay", "id": 7, "position": 7, "orientation": 0},
+    "field beyond the board": {"t": "place", "id": 7, "piece": "Em", "field": "H1"},
+    "field with a line after it": {"t": "place", "id": 7, "piece": "Em", "field": "A1\n"},
+    "hidden piece": {"t": "place", "id": 7, "piece": "E*", "field": "A1"},
+    "soldier with a wolf": {"t": "place", "id": 7, "piece": "Es*", "field": "A1"},
+    "empty name": {"t": "open", "id": 7, "players": 2, "name": ""},
+    "long name": {"t": "open", "id": 7, "players": 2, "name": "x" * 21},
+    "long text": {"t": "say", "id": 7, "text": "x" * 201},
+    "small letters for a table": {"t": "join", "id": 7, "table": "abcd", "name": "A"},
+    "negative number": {"t": "sync", "id": 7, "after": -1},
+    "starting seat that is none": {"t": "open", "id": 7, "players": 2, "name": "A", "starting": 2},
+    "somebody else's seat": {"t": "place", "id": 7, "piece": "Em", "field": "A1", "seat": 1},
+}
+MALFORMED_ID: dict[str, object] = {
+    "negative": -1,
+    "too large": LARGEST_ID + 1,
+    "larger than 64 bits hold": 2**64 - 1,
+    "a bool": True,
+    "a string": "7",
+    "a float": 7.0,
+    "nil": None,
+    "an array": [7],
+}
+
+
+async def test_hello_is_answered_with_the_version_and_the_server() -> None:
+    """The best common version is chosen."""
+    async with running(Config()) as server, stranger(server.port) as peer:
+        answer = await peer.ask(Hello([*VERSIONS, 999], "test"))
+        assert isinstance(answer, Welcome)
+        assert answer.version == max(VERSIONS)
+        assert answer.server.startswith("palatinus/")
+
+
+async def test_without_a_common_version_the_client_is_told_those_spoken() -> None:
+    """The refusal lists the versions, and the connection ends."""
+    async with running(Config()) as server, stranger(server.port) as peer:
+        await peer.send(Hello([998, 999], "test"))
+        refused = await peer.receive()
+        assert isinstance(refused, Refused)
+        assert (refused.code, refused.versions) == (Code.NO_COMMON_VERSION, list(VERSIONS))
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "no common protocol version")
+
+
+async def test_hello_must_come_first() -> None:
+    """Anything else is refused with its id, and the connection ends."""
+    async with running(Config()) as server, stranger(server.port) as peer:
+        refused = await peer.refused(Ping(id=5))
+        assert refused.code == Code.HELLO_FIRST
+        assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
+
+
+async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever does not even say hello is no client; no error is logged for it."""
+    async with running(Config()) as server, stranger(server.port) as peer:
+        await peer.socket.send(packed(t="hello", versions=[True], client="test"))
+        refused = await peer.receive()
+        assert isinstance(refused, Refused)
+        assert refused.code == Code.BAD_MESSAGE
+        assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
+    assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
+
+
+async def test_hello_is_said_once() -> None:
+    """A second hello is refused and changes nothing."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        await peer.send(Hello(list(VERSIONS), "again"))
+        refused = await peer.receive()
+        assert isinstance(refused, Refused)
+        assert refused.code == Code.HELLO_TWICE
+        await peer.nothing_but_pong()
+
+
+async def test_whoever_says_no_hello_is_sent_away() -> None:
+    """Silence ends the connection after the hello time."""
+    async with running(Config(limits=Limits(hello_seconds=0.05))) as server, stranger(server.port) as peer:
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "no hello in time")
+
+
+async def test_whoever_is_idle_in_the_lobby_is_sent_away() -> None:
+    """An unused connection ends after the idle time."""
+    async with running(Config(limits=Limits(lobby_idle_seconds=0.05))) as server:
+        async with connected(server.port) as peer:
+            assert (await peer.closed())[0] == CloseCode.NORMAL
+
+
+async def test_whoever_is_at_a_table_may_be_silent() -> None:
+    """The idle time of the lobby does not count at a table."""
+    async with running(Config(limits=Limits(lobby_idle_seconds=0.05))) as server:
+        async with connected(server.port) as peer, connected(server.port) as idle:
+            await peer.open(2)
+            assert (await idle.closed())[0] == CloseCode.NORMAL
+            await peer.until(TableState)
+            await peer.nothing_but_pong()
+
+
+async def test_a_text_frame_ends_the_connection() -> None:
+    """Frames are binary."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        await peer.socket.send('{"t": "ping", "id": 1}')
+        assert (await peer.closed())[0] == CloseCode.UNSUPPORTED_DATA
+
+
+async def test_an_oversize_frame_ends_the_connection() -> None:
+    """One byte more than allowed is too much; as much as allowed is read."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        await peer.socket.send(b"\xc1" * CLIENT_FRAME_BYTES)
+        assert isinstance(await peer.receive(), Refused)
+        await peer.socket.send(b"\xc1" * (CLIENT_FRAME_BYTES + 1))
+        assert (await peer.closed())[0] == 1009
+
+
+async def test_a_message_may_come_in_fragments() -> None:
+    """Fragments are put together; together they may not be larger than one frame."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        whole = packed(t="ping", id=7)
+        await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
+        assert await peer.receive() == Pong(7)
+        await peer.socket.send([b"\xc1" * 5000, b"\xc1" * 5000])
+        assert (await peer.closed())[0] == 1009
+
+
+async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """A message of thousands of fragments is read or ends its own connection; no error is logged."""
+    async with running(Config()) as server, connected(server.port) as peer, connected(server.port) as other:
+        try:
+            await peer.socket.send([b"\xc1"] * 8000)
+            assert isinstance(await peer.receive(), Refused)
+        except ConnectionClosed:
+            pass
+        await other.nothing_but_pong()
+    assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
+
+
+async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
+    """The refusal bears the id where one could be read; the game and the other players notice nothing."""
+    limits = Limits(bad_messages=1000, burst=1000)
+    async with running(Config(limits=limits)) as server, game(server.port, 2, random_layout=False) as peers:
+        table = table_of(server, peers)
+        before = table.seating.entries
+        attacker, other = peers
+        for what, frame in MALFORMED.items():
+            await attacker.socket.send(frame)
+            refused = await attacker.receive()
+            assert isinstance(refused, Refused), what
+            assert refused.code == Code.BAD_MESSAGE, what
+        for what, fields in MALFORMED_WITH_ID.items():
+            await attacker.socket.send(packed(**fields))
+            refused = await attacker.receive()
+            assert isinstance(refused, Refused), what
+            assert refused.id == 7, what
+            assert refused.code in {Code.BAD_MESSAGE, Code.AT_A_TABLE}, what
+        for what, id_ in MALFORMED_ID.items():
+            await attacker.socket.send(packed(t="ping", id=id_))
+            refused = await attacker.receive()
+            assert isinstance(refused, Refused), what
+            assert (refused.code, refused.id) == (Code.BAD_MESSAGE, None), what
+        await other.nothing_but_pong()
+        assert table.seating.entries == before
+        check_views(table, peers)
+        await play_on(peers, random.Random(1), moves=2)
+
+
+async def test_refusals_of_bad_frames_are_safe_to_print() -> None:
+    """What the client sent comes back without control characters, and short."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        await peer.socket.send(packed(t="ping", id=7, **{"\x1b[2J\u202e" + "x" * 900: 1}))
+        refused = await peer.receive()
+        assert isinstance(refused, Refused)
+        assert refused.text.isprintable()
+        assert len(refused.text) < 300
+
+
+async def test_ten_malformed_frames_end_the_connection() -> None:
+    """Nine are forgiven; the tenth is refused too, and then the connection ends. Others stay."""
+    async with running(Config()) as server, connected(server.port) as peer, connected(server.port) as other:
+        for _ in range(10):
+            await peer.socket.send(b"\xc1")
+        for _ in range(10):
+            assert isinstance(await peer.receive(), Refused)
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "too many malformed messages")
+        await other.nothing_but_pong()
+
+
+async def test_nine_malformed_frames_are_forgiven() -> None:
+    """After them the client is heard as before."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        for _ in range(9):
+            await peer.socket.send(b"\xc1")
+            assert isinstance(await peer.receive(), Refused)
+        await peer.nothing_but_pong()
+
+
+async def test_a_flood_is_slowed_and_not_lost_and_delays_nobody() -> None:
+    """Beyond the burst messages are read at the rate, all of them, in order; others are heard at once."""
+    limits = Limits(burst=10, rate=100.0)
+    async with running(Config(limits=limits)) as server, game(server.port, 2) as peers:
+        flooder, other = peers
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await flooder.send(*(Ping(id=number) for number in range(60)))
+        await other.nothing_but_pong()
+        others_wait = loop.time() - began
+        answers = [await flooder.receive() for _ in range(60)]
+        took = loop.time() - began
+        assert answers == [Pong(number) for number in range(60)]
+        assert took >= 0.45  # 50 messages beyond the burst, or a few less for what refilled: 100 a second
+        assert others_wait < took
+
+
+async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
+    """A connection that ends makes room again."""
+    async with running(Config(limits=Limits(connections=2))) as server:
+        async with connected(server.port) as staying:
+            async with connected(server.port):
+                with pytest.raises(InvalidStatus) as refusal:
+                    async with stranger(server.port):
+                        pass
+                assert refusal.value.response.status_code == 503
+                assert b"no room" in refusal.value.response.body
+            async with asyncio.timeout(10):
+                while True:
+                    try:
+                        async with connected(server.port) as later:
+                            await later.nothing_but_pong()
+                            break
+                    except InvalidStatus:
+                        await asyncio.sleep(0)  # the server has not noticed yet
+            await staying.nothing_but_pong()
+
+
+async def test_one_address_cannot_take_all_connections() -> None:
+    """The limit per address counts connections of that address alone."""
+    async with running(Config(limits=Limits(connections_per_address=1))) as server:
+        async with connected(server.port):
+            with pytest.raises(InvalidStatus) as refusal:
+                async with stranger(server.port):
+                    pass
+            assert refusal.value.response.status_code == 503
+
+
+async def test_messages_sent_together_are_handled_in_order() -> None:
+    """A client need not wait for answers: open, say and ask are answered one after the other."""
+    async with running(Config()) as server, connected(server.port) as peer:
+        await peer.socket.send(packed(t="open", id=1, players=2, name="Anna"))
+        await peer.send(Say(2, "hello"), Ping(id=3), ListTables(4))
+        answers = [answer async for answer in _answers(peer, 4)]
+        assert sorted(answers) == [1, 2, 3, 4]
+        assert answers[0] == 1
+
+
+async def _answers(peer: Any, count: int) -> Any:
+    found = 0
+    while found < count:
+        message = await peer.receive()
+        if (id_ := getattr(message, "id", None)) is not None:
+            found += 1
+            yield id_
