@@ -1,0 +1,122 @@
+"""Geometry: seven tiles interlock, and every field has the neighbours that the rules give it (R2)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.board import (
+    DIRECTIONS,
+    FIELDS,
+    HILLS,
+    ORIENTATIONS,
+    OUTER_POSITIONS,
+    TILES,
+    Hex,
+    LaidTile,
+    Layout,
+    bordering,
+    field_hex,
+    fields_of,
+    neighbours,
+    rotated,
+    tile_of,
+)
+from tests.games import layouts
+
+
+def apart(one: Hex, other: Hex) -> int:
+    """Return the distance between two hexes, by the textbook formula for axial coordinates."""
+    q, r = one[0] - other[0], one[1] - other[1]
+    return (abs(q) + abs(r) + abs(q + r)) // 2
+
+
+@given(st.tuples(st.integers(-9, 9), st.integers(-9, 9)))
+def test_six_turns_make_a_full_one(cell: Hex) -> None:
+    """R2.1: a turn keeps the distance from the centre, three turns mirror, six change nothing."""
+    turns = [rotated(cell, turn) for turn in range(7)]
+    assert {apart(turned, (0, 0)) for turned in turns} == {apart(cell, (0, 0))}
+    assert turns[3] == (-cell[0], -cell[1])
+    assert turns[6] == cell
+
+
+def test_a_turn_leads_to_the_next_direction() -> None:
+    """R2.1: directions are listed clockwise, and a turn is clockwise too."""
+    for index, direction in enumerate(DIRECTIONS):
+        assert rotated(direction, 1) == DIRECTIONS[(index + 1) % 6]
+
+
+def test_hills_lie_where_the_rules_put_them() -> None:
+    """R2.2: the outer hills, turned out of the first one, are those that the rules list."""
+    assert HILLS[1:] == ((2, 1), (-1, 3), (-3, 2), (-2, -1), (1, -3), (3, -2))
+
+
+@given(layouts())
+def test_seven_tiles_interlock(tiles: tuple[LaidTile, ...]) -> None:
+    """R2.2: 49 hexes without an overlap, and without a gap between them."""
+    layout = Layout(tiles)
+    hexes = {*layout.fields, *layout.hills.values()}
+    assert len(layout.fields) == 42
+    assert len(hexes) == 49
+    holes = {cell for inside in hexes for cell in neighbours(inside)} - hexes
+    assert all(sum(beside in hexes for beside in neighbours(hole)) < 6 for hole in holes)
+
+
+@given(layouts())
+def test_every_field_has_two_to_five_adjacent_ones(tiles: tuple[LaidTile, ...]) -> None:
+    """R2.5: no field is adjacent to a hill, to itself, or one way only."""
+    layout = Layout(tiles)
+    for field in FIELDS:
+        beside = layout.adjacent(field)
+        assert len(beside) in range(2, 6)
+        assert len(set(beside)) == len(beside)
+        for other in beside:
+            assert field in layout.adjacent(other)
+            assert apart(layout.hexes[field], layout.hexes[other]) == 1
+        assert len(beside) == sum(apart(layout.hexes[field], cell) == 1 for cell in layout.fields)
+
+
+@given(layouts())
+def test_each_field_borders_its_own_hill(tiles: tuple[LaidTile, ...]) -> None:
+    """R2.3, R2.4: a field bears its tile's letter wherever the tile lies, numbered clockwise."""
+    layout = Layout(tiles)
+    for position, laid in enumerate(tiles):
+        ring = [layout.hexes[field] for field in fields_of(laid.tile)]
+        assert set(ring) == set(neighbours(HILLS[position]))
+        for number, cell in enumerate(ring):
+            q, r = HILLS[position]
+            outward = (cell[0] - q, cell[1] - r)
+            assert outward == DIRECTIONS[(laid.orientation + number) % 6]
+
+
+@pytest.mark.parametrize("position", OUTER_POSITIONS)
+def test_positions_border_where_their_tiles_touch(position: int) -> None:
+    """R2.2: an outer position touches the centre, the position before it and the one after it alone."""
+    touching = {
+        other
+        for other in range(7)
+        if other != position
+        and any(
+            apart(field_hex(position, 0, one), field_hex(other, 0, two)) == 1
+            for one in range(1, 7)
+            for two in range(1, 7)
+        )
+    }
+    assert touching == {0, *bordering(position)}
+
+
+@given(layouts(), st.sampled_from(ORIENTATIONS), st.integers(0, 6))
+def test_turning_a_tile_keeps_its_ring(tiles: tuple[LaidTile, ...], turn: int, position: int) -> None:
+    """R2.3, R2.5: a tile's own fields stay neighbours in a ring, however it is turned."""
+    laid = LaidTile(tiles[position].tile, turn)
+    layout = Layout((*tiles[:position], laid, *tiles[position + 1 :]))
+    ring = fields_of(laid.tile)
+    for index, field in enumerate(ring):
+        own = {other for other in layout.adjacent(field) if tile_of(other) == laid.tile}
+        assert own == {ring[index - 1], ring[(index + 1) % 6]}
+
+
+def test_tiles_still_missing_leave_their_fields_out() -> None:
+    """R3.3: while tiles are laid, only fields that lie are on the board."""
+    layout = Layout((LaidTile(TILES[0], 0), None, LaidTile(TILES[3], 2), None, None, None, None))
+    assert sorted(layout.hexes) == sorted([*fields_of(TILES[0]), *fields_of(TILES[3])])
+    assert all(beside in layout.hexes for field in layout.hexes for beside in layout.adjacent(field))

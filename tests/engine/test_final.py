@@ -1,0 +1,150 @@
+"""The `score` command's function: a position told as JSON, scored; anything else refused precisely."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.board import TILES
+from engine.components import LAUREL_WORTH
+from engine.events import GameEnded, HillScored
+from engine.final import BadPosition, scored_line
+from engine.game import Game
+from engine.pieces import Piece
+from tests.games import finished_games
+
+CASES = (Path(__file__).parent / "positions.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+def position(**changes: Any) -> dict[str, Any]:
+    """Return a sound position, changed in part."""
+    sound = {
+        "tiles": [[tile, 0] for tile in TILES],
+        "laurels": dict.fromkeys(TILES, 3),
+        "players": 3,
+        "board": {"A1": [0, "M"], "A2": [2, "F"]},
+    }
+    return sound | changes
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_known_positions_score_as_expected(case: str) -> None:
+    """Positions of 2 to 5 players whose results were found independently of this code."""
+    known = json.loads(case)
+    assert json.loads(scored_line(json.dumps(known["position"]))) == known["result"]
+
+
+@given(finished_games())
+def test_a_game_and_its_final_position_agree(game: Game) -> None:
+    """Told as a position, the end of a game scores as the game did."""
+    view = game.view
+    told = {
+        "tiles": [[laid.tile, laid.orientation] for laid in view.tiles if laid is not None],
+        "laurels": {tile: LAUREL_WORTH[laurel] for tile, laurel in view.laurels.items()},
+        "players": view.seats,
+        "board": {
+            field: [view.owners[field], piece.kind.upper()]
+            for field, piece in view.placed.items()
+            if isinstance(piece, Piece)
+        },
+    }
+    scored = json.loads(scored_line(json.dumps(told)))
+    ending = game.events[-1]
+    assert isinstance(ending, GameEnded)
+    assert scored["points"] == [tally.points for tally in ending.tallies]
+    assert scored["items"] == [tally.items for tally in ending.tallies]
+    assert scored["winners"] == list(ending.winners)
+    influence = {event.hill: list(event.influence) for event in game.events if isinstance(event, HillScored)}
+    assert {hill: facts["influence"] for hill, facts in scored["hills"].items()} == influence
+
+
+def test_a_partial_board_is_scored() -> None:
+    """People check single hills by hand: an empty board and laurels all alike are fine."""
+    scored = json.loads(scored_line(json.dumps(position(board={"A1": [2, "F"]}))))
+    assert scored["points"] == [0, 0, 3]
+    assert scored["winners"] == [2]
+    assert list(scored["hills"]) == list(TILES)
+
+
+BAD: list[tuple[str, str]] = [
+    ("", "not JSON"),
+    ("{", "not JSON"),
+    ("{} {}", "not JSON"),
+    ("[" * 100_000, "nested too deeply"),
+    ("[" + "9" * 10_000 + "]", "too many digits"),
+    ("[]", "an object"),
+    ("{}", '"tiles", "laurels", "players", "board" missing'),
+    ('{"players": 2, "players": 3}', '"players" stands twice'),
+    ('{"players": NaN}', "NaN"),
+    ('{"players": -Infinity}', "-Infinity"),
+    *(
+        (json.dumps(position(**changes)), reason)
+        for changes, reason in (
+            ({"turn": 1}, 'unknown key "turn"'),
+            ({"players": 1}, "players: found 1, allowed: 2, 3, 4, 5"),
+            ({"players": 6}, "players: found 6"),
+            ({"players": 3.0}, "players: found 3.0"),
+            ({"players": "3"}, 'players: found "3"'),
+            ({"players": None}, "players: found null"),
+            ({"tiles": {}}, "tiles: found an object"),
+            ({"tiles": [["A", 0]]}, "tiles: found 1 entries"),
+            ({"tiles": [["A", 0]] * 7}, r'tiles[1]: found "A" again'),
+            ({"tiles": [["A", 6]] * 7}, "the orientation in tiles[0]: found 6, allowed: 0 to 5"),
+            ({"tiles": [["A", -1]] * 7}, "found -1"),
+            ({"tiles": [["A", True]] * 7}, "found true"),
+            ({"tiles": [["H", 0]] * 7}, "allowed: A to G"),
+            ({"tiles": [[["A"], 0]] * 7}, "found a list"),
+            ({"tiles": ["A0"] * 7}, "a pair [tile, orientation]"),
+            ({"laurels": [3] * 7}, "laurels: found a list"),
+            ({"laurels": {"A": 3}}, '"B", "C", "D", "E", "F", "G" missing'),
+            ({"laurels": dict.fromkeys("ABCDEFGH", 3)}, 'unknown key "H"'),
+            ({"laurels": dict.fromkeys(TILES, 2)}, "laurels.A: found 2, allowed: 3, 4, 5, 6"),
+            ({"laurels": dict.fromkeys(TILES, True)}, "found true"),
+            ({"board": []}, "board: found a list"),
+            ({"board": {"A7": [0, "M"]}}, 'board: found the unknown key "A7", allowed: A1 to G6'),
+            ({"board": {"A1": "M"}}, "board.A1"),
+            ({"board": {"A1": [0]}}, "board.A1: found a list, allowed: a pair [owner, kind]"),
+            ({"board": {"A1": [3, "M"]}}, "the owner in board.A1: found 3, allowed: 0, 1, 2"),
+            ({"board": {"A1": [False, "M"]}}, "the owner in board.A1: found false"),
+            ({"board": {"A1": [0, "m"]}}, 'the kind in board.A1: found "m", allowed: M, F, S'),
+            ({"board": {"A1": [0, "\ud800" * 500]}}, "the kind in board.A1"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD, ids=[reason[:40] for _, reason in BAD])
+def test_bad_input_is_refused_precisely(line: str, reason: str) -> None:
+    """The refusal says where, what is wrong and what is allowed, in a line of readable length."""
+    with pytest.raises(BadPosition) as refused:
+        scored_line(line)
+    assert reason in str(refused.value)
+    assert len(str(refused.value)) < 200
+    assert str(refused.value).isprintable()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 8) | st.floats() | st.sampled_from(["A", "M", "A1", "é"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["A", "A1", "x"]), inner),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(["tiles", "laurels", "players", "board"]), json_values)
+def test_no_value_breaks_the_scoring(key: str, value: Any) -> None:
+    """Whatever JSON stands under a key: a result, or BadPosition."""
+    try:
+        scored = scored_line(json.dumps(position(**{key: value})))
+    except BadPosition:
+        return
+    assert len(json.loads(scored)["points"]) in range(2, 6)
+
+
+@given(st.text())
+def test_no_text_breaks_the_scoring(text: str) -> None:
+    """Text that is no position is refused, never another exception."""
+    with pytest.raises(BadPosition):
+        scored_line(text)
