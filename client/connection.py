@@ -22,6 +22,7 @@ from protocol.messages import (
     AtTable,
     ClientMessage,
     Done,
+    Events,
     JoinTable,
     Lay,
     Leave,
@@ -138,10 +139,11 @@ async def connected(
     """
     address, patience = Address(url, client, tls), patience or Patience()
     line, welcome = await opened(address, patience)
-    connection = Connection(address, patience, welcome.server)
+    connection = Connection(address, patience, line, welcome.server)
     # Not a TaskGroup: it would hand the body's own exceptions on in a group.
     keeper = asyncio.create_task(connection.kept(line), name=f"connection to {url}")
     try:
+        await asyncio.sleep(0)  # it begins here, and so it ends properly however short the body is
         yield connection
     finally:
         keeper.cancel()
@@ -158,13 +160,13 @@ class Connection:
     is lost they wait for it; a move reaches the table once, however often it has to be sent.
     """
 
-    def __init__(self, address: Address, patience: Patience, server: str) -> None:
+    def __init__(self, address: Address, patience: Patience, line: ClientConnection, server: str) -> None:
         self.address = address
         self.server = printable(server)
         self.model = TableModel()
         self.closed: Closed | None = None
         self._patience = patience
-        self._line: ClientConnection | None = None  # None while the connection is lost
+        self._line: ClientConnection | None = line  # None while the connection is lost
         self._waiting: dict[int, _Waiting] = {}
         self._last_id = random.randrange(_FIRST_IDS)
         self._syncing: int | None = None
@@ -293,6 +295,8 @@ class Connection:
             self._answer(answered, message)
 
     def _answer(self, answered: int, message: ServerMessage) -> None:
+        if isinstance(message, Events):  # with an id, it says that a move was done
+            message = Done(answered)
         if answered == self._syncing:
             self._syncing = self._sync_due = None
             if isinstance(message, Refused):
@@ -342,7 +346,6 @@ class Connection:
 
     async def _served(self, line: ClientConnection) -> ConnectFailed:
         """Take in what comes on `line` and return why that ended."""
-        self._line = line
         try:
             while True:
                 async with asyncio.timeout_at(self._sync_due):

@@ -1,6 +1,7 @@
 """A line to a server: opened and greeted, and why it ended, in a sentence that a player understands."""
 
 import asyncio
+import errno
 import socket
 import ssl
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
     match code:
         case CloseCode.GOING_AWAY:
             text = "The server stopped."
-        case CloseCode.SERVICE_RESTART:
+        case 1012:  # of whatever stands before the server
             text = "The server is restarting."
         case CloseCode.TAKEN_OVER:
             text = "Your seat was taken over from another connection."
@@ -150,9 +151,10 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
             return ConnectFailed(f"{url} does not speak TLS. Try ws:// instead of wss://.", final=True)
         case socket.gaierror():
             return ConnectFailed(f"{url} cannot be found: {error.strerror}.")
+        case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
+            return ConnectFailed(f"There is no way from here to {url}.")
         case OSError():
-            why = f" ({error.strerror})" if error.strerror else ""
-            return ConnectFailed(f"Nobody answers at {url}{why}. Is the server running?")
+            return ConnectFailed(f"Nobody answers at {url}. Is the server running?")
         case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
             return ConnectFailed(f"{url} is too busy. Try again later.")
         case InvalidHandshake():

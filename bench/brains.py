@@ -1,0 +1,109 @@
+"""Duels between brains, on games in this process: who wins how often.
+
+    python -m bench.brains --games 500
+
+One seat plays the first brain and the others the second; the seat rotates, and so do the seeds with it. A
+shared victory counts as its fraction, so equal brains win one game in as many as there are players.
+"""
+
+import argparse
+import math
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from client.bots.brains import NamedBrain, brain_named
+from engine.game import Game, RandomChance, Setup
+from engine.pieces import Seat
+from engine.view import eyes_of, snapshot
+
+_Z: Final = 1.96  # of a 95% interval
+_BATCHES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One game from the first brain's side, and how long its moves took."""
+
+    share: float
+    points: int
+    others: float
+    moves: int
+    seconds: float
+    longest: float
+
+
+def played(first: NamedBrain, second: NamedBrain, players: int, number: int) -> Outcome:
+    """Play game `number` of a duel; the first brain has seat `number` modulo the players."""
+    own = Seat(number % players)
+    rng = random.Random(f"{players} {number}")
+    game = Game.new(Setup(players), RandomChance(rng))
+    moves, seconds, longest = 0, 0.0, 0.0
+    while (legal := game.legal()) is not None:
+        brain = first if legal.seat == own else second
+        view = snapshot(game.view, eyes_of(legal.seat))
+        began = time.process_time()
+        command = brain.choose(view, legal, rng)
+        if legal.seat == own:
+            took = time.process_time() - began
+            moves, seconds, longest = moves + 1, seconds + took, max(longest, took)
+        game.apply(command)
+    result = game.view.result
+    assert result is not None  # noqa: S101 - the loop ends with the game
+    points = [tally.points for tally in result.tallies]
+    share = 1 / len(result.winners) if own in result.winners else 0.0
+    others = (sum(points) - points[own]) / (players - 1)
+    return Outcome(share, points[own], others, moves, seconds, longest)
+
+
+def _batch(first: str, second: str, players: int, numbers: range) -> list[Outcome]:
+    return [played(brain_named(first), brain_named(second), players, number) for number in numbers]
+
+
+def interval(share: float, games: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval for a share of wins among `games`."""
+    middle = share + _Z**2 / (2 * games)
+    reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
+    whole = 1 + _Z**2 / games
+    return (middle - reach) / whole, (middle + reach) / whole
+
+
+def _line(players: int, outcomes: Sequence[Outcome]) -> str:
+    games = len(outcomes)
+    share = sum(outcome.share for outcome in outcomes) / games
+    low, high = interval(share, games)
+    points = sum(outcome.points for outcome in outcomes) / games
+    others = sum(outcome.others for outcome in outcomes) / games
+    milliseconds = 1000 * sum(o.seconds for o in outcomes) / sum(o.moves for o in outcomes)
+    longest = 1000 * max(outcome.longest for outcome in outcomes)
+    return (
+        f"{players} players  wins {share:6.1%}  [{low:.1%}, {high:.1%}]  equal {1 / players:.1%}  "
+        f"points {points:5.2f} to {others:5.2f}  {milliseconds:.2f} ms a move, {longest:.1f} at most"
+    )
+
+
+def main() -> int:
+    """Run the duels and print a line for each number of players."""
+    parser = argparse.ArgumentParser(prog="python -m bench.brains", description=__doc__)
+    parser.add_argument("--first", default="greedy", help="the brain measured (default: greedy)")
+    parser.add_argument("--second", default="random", help="the brain in all other seats (default: random)")
+    parser.add_argument("--players", type=int, nargs="+", default=[2, 3, 4, 5])
+    parser.add_argument("--games", type=int, default=500, help="games for each number of players")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    print(f"{options.first} against {options.second}, {options.games} games each, 95% intervals")
+    with ProcessPoolExecutor(options.processes) as pool:
+        for players in options.players:
+            parts = [range(start, options.games, _BATCHES) for start in range(_BATCHES)]
+            count = len(parts)
+            sides = [options.first] * count, [options.second] * count, [players] * count
+            batches = pool.map(_batch, *sides, parts)
+            print(_line(players, [outcome for batch in batches for outcome in batch]), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,14 @@
+"""What a brain is."""
+
+import random
+from typing import Protocol
+
+from engine.events import Command
+from engine.legal import Legal
+from engine.view import View
+
+
+class Brain(Protocol):
+    """A function from what a seat sees and may do to what it does; chance comes from `rng` alone."""
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...

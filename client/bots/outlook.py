@@ -1,0 +1,283 @@
+"""The end of the game as one seat may expect it: scoring (R5, R6) done with likelihoods for certainties.
+
+Empty fields are filled with what is still to come, as far as it will fill them, and a wolf of another seat is
+as likely a merchant as that seat's starting hand makes it. Nothing enters that the seat may not know.
+"""
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from engine.board import FIELDS, TILES, Field, LaidTile, has_spring, layout_of
+from engine.components import LAUREL_WORTH
+from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
+from engine.view import View
+
+# Measured, not derived: `python -m bench.brains` tells whether other values play better.
+DOUBT: Final = 1.5  # how much influence ahead is a lead, on a hill where nothing changes any more
+DOUBT_PER_CHANGE: Final = 1.5  # ... and how much more for each placement that may still touch it
+
+_NOBODY: Final = -1
+_NUMBER: Final = {field: index for index, field in enumerate(FIELDS)}
+_WORTH: Final = tuple(WORTH_TO_MERCHANT[kind] for kind in Kind)
+
+
+class Odds(NamedTuple):
+    """How likely a field ends up with a merchant, a farmer or a soldier; it stays empty for the rest."""
+
+    merchant: float
+    farmer: float
+    soldier: float
+
+    @property
+    def worth(self) -> float:
+        """Return what the field is worth to a merchant beside it (R6.2)."""
+        return _WORTH[0] * self.merchant + _WORTH[1] * self.farmer + _WORTH[2] * self.soldier
+
+    @property
+    def empty(self) -> float:
+        return 1.0 - self.merchant - self.farmer - self.soldier
+
+
+CERTAIN: Final = {
+    Kind.MERCHANT: Odds(1.0, 0.0, 0.0),
+    Kind.FARMER: Odds(0.0, 1.0, 0.0),
+    Kind.SOLDIER: Odds(0.0, 0.0, 1.0),
+}
+
+
+class _Ground(NamedTuple):
+    """A layout by field numbers, 0 to 41 in name order."""
+
+    adjacent: tuple[tuple[int, ...], ...]
+    springs: tuple[float, ...]  # what they give to a farmer on the field (R6.3)
+    near: tuple[tuple[int, ...], ...]  # by hill: its fields and those adjacent to them
+    hills: tuple[tuple[int, ...], ...]  # by field: the hills that it is near to
+
+
+@functools.lru_cache(maxsize=16)
+def _ground(tiles: tuple[LaidTile | None, ...]) -> _Ground:
+    layout = layout_of(tiles)
+    adjacent = tuple(tuple(_NUMBER[beside] for beside in layout.adjacent(field)) for field in FIELDS)
+    springs = tuple(
+        float(WORTH_TO_FARMER * sum(map(has_spring, (field, *layout.adjacent(field))))) for field in FIELDS
+    )
+    own = [range(6 * hill, 6 * hill + 6) for hill in range(len(TILES))]
+    near = tuple(
+        tuple(sorted({*fields, *itertools.chain.from_iterable(adjacent[field] for field in fields)}))
+        for fields in own
+    )
+    hills = tuple(
+        tuple(hill for hill in range(len(TILES)) if field in near[hill]) for field in range(len(FIELDS))
+    )
+    return _Ground(adjacent, springs, near, hills)
+
+
+@dataclass(slots=True)
+class _Board:
+    """The board at one moment of scoring, by field numbers."""
+
+    merchants: list[float]
+    farmers: list[float]
+    worth: list[float]
+    empty: list[float]
+
+    def copy(self) -> "_Board":
+        return _Board(self.merchants[:], self.farmers[:], self.worth[:], self.empty[:])
+
+    def put(self, field: int, odds: Odds) -> None:
+        self.merchants[field], self.farmers[field] = odds.merchant, odds.farmer
+        self.worth[field], self.empty[field] = odds.worth, odds.empty
+
+    def take(self, field: int, merchant: float, farmer: float) -> None:
+        """Take a merchant off the field with one likelihood and a farmer with another."""
+        gone_merchant, gone_farmer = self.merchants[field] * merchant, self.farmers[field] * farmer
+        self.merchants[field] -= gone_merchant
+        self.farmers[field] -= gone_farmer
+        self.worth[field] -= _WORTH[0] * gone_merchant + _WORTH[1] * gone_farmer
+        self.empty[field] += gone_merchant + gone_farmer
+
+
+class Outlook:
+    """What `seat`, which is on turn, may expect of the end of the game after each of its placements.
+
+    A score is the seat's points less what each other seat has on average.
+    """
+
+    def __init__(self, view: View, seat: Seat) -> None:
+        self._seat = seat
+        self._others = view.seats - 1
+        self._ground = _ground(view.tiles)
+        self._laurels = tuple(LAUREL_WORTH[view.laurels[tile]] for tile in TILES)
+        # As it will be after the placement, so that all of them are measured alike.
+        left = sum(view.left(Seat(each)) for each in range(view.seats)) - 1
+        free = len(FIELDS) - len(view.placed) - 1
+        self._filling = left / free if free else 0.0
+        to_come = _to_come(view, self._filling)
+        self._owners = [view.owners.get(field, _NOBODY) for field in FIELDS]
+        self._soldiers: set[int] = set()
+        self._board = _Board(
+            [0.0] * len(FIELDS), [0.0] * len(FIELDS), [0.0] * len(FIELDS), [0.0] * len(FIELDS)
+        )
+        for index, field in enumerate(FIELDS):
+            odds = odds_of(view, field) if field in view.placed else to_come
+            self._board.put(index, odds)
+            if odds == CERTAIN[Kind.SOLDIER]:
+                self._soldiers.add(index)
+        spaces = [sum(self._owners[field] == _NOBODY for field in near) for near in self._ground.near]
+        self._doubts = [self._doubt(each) for each in spaces]
+        self._doubts_after = [self._doubt(max(0, each - 1)) for each in spaces]  # of a placement that is near
+        self._captives = [0.0]  # before each hill's soldiers act, and at the end
+        self._hills: list[float] = []
+        self._boards: list[_Board] = []  # before each hill's soldiers act
+        self._settled: list[_Board] = []  # and after
+        board = self._board
+        for hill in range(len(TILES)):
+            self._boards.append(board.copy())
+            self._captives.append(self._captives[-1] + self._soldiers_settled(board, hill))
+            self._settled.append(board.copy())
+            self._hills.append(self._control(board, hill, self._doubts[hill]))
+
+    def after(self, field: Field, kind: Kind) -> float:
+        """Return the score to expect if the seat places `kind` on the empty `field`."""
+        index = _NUMBER[field]
+        self._owners[index] = self._seat
+        soldiers = self._soldiers.intersection(self._ground.adjacent[index])
+        if kind is Kind.SOLDIER:
+            soldiers.add(index)
+        if soldiers:
+            score = self._replayed(index, kind, min(soldiers) // 6)
+        else:
+            score = self._captives[-1] + sum(self._hills) + self._difference(index, CERTAIN[kind])
+        self._owners[index] = _NOBODY
+        return score
+
+    def _difference(self, index: int, odds: Odds) -> float:
+        """Return what a piece changes that no soldier sees: only hills that it is near to."""
+        difference = 0.0
+        for hill in self._ground.hills[index]:
+            board = self._settled[hill]
+            kept = board.merchants[index], board.farmers[index], board.worth[index], board.empty[index]
+            board.put(index, odds)
+            difference += self._control(board, hill, self._doubts_after[hill]) - self._hills[hill]
+            board.merchants[index], board.farmers[index], board.worth[index], board.empty[index] = kept
+        return difference
+
+    def _replayed(self, index: int, kind: Kind, soldiers: int) -> float:
+        """Return the score of scoring anew, from the first hill that the piece matters to."""
+        near = self._ground.hills[index]
+        first = min(soldiers, near[0])  # `soldiers` is the first hill with one beside the piece
+        board = self._boards[first].copy()
+        board.put(index, CERTAIN[kind])
+        if kind is Kind.SOLDIER:
+            self._soldiers.add(index)
+        score = self._captives[first] + sum(self._hills[:first])
+        for hill in range(first, len(TILES)):
+            score += self._soldiers_settled(board, hill)
+            score += self._control(board, hill, (self._doubts_after if hill in near else self._doubts)[hill])
+        if kind is Kind.SOLDIER:
+            self._soldiers.remove(index)
+        return score
+
+    def _soldiers_settled(self, board: _Board, hill: int) -> float:
+        """Take off the board what the hill's soldiers are expected to, and return what that is worth (R5)."""
+        acts = []
+        for soldier in self._soldiers:
+            if soldier // 6 != hill:
+                continue
+            beside = [
+                (board.merchants[field], board.farmers[field]) for field in self._ground.adjacent[soldier]
+            ]
+            acts.append((soldier, _act(tuple(sorted(beside)))))
+        score = 0.0
+        for soldier, act in acts:
+            score += act.captives if self._owners[soldier] == self._seat else -act.captives / self._others
+            for field in self._ground.adjacent[soldier]:
+                board.take(field, act.merchants, act.farmers)
+            flees = 1.0 - act.merchants - act.farmers
+            board.worth[soldier] -= _WORTH[2] * flees
+            board.empty[soldier] += flees
+        return score
+
+    def _control(self, board: _Board, hill: int, doubt: float) -> float:
+        """Return what the hill's laurel is worth to the seat, by how likely it leads there (R6)."""
+        adjacent, worth, empty = self._ground.adjacent, board.worth, board.empty
+        influence = [0.0] * (self._others + 1)
+        for field in range(6 * hill, 6 * hill + 6):
+            owner = self._owners[field]
+            if owner == _NOBODY:
+                continue
+            if merchant := board.merchants[field]:
+                influence[owner] += merchant * sum([worth[beside] for beside in adjacent[field]])
+            if farmer := board.farmers[field]:
+                spaces = sum([empty[beside] for beside in adjacent[field]])
+                influence[owner] += farmer * (WORTH_TO_FARMER * spaces + self._ground.springs[field])
+        most = max(influence)
+        chances = [math.exp((each - most) / doubt) for each in influence]
+        chance = chances[self._seat] / sum(chances)
+        return self._laurels[hill] * (chance - (1.0 - chance) / self._others)
+
+    def _doubt(self, spaces: int) -> float:
+        return math.sqrt(DOUBT**2 + DOUBT_PER_CHANGE**2 * spaces * self._filling)
+
+
+class _Act(NamedTuple):
+    """How likely a soldier captures each group, and how many captives to expect (R5.1 to R5.3)."""
+
+    merchants: float
+    farmers: float
+    captives: float
+
+
+@functools.lru_cache(maxsize=4096)
+def _act(beside: tuple[tuple[float, float], ...]) -> _Act:
+    """Return what a soldier does among fields with these odds of a merchant and a farmer."""
+    likely = {(0, 0): 1.0}
+    for merchant, farmer in beside:
+        following: dict[tuple[int, int], float] = {}
+        for (merchants, farmers), odds in likely.items():
+            for outcome, share in (
+                ((merchants + 1, farmers), merchant),
+                ((merchants, farmers + 1), farmer),
+                ((merchants, farmers), 1.0 - merchant - farmer),
+            ):
+                if share > 0.0:
+                    following[outcome] = following.get(outcome, 0.0) + odds * share
+        likely = following
+    return _Act(
+        sum(odds for (merchants, farmers), odds in likely.items() if merchants > farmers),
+        sum(odds for (merchants, farmers), odds in likely.items() if farmers > merchants),
+        sum(odds * max(counts) for counts, odds in likely.items() if counts[0] != counts[1]),
+    )
+
+
+def odds_of(view: View, field: Field) -> Odds:
+    """Return what stands on a taken field, as far as `view` tells."""
+    piece = view.placed[field]
+    if isinstance(piece, Piece):
+        return CERTAIN[piece.kind]
+    return _wolf_odds(view, view.owners[field], piece)
+
+
+def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
+    """Return what is under another seat's wolf: by the hand it began with, which all have seen (R3.5)."""
+    hand = view.setup.hands[seat]
+    merchants = hand.get(Piece.of(wolf.people, Kind.MERCHANT, wolf=True), 0)
+    farmers = hand.get(Piece.of(wolf.people, Kind.FARMER, wolf=True), 0)
+    return Odds(merchants / (merchants + farmers), farmers / (merchants + farmers), 0.0)
+
+
+def _to_come(view: View, filling: float) -> Odds:
+    """Return what an empty field may get of all that is in hands; `filling` is how likely it gets any."""
+    counts = dict.fromkeys(Kind, 0.0)
+    for hand in view.setup.hands:
+        for piece, count in hand.items():
+            counts[Piece(piece).kind] += count
+    for field in view.placed:
+        for kind, odds in zip(Kind, odds_of(view, field), strict=True):
+            counts[kind] -= odds
+    scale = filling / sum(counts.values())
+    return Odds(*(max(0.0, counts[kind]) * scale for kind in Kind))

@@ -1,0 +1,187 @@
+"""Bots at a table: each seat a brain on a connection of its own, as a person would have it."""
+
+import asyncio
+import contextlib
+import random
+import ssl
+import sys
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+
+from client.bots.brain import Brain
+from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
+from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
+from engine.components import DEALS
+from engine.events import Command, DecidedBy, GameEnded
+from engine.view import snapshot
+from protocol.codes import Code
+from protocol.limits import NAME_LENGTH
+from protocol.messages import TableState
+
+_NAMES_TRIED: Final = 50
+_BY: Final = {DecidedBy.POINTS: "", DecidedBy.ITEMS: " on laurels, discs and captives"}
+
+
+class WrongUse(ValueError):
+    """The options make no sense together; the text says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotOptions:
+    """What `palatinus bot` is told; `brains` are dealt out to its seats in turn.
+
+    Without a `table` the bots open their own.
+    """
+
+    url: str
+    table: str | None = None
+    brains: tuple[str, ...] = ("greedy",)
+    players: int = 2
+    seats: int = 1
+    games: int = 1
+    seed: int | None = None
+    random_layout: bool = False
+    tls: ssl.SSLContext | None = None
+    patience: Patience = field(default_factory=Patience)
+
+    def check(self) -> None:
+        """Raise WrongUse unless the options make sense."""
+        if self.players not in DEALS:
+            raise WrongUse(f"{self.players} players cannot play. Choose {min(DEALS)} to {max(DEALS)}.")
+        if self.seats < 1 or (self.table is None and self.seats > self.players):
+            raise WrongUse(f"{self.seats} seats cannot be taken. Choose 1 to {self.players}.")
+        if self.games < 1:
+            raise WrongUse(f"{self.games} games cannot be played. Choose 1 or more.")
+        if self.table is not None and self.games > 1:
+            raise WrongUse("A table plays one game. To play several, let the bots open their own tables.")
+
+
+async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
+    """Play as the options tell, with table codes and results on `out`; return the exit code.
+
+    What goes wrong is one sentence on `errors`, which is stderr unless given: 1 if the server is to blame,
+    2 if the options are.
+    """
+    errors = errors or sys.stderr
+    try:
+        options.check()
+        brains = [brain_named(name) for name in options.brains]
+        async with contextlib.AsyncExitStack() as stack:
+            bots = []
+            for seat in range(options.seats):
+                line = connected(
+                    options.url, client="palatinus bot", patience=options.patience, tls=options.tls
+                )
+                connection = await stack.enter_async_context(line)
+                rng = random.Random(None if options.seed is None else f"{options.seed} {seat}")
+                bots.append(_Bot(connection, brains[seat % len(brains)], rng, seat + 1))
+            for number in range(1, options.games + 1):
+                await _play_game(bots, options, number, out)
+    except (WrongUse, NoSuchBrain) as error:
+        print(error, file=errors)
+        return 2
+    except (ConnectFailed, Refusal) as error:
+        print(error, file=errors)
+        return 1
+    return 0
+
+
+async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO) -> None:
+    """Take seats at a table, play its game to the end, print the result and leave."""
+    if options.table is None:
+        table = await bots[0].open(options)
+        print(f"Table {table}", file=out, flush=True)
+    else:
+        table = await bots[0].join(options.table)
+    for bot in bots[1:]:
+        await bot.join(table)
+    failed: Exception | None = None
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            playing = [tasks.create_task(bot.play()) for bot in bots]
+    except* (ConnectFailed, Refusal) as group:
+        failed = group.exceptions[0]  # one of them speaks for all
+    if failed is not None:
+        raise failed
+    state = bots[0].connection.model.state
+    assert state is not None  # noqa: S101 - a game that was played had a table
+    print(f"Game {number}: {result_line(state, playing[0].result())}", file=out, flush=True)
+    for bot in bots:
+        await bot.connection.leave()
+
+
+def result_line(state: TableState, result: GameEnded) -> str:
+    """Return everybody's points and who won."""
+    names = [seat.name or f"seat {number}" for number, seat in enumerate(state.seats)]
+    points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
+    winners = [names[seat] for seat in result.winners]
+    if result.decided_by is DecidedBy.NOTHING:
+        return f"{points}; {' and '.join(winners)} share the victory"
+    return f"{points}; {winners[0]} wins{_BY[result.decided_by]}"
+
+
+class _Bot:
+    """A seat: its connection, its brain, and its chance."""
+
+    def __init__(self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int) -> None:
+        self.connection = connection
+        self._brain = brain
+        self._rng = rng
+        self._number = number
+
+    async def open(self, options: BotOptions) -> str:
+        """Open a table and return its code."""
+        name = self._name(self._number)
+        seated = await self.connection.open_table(options.players, name, random_layout=options.random_layout)
+        return seated.table
+
+    async def join(self, table: str) -> str:
+        """Join the table, as the next number if another bot there has this one's, and return its code."""
+        for number in range(self._number, self._number + _NAMES_TRIED):
+            try:
+                return (await self.connection.join(table, self._name(number))).table
+            except Refusal as refusal:
+                if refusal.code != Code.NAME_TAKEN:
+                    raise
+        raise Refusal(Code.NAME_TAKEN, f"All names like {self._name(self._number)} are taken.")
+
+    async def play(self) -> GameEnded:
+        """Start the game if this is the host, make every move of the seat, and return the result."""
+        model = self.connection.model
+        moved_at: int | None = None
+        async for update in self.connection.updates():
+            if isinstance(update, Closed):
+                raise ConnectFailed(update.reason, final=True, code=update.code)
+            if model.view is not None and model.view.result is not None:
+                return model.view.result
+            if _may_start(model.state, model.seat):
+                await self._start()
+            if model.legal is not None and model.seq != moved_at:  # else the last move is on its way
+                moved_at = model.seq
+                await self.connection.play(await self._chosen())
+        raise ConnectFailed("The connection was closed.", final=True)
+
+    async def _start(self) -> None:
+        try:
+            await self.connection.start()
+        except Refusal as refusal:
+            if refusal.code not in {Code.SEATS_EMPTY, Code.ALREADY_STARTED, Code.NOT_THE_HOST}:
+                raise  # those: somebody left, or was as quick; the table's next state tells
+
+    async def _chosen(self) -> Command:
+        model = self.connection.model
+        assert model.view is not None  # noqa: S101 - legal moves come with a game
+        assert model.legal is not None  # noqa: S101
+        # In a thread, and on a copy: a brain that thinks for long must not keep its connection waiting.
+        view = snapshot(model.view, model.view.eyes)
+        choose: Brain = self._brain.choose
+        return await asyncio.to_thread(choose, view, model.legal, self._rng)
+
+    def _name(self, number: int) -> str:
+        return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
+
+
+def _may_start(state: TableState | None, seat: int | None) -> bool:
+    if state is None or state.stage != "gathering" or state.host != seat:
+        return False
+    return all(line.name is not None for line in state.seats)
