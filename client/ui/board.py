@@ -1,0 +1,171 @@
+"""The board as styled text: tiles, fields, hills and pieces, and what is marked on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from client.ui.grid import HEX_POSITIONS, SMALL, Point, Scale, borders
+from client.ui.lines import Line, plain
+from client.ui.look import ASCII, UNICODE, Look, people_style
+from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
+from engine.components import LAUREL_WORTH
+from engine.pieces import Piece, Wolf
+from engine.view import View
+
+NO_FIELDS: Final[frozenset[Field]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a drawing points at.
+
+    `trial` is a tile that is not laid yet, and its position; `choices` the positions open to it.
+    `notes` are short words on fields, `captives` fields whose pieces are being taken.
+    """
+
+    cursor: Hex | None = None
+    last: Field | None = None
+    trial: tuple[int, LaidTile] | None = None
+    choices: tuple[int, ...] = ()
+    actor: Field | None = None
+    captives: frozenset[Field] = NO_FIELDS
+    notes: Mapping[Field, str] = field(default_factory=dict)
+    won: Mapping[Tile, str] = field(default_factory=dict)
+
+
+UNMARKED: Final = Marks()
+
+
+def board_text(view: View, *, ascii_only: bool = False, scale: Scale = SMALL) -> str:
+    """Return the board as plain text, without spaces at the ends of its lines."""
+    drawn = drawn_board(view, UNMARKED, ASCII if ascii_only else UNICODE, scale)
+    return "\n".join(plain(content).rstrip() for content in drawn)
+
+
+def drawn_board(view: View, marks: Marks, look: Look, scale: Scale) -> list[Line]:
+    """Return the lines of the board, all of the scale's width."""
+    return _Drawing(view, marks, look, scale).lines()
+
+
+def notation(piece: Piece | Wolf) -> str:
+    """Return the piece as the board shows it; of others' wolves the kind is unknown (R4.2)."""
+    return f"{piece.people}?*" if isinstance(piece, Wolf) else str(piece)
+
+
+class _Drawing:
+    """A board being drawn, cell by cell."""
+
+    def __init__(self, view: View, marks: Marks, look: Look, scale: Scale) -> None:
+        self._view, self._marks, self._look, self._scale = view, marks, look, scale
+        self._tiles = list(view.tiles)
+        if marks.trial is not None:
+            position, laid = marks.trial
+            self._tiles[position] = laid
+        self._layout: Layout = layout_of(tuple(self._tiles))
+        self._board = view.board
+        self._cells: dict[Point, tuple[str, str]] = {}
+
+    def lines(self) -> list[Line]:
+        laid = frozenset(position for position, tile in enumerate(self._tiles) if tile is not None)
+        for point, (character, strong) in borders(self._scale, laid, ascii_only=self._look.ascii).items():
+            self._cells[point] = ("class:strong" if strong else "class:faint", character)
+        for cell, position in HEX_POSITIONS.items():
+            if cell in self._layout.fields:
+                self._draw_field(cell, self._layout.fields[cell])
+            elif cell == HILLS[position]:
+                self._draw_hill(cell, position)
+        if self._marks.cursor is not None:
+            self._draw_cursor(self._marks.cursor)
+        return [self._line(y) for y in range(self._scale.height)]
+
+    def _line(self, y: int) -> Line:
+        runs: list[tuple[str, str]] = []
+        for x in range(self._scale.width):
+            style, character = self._cells.get((x, y), ("", " "))
+            if runs and runs[-1][0] == style:
+                runs[-1] = (style, runs[-1][1] + character)
+            else:
+                runs.append((style, character))
+        return tuple(runs)
+
+    def _put(self, point: Point, text: str, style: str) -> None:
+        for offset, character in enumerate(text):
+            self._cells[point[0] + offset, point[1]] = (style, character)
+
+    def _centred(self, cell: Hex, row: int, text: str, style: str) -> None:
+        """Write `text` in the middle of the hex, `row` lines below the first one of its body."""
+        column, line = self._scale.body_of(cell)
+        room = self._scale.across - 1
+        self._put((column + (room - len(text) + 1) // 2, line + row), text, style)
+
+    def _draw_field(self, cell: Hex, name: Field) -> None:
+        piece = self._board.get(name)
+        style = self._field_style(cell, name, piece)
+        text = str(name) if piece is None else notation(piece)
+        note = self._marks.notes.get(name, "")
+        left, left_style = self._sign_of(name)
+        spring = self._look.spring if has_spring(name) else ""
+        if self._scale.slope == 0:
+            self._draw_tight(cell, (left, left_style), (text, style), note, spring)
+            return
+        self._centred(cell, -1, left, left_style)
+        self._centred(cell, 0, f" {text} " if piece is not None else text, style)
+        foot = self._scale.body
+        if note:
+            self._centred(cell, foot, note, "class:note")
+        else:
+            self._centred(cell, foot, spring * 2, "class:spring")
+        if piece is not None and self._scale.body > 1:
+            self._centred(cell, 1, str(name), "class:faint")
+
+    def _draw_tight(
+        self, cell: Hex, left: tuple[str, str], middle: tuple[str, str], note: str, spring: str
+    ) -> None:
+        """Draw a field on one line of five cells: a sign, three for the name or the piece, the spring."""
+        x, y = self._scale.body_of(cell)
+        self._put((x + 1, y), middle[0], middle[1])
+        self._put((x, y), left[0], left[1])
+        if note:
+            self._put((x + 5 - len(note), y), note, "class:note")
+        else:
+            self._put((x + 4, y), spring, "class:spring")
+
+    def _field_style(self, cell: Hex, name: Field, piece: Piece | Wolf | None) -> str:
+        if name == self._marks.actor:
+            return "class:actor"
+        if self._marks.trial is not None and HEX_POSITIONS[cell] == self._marks.trial[0]:
+            return "class:ghost"
+        return "class:open" if piece is None else people_style(piece.people)
+
+    def _sign_of(self, name: Field) -> tuple[str, str]:
+        if name in self._marks.captives:
+            return self._look.captive, "class:note"
+        if name == self._marks.last:
+            return self._look.last, "class:last"
+        if name.endswith("1"):
+            return self._look.arrow, "class:arrow"
+        return "", ""
+
+    def _draw_hill(self, cell: Hex, position: int) -> None:
+        tile = self._tiles[position]
+        if tile is None:
+            chosen = position in self._marks.choices
+            self._centred(cell, 0, str(position), "class:mine" if chosen else "class:off")
+            return
+        laurel = self._view.laurels.get(tile.tile)
+        worth = " " if laurel is None else str(LAUREL_WORTH[laurel])
+        won = self._marks.won.get(tile.tile)
+        text = f"({tile.tile} {worth})" if won is None else f"({tile.tile}:{won})"
+        on_trial = self._marks.trial is not None and position == self._marks.trial[0]
+        self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
+
+    def _draw_cursor(self, cell: Hex) -> None:
+        """Draw the cursor by its shape and by reversed colours, so that either is enough."""
+        left, right = self._look.cursor
+        column, line = self._scale.body_of(cell)
+        for row in range(self._scale.body):
+            self._put((column - 1, line + row), left, "class:cursor-edge")
+            self._put((column + self._scale.across - 1, line + row), right, "class:cursor-edge")
+            for x in range(column, column + self._scale.across - 1):
+                character = self._cells.get((x, line + row), ("", " "))[1]
+                self._cells[x, line + row] = ("class:cursor", character)

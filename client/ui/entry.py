@@ -1,0 +1,45 @@
+"""The line that a player types: text, a place in it, and what was typed before."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line being typed; `chat` if it is meant for the others. `back` counts the steps back in history."""
+
+    chat: bool = False
+    text: str = ""
+    at: int = 0
+    back: int = 0
+
+    def insert(self, text: str) -> Self:
+        return replace(self, text=self.text[: self.at] + text + self.text[self.at :], at=self.at + len(text))
+
+    def erase(self) -> Self:
+        if not self.at:
+            return self
+        return replace(self, text=self.text[: self.at - 1] + self.text[self.at :], at=self.at - 1)
+
+    def delete(self) -> Self:
+        return replace(self, text=self.text[: self.at] + self.text[self.at + 1 :])
+
+    def moved(self, by: int) -> Self:
+        return replace(self, at=min(max(self.at + by, 0), len(self.text)))
+
+    def to_end(self) -> Self:
+        return replace(self, at=len(self.text))
+
+    def to_start(self) -> Self:
+        return replace(self, at=0)
+
+    def cleared(self) -> Self:
+        return replace(self, text="", at=0)
+
+    def filled(self, text: str) -> Self:
+        return replace(self, text=text, at=len(text))
+
+    def recalled(self, typed: tuple[str, ...], by: int) -> Self:
+        """Return the line that was typed `by` lines further back, the empty one after the last."""
+        back = min(max(self.back + by, 0), len(typed))
+        return replace(self, back=back).filled(typed[-back] if back else "")

@@ -1,0 +1,91 @@
+"""What news from the server makes of the UI state: log lines, notices, the start of the scoring."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from client.connection import Back, Closed, Lost, Update
+from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
+from client.ui.state import LOG_KEPT, Notice, Ui, last_step
+from client.ui.texts import names_of, said, table_told, told
+from engine.events import GameEnded, GameStarted, Placed, SeenEvent, TileDrawn, WolfPlaced
+from engine.view import Phase
+from protocol.messages import TableLine
+
+
+def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
+    """Return the UI state after news that the model already holds."""
+    match update:
+        case Happened(events):
+            return _happened(ui, events, model)
+        case Refreshed():
+            return _refreshed(ui, model)
+        case TableChanged(state, before):
+            return logged(ui, table_told(state, before))
+        case Heard(seat, text):
+            return logged(ui, [said(seat, text, names_at(model))])
+        case Lost(reason, retry_in):
+            pause = f"Trying again in {retry_in:.0f} s." if retry_in >= 1 else "Trying again."
+            return replace(ui, lost=f"{reason} {pause}")
+        case Back():
+            return replace(ui, lost=None, notice=Notice("The connection is back."))
+        case Closed(_, reason):
+            return replace(ui, lost=reason, busy=False)
+        case _:
+            assert_never(update)
+
+
+def names_at(model: TableModel) -> tuple[str, ...]:
+    return names_of(model.state, 5)
+
+
+def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
+    """Return `ui` with these sentences at the end of its log."""
+    if not sentences:
+        return ui
+    # Whoever reads older lines keeps them before his eyes.
+    scroll = ui.scroll + len(sentences) if ui.scroll else 0
+    return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
+
+
+def refused(ui: Ui, text: str, rule: str | None = None) -> Ui:
+    """Return `ui` with the server's refusal before the player's eyes and in the log."""
+    sentence = f"{text} ({rule})" if rule else text
+    return replace(logged(ui, [f"Refused: {sentence}"]), notice=Notice(sentence, refusal=True), busy=False)
+
+
+def listed(ui: Ui, tables: Iterable[TableLine]) -> Ui:
+    """Return `ui` with the tables of the lobby; the line chosen stays on its table."""
+    found = tuple(tables)
+    if ui.chosen >= len(ui.tables):
+        return replace(ui, tables=found, chosen=len(found) if ui.tables or not found else 0)
+    code = ui.tables[ui.chosen].table
+    at = next((at for at, table in enumerate(found) if table.table == code), min(ui.chosen, len(found)))
+    return replace(ui, tables=found, chosen=at)
+
+
+def _happened(ui: Ui, events: Sequence[SeenEvent], model: TableModel) -> Ui:
+    ui = logged(ui, [told(event, names_at(model)) for event in events])
+    for event in events:
+        match event:
+            case GameStarted():
+                ui = replace(ui, step=0, piece=None, last=None, position=None, turned=0)
+            case TileDrawn():
+                ui = replace(ui, position=None, turned=0)
+            case Placed() | WolfPlaced():
+                ui = replace(ui, last=event.field)
+            case GameEnded():
+                ui = replace(ui, step=0, overlay=None, entry=None)
+            case _:
+                pass
+    return ui
+
+
+def _refreshed(ui: Ui, model: TableModel) -> Ui:
+    view = model.view
+    if view is None:
+        return ui
+    ui = replace(ui, last=next(reversed(view.placed), None))
+    if view.phase is Phase.OVER and ui.step == 0:
+        return replace(ui, step=last_step(view))
+    return ui

@@ -1,0 +1,122 @@
+"""The pages to read: the keys, the signs and commands, and the rules in short."""
+
+from typing import Final
+
+from client.ui.keys import key_name, keys_at
+from client.ui.lines import EMPTY, Line, beside, fitted, line, paragraphs
+from client.ui.look import Look, people_style
+from client.ui.state import Overlay, Where
+from client.ui.texts import PEOPLES
+from engine.pieces import People
+
+_KEYS_WIDTH: Final = 15
+
+RULES: Final = (
+    """
+THE GAME
+You send merchants, farmers and soldiers to the seven hills of Rome. Each hill is a tile with six fields
+around it. When every piece stands, the hills are scored one by one, and whoever has the most influence on
+a hill takes its laurel, worth 3 to 6 points.
+
+A TURN
+Place one piece from your hand on any empty field. You must place, and a placed piece stays. Pieces with the
+wolf lie face down: until the scoring the others see whose they are, but not whether merchant or farmer.
+
+Soldiers never bear the wolf, and they cannot be kept to the last: of the last 4 pieces in your hand (3 with
+four or five players) none may be a soldier. When it is time, the game lets you place nothing else.
+
+BEFORE IT
+The tiles are laid at random, or the players draw and lay them in turn: around the one in the centre,
+beside a tile laid before, turned as they like.
+""",
+    """
+THE SCORING, HILL BY HILL FROM A TO G
+First the soldiers of the hill, all at once. Each counts the merchants and the farmers on the fields beside
+it, whoever they belong to. As many of one as of the other, or none at all: it flees. Otherwise it captures
+all of the larger group, its owner's own too: 1 point for each. If several soldiers capture the same piece,
+one takes it, and the others a disc worth 1 point.
+
+Then the influence of the pieces left on the hill's six fields. A hill itself is no field.
+
+- A merchant gives 1 for each merchant beside it, 2 for each farmer, 3 for each soldier.
+
+- A farmer gives 2 for each empty field beside it, 2 for each spring beside it, taken or not, and 2 for a
+spring on its own field.
+
+- A soldier gives none.
+
+The most influence takes the laurel. On a tie the laurel is lost, and each of the tied takes a disc worth
+2 points. Whoever has the most points wins; if tied, the most captives, discs and laurels counted together;
+if still tied, they share the victory.
+""",
+)
+
+COMMANDS: Final = (
+    ("m* C4", "place a merchant with the wolf on C4 (pieces: m m* f f* s)"),
+    ("Lm* C4", "the same of your second people, the Latins, at two players"),
+    ("lay 3 2", "lay the tile at position 3, turned twice"),
+    ("say hello", "say something to the table"),
+    ("leave", "leave the table; in a running game your seat is kept"),
+    ("open 3", "open a table for three; open 3 random: with the tiles laid at random"),
+    ("join KXQT", "join the table with that code; watch KXQT: watch it"),
+    ("help, rules, quit", "what they say"),
+)
+
+
+def page_count(overlay: Overlay | None) -> int:
+    return len(RULES) if overlay is Overlay.RULES else 2
+
+
+def rules_page(number: int, width: int) -> list[Line]:
+    """Return a page of the rules in short."""
+    lines: list[Line] = []
+    for paragraph in RULES[number].strip().split("\n\n"):
+        first, _, rest = paragraph.partition("\n")
+        if first.isupper():
+            lines += [line(first, "class:heading"), *paragraphs([rest], width), EMPTY]
+        else:
+            lines += [*paragraphs([paragraph], width), EMPTY]
+    return lines
+
+
+def help_page(number: int, here: Where, look: Look, width: int) -> list[Line]:
+    """Return a page of help: the keys that work here, or signs and commands."""
+    return _keys_page(here, look, width) if number == 0 else _signs_page(look)
+
+
+def _keys_page(here: Where, look: Look, width: int) -> list[Line]:
+    rows: list[tuple[str, str]] = []
+    for key in keys_at(here):
+        names = ", ".join(key_name(name, look) for name in key.names)
+        if rows and rows[-1][1] == key.help:  # number keys: one row for all of them
+            rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", key.help)
+        else:
+            rows.append((names, key.help))
+    column = max((width - 2) // 2, 1)
+    half = (len(rows) + 1) // 2
+    cells = [fitted(_row(names, words), column) for names, words in rows] + [fitted(EMPTY, column)]
+    lines = [beside(cells[at], line("  "), cells[min(at + half, len(cells) - 1)]) for at in range(half)]
+    return [line("KEYS", "class:heading"), *lines]
+
+
+def _row(names: str, words: str) -> Line:
+    return beside(line(f"{names:<{_KEYS_WIDTH}} ", "class:key"), line(words))
+
+
+def _signs_page(look: Look) -> list[Line]:
+    signs = [
+        ("C4", "an empty field, named by its tile's letter and its number"),
+        ("Em Ef Es", "a merchant, a farmer, a soldier of the Etruscans"),
+        ("Em* Ef*", "with the wolf: one of yours, or turned up"),
+        ("E?*", "a wolf of another player: merchant or farmer, nobody knows"),
+        ("(C 5)", "a hill and the worth of its laurel; in the scoring (C:E): taken by the Etruscans"),
+        (look.spring, "a spring"),
+        (look.arrow, "the arrow: field 1 of its tile"),
+        (look.last, "the last piece placed"),
+    ]
+    lines = [line("SIGNS", "class:heading"), *(_row(sign, words) for sign, words in signs)]
+    peoples = (
+        beside(line(f" {people} ", people_style(people)), line(f" {PEOPLES[people]}  ")) for people in People
+    )
+    lines += [beside(*peoples), EMPTY, line("COMMANDS, AFTER A COLON", "class:heading")]
+    return lines + [_row(command, words) for command, words in COMMANDS]

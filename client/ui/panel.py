@@ -1,0 +1,186 @@
+"""The panel beside the board: players, hand, the tile drawn, the field pointed at, the scoring."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from client.table import TableModel
+from client.ui import turn
+from client.ui.board import notation
+from client.ui.frame import Block, block_of
+from client.ui.keys import Act, Action, Hold, Pick
+from client.ui.lines import EMPTY, Line, beside, ends, line, wrapped
+from client.ui.look import Look, people_style
+from client.ui.news import names_at
+from client.ui.state import Ui
+from client.ui.texts import kind_words, piece_words, sum_of
+from client.ui.walk import Scene
+from engine.board import Field, has_spring
+from engine.events import Captured, HillScored, Influence, SoldierFled
+from engine.legal import LegalLays
+from engine.pieces import People, Seat
+from engine.view import View
+
+Row: TypeAlias = tuple[Line, Action | None]
+
+_BLANK: Final[Row] = (EMPTY, None)
+
+
+def chips(peoples: Sequence[People]) -> Line:
+    """Return the signs of peoples: each letter on its colour."""
+    return tuple((people_style(people), f" {people} ") for people in peoples)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What a panel is drawn from."""
+
+    ui: Ui
+    model: TableModel
+    view: View
+    look: Look
+    width: int
+
+    def of_game(self) -> Block:
+        """Return the panel while the game runs."""
+        rows = [*self._players(), _BLANK]
+        if isinstance(self.model.legal, LegalLays):
+            rows += self._laying(self.model.legal)
+        else:
+            rows += [*self._hand(), _BLANK] if self.model.seat is not None else []
+            rows += self._field()
+        return block_of(rows, self.width)
+
+    def of_scoring(self, scene: Scene, number: str) -> Block:
+        """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
+        rows: list[Row] = []
+        if scene.hill is not None:
+            rows.append(self._heading(f"HILL {scene.hill}", self.view.laurels[scene.hill].value))
+            rows += [(self._act(act, current=act is scene.event), None) for act in scene.acts]
+            rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
+            rows.append(_BLANK)
+        rows.append(self._heading("SO FAR", "influence  points"))
+        rows += [(self._standing(scene, Seat(seat)), None) for seat in range(self.view.seats)]
+        return block_of([*rows, _BLANK, (line(number, "class:faint"), None)], self.width)
+
+    def _heading(self, left: str, right: str = "") -> Row:
+        return ends(line(left, "class:heading"), line(right, "class:faint"), self.width), None
+
+    def _sign(self, *, shown: bool) -> Line:
+        return line(f"{self.look.turn if shown else ' '} ", "class:mine")
+
+    def _piece_on(self, field: Field) -> Line:
+        piece = self.view.placed[field]
+        return line(f"{notation(piece):<3}", people_style(piece.people))
+
+    # -- while the game runs --------------------------------------------------------------------------
+
+    def _players(self) -> list[Row]:
+        """Return who plays, with what peoples, who is on turn or away, and how many pieces each has left."""
+        return [
+            self._heading("PLAYERS", "to place"),
+            *((self._player(Seat(seat)), None) for seat in range(self.view.seats)),
+        ]
+
+    def _player(self, seat: Seat) -> Line:
+        seats = () if self.model.state is None else self.model.state.seats
+        mine = "class:mine" if seat == self.model.seat else ""
+        left = beside(
+            self._sign(shown=seat == self.view.turn),
+            chips(self.view.setup.peoples[seat]),
+            line(f" {names_at(self.model)[seat]}", mine),
+        )
+        away = EMPTY if seat >= len(seats) or seats[seat].here else line(" away", "class:away")
+        return ends(left, beside(away, line(f" {self.view.left(seat):>2}", mine)), self.width)
+
+    def _hand(self) -> list[Row]:
+        """Return the hand, numbered; what may not be placed now is grey."""
+        pieces = turn.hand(self.model)
+        left = sum(each.count for each in pieces)
+        return [
+            self._heading("YOUR HAND", str(left)),
+            *((self._held(number, each), Hold(each.piece)) for number, each in enumerate(pieces, start=1)),
+        ]
+
+    def _held(self, number: int, each: turn.Held) -> Line:
+        chosen = each.piece == turn.held(self.ui, self.model)
+        style = "class:chosen" if chosen else "" if each.legal else "class:off"
+        words = (
+            kind_words(each.piece) if each.legal or not each.count else f"{kind_words(each.piece)}, not now"
+        )
+        left = beside(
+            line(f"{self.look.turn if chosen else ' '} {number} ", style),
+            line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style),
+            line(f" {words}", style),
+        )
+        count = f" {self.look.times}{each.count}" if each.count else " none"
+        return ends(left, line(count, style), self.width, style)
+
+    def _laying(self, legal: LegalLays) -> list[Row]:
+        """Return the tile drawn, where and how it would lie, and where else it may."""
+        at = turn.position_aimed(self.ui, legal)
+        rows = [self._heading(f"TILE {self.view.drawn}", f"lay {at} {self.ui.turned}"), _BLANK]
+        for position in legal.positions:
+            chosen = position == at
+            words = f"position {position}" + (f", turned {self.ui.turned}" if chosen else "")
+            content = beside(self._sign(shown=chosen), line(words, "class:chosen" if chosen else ""))
+            rows.append((content, Act.CONFIRM if chosen else Pick(position)))
+        return rows
+
+    def _field(self) -> list[Row]:
+        """Return what is to be known of the hex under the cursor."""
+        layout, cell = self.view.layout, self.ui.cursor
+        field = layout.fields.get(cell)
+        if field is None:
+            hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
+            if hill is None:
+                return [self._heading("NO TILE YET")]
+            laurel = self.view.laurels.get(hill)
+            return [
+                self._heading(f"HILL {hill}", "" if laurel is None else laurel.value),
+                *self._told("Nothing is placed on a hill."),
+            ]
+        piece = self.view.board.get(field)
+        words = "Empty."
+        if piece is not None:
+            words = f"{piece_words(piece)}, of {names_at(self.model)[self.view.owners[field]]}."
+        around = ", ".join(map(self._neighbour, layout.adjacent(field)))
+        return [
+            self._heading(f"FIELD {field}", "a spring" if has_spring(field) else ""),
+            *self._told(words, f"Beside it: {around}."),
+        ]
+
+    def _neighbour(self, field: Field) -> str:
+        piece = self.view.board.get(field)
+        spring = self.look.spring if has_spring(field) else ""
+        return f"{field}{spring}" if piece is None else f"{field}{spring} {notation(piece)}"
+
+    def _told(self, *texts: str) -> Iterable[Row]:
+        return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.width - 2)]
+
+    # -- the scoring ----------------------------------------------------------------------------------
+
+    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Line:
+        if isinstance(act, SoldierFled):
+            words = f" flees ({len(act.merchants)} m, {len(act.farmers)} f)"
+        else:
+            words = f" takes {', '.join((*act.taken, *act.shared))}"
+        style = "class:mine" if current else ""
+        return beside(
+            self._sign(shown=current), line(f"{act.field} "), self._piece_on(act.field), line(words, style)
+        )
+
+    def _influence(self, piece: Influence, *, current: bool) -> Line:
+        left = beside(self._sign(shown=current), line(f"{piece.field} "), self._piece_on(piece.field))
+        return ends(left, line(f" {sum_of(piece)}", "class:mine" if current else ""), self.width)
+
+    def _standing(self, scene: Scene, seat: Seat) -> Line:
+        leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
+        style = "class:mine" if leads else ""
+        influence = sum(each.amount for each in scene.counted if each.seat == seat)
+        left = beside(
+            self._sign(shown=leads),
+            chips(self.view.setup.peoples[seat]),
+            line(f" {names_at(self.model)[seat]}", style),
+        )
+        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)

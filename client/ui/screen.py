@@ -1,0 +1,196 @@
+"""The whole screen, drawn from what is known and the UI state by one pure function."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from client.table import TableModel
+from client.ui import turn
+from client.ui.board import Marks, drawn_board
+from client.ui.frame import Block, Frame, Target, framed, side_by_side
+from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
+from client.ui.keys import PointAt, key_name, keys_at
+from client.ui.lines import EMPTY, Line, beside, ends, fitted, line, stacked, width_of, wrapped
+from client.ui.look import Look
+from client.ui.news import names_at
+from client.ui.pages import help_page, page_count, rules_page
+from client.ui.panel import Panel
+from client.ui.result import result_page
+from client.ui.state import Overlay, Ui, Where, last_step, where
+from client.ui.tables import lobby, room
+from client.ui.texts import turn_told
+from client.ui.typed import completions
+from client.ui.walk import scene
+from engine.legal import LegalLays
+from engine.view import Phase, View
+
+LEAST_WIDTH: Final = 80
+LEAST_HEIGHT: Final = 24
+_PANEL_WIDTH: Final = 30
+_LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
+
+
+def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
+    """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
+    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        return _too_small(look, width, height)
+    body = _body(ui, model, look, width, height - 2)
+    blocks = (Block((_title(ui, model, look, width),)), body, Block((_foot(ui, model, look, width),)))
+    return framed(blocks, width, height, ascii_only=look.ascii)
+
+
+def _too_small(look: Look, width: int, height: int) -> Frame:
+    words = f"The window is too small: {LEAST_WIDTH}x{LEAST_HEIGHT} or larger please. q: quit"
+    return framed(
+        [Block(tuple(line(row) for row in wrapped(words, width)))], width, height, ascii_only=look.ascii
+    )
+
+
+def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
+    if ui.lost is not None:
+        return fitted(line(f" {ui.lost}", "class:refusal"), width, "class:refusal")
+    mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
+    style = "class:title-turn" if mine else "class:title"
+    table = "" if model.table is None else f" {look.dot} {model.table}"
+    left = line(f" Palatinus{table} {look.dot} {turn_told(model, names_at(model))}", style)
+    return ends(left, line(f"  {ui.name} ", style), width, style)
+
+
+def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
+    """Return the line being typed, or the function bar."""
+    if ui.entry is not None:
+        return _typing(ui, model, width)
+    keys = [key for key in keys_at(where(ui, model)) if key.short]
+    hints = [beside(line(key_name(key.names[0], look), "class:key"), line(f" {key.short}  ")) for key in keys]
+    return fitted(beside(line(" "), *hints), width)
+
+
+def _typing(ui: Ui, model: TableModel, width: int) -> Line:
+    entry = ui.entry
+    if entry is None:
+        return EMPTY
+    prompt = line(" say: " if entry.chat else " : ", "class:key")
+    before, at, after = (
+        entry.text[: entry.at],
+        entry.text[entry.at : entry.at + 1],
+        entry.text[entry.at + 1 :],
+    )
+    while before and width_of(line(prompt[0][1] + before)) > width - 2:
+        before = before[1:]
+    typed = beside(
+        prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
+    )
+    ways = () if entry.chat else completions(entry.text, model)
+    return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
+
+
+def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Block:
+    if where(replace(ui, entry=None), model) is Where.READING:
+        return _indented(_page(ui, model, look, width - 4), width, height)
+    if model.table is None:
+        return _with_tell(lobby(ui, look, width, height), ui, width, height)
+    if model.view is None:
+        return _with_tell(room(ui, model, look, width), ui, width, height)
+    below = where(replace(ui, entry=None, overlay=None), model)
+    if below is Where.RESULT and model.view.result is not None:
+        lines = result_page(model.view, model.view.result, names_at(model), look, width)
+        return _with_tell(Block(tuple(lines)), ui, width, height)
+    return _table(ui, model, model.view, look, (width, height))
+
+
+def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
+    """Return the page being read, of help or of the rules."""
+    below = where(replace(ui, overlay=None, entry=None), model)
+    if ui.overlay is Overlay.RULES:
+        lines = rules_page(ui.page, width)
+    else:
+        lines = help_page(ui.page, below, look, width)
+    number = line(f"page {ui.page + 1} of {page_count(ui.overlay)}", "class:faint")
+    return [ends(EMPTY, number, width), *lines]
+
+
+def _indented(lines: Sequence[Line], width: int, height: int) -> Block:
+    return Block(tuple(stacked([beside(line("  "), content) for content in lines], width, height)))
+
+
+def _with_tell(page: Block, ui: Ui, width: int, height: int) -> Block:
+    """Return the page with the latest news below it."""
+    room_left = max(height - len(page.lines), _LOG_LINES)
+    news = _tell(ui, width, min(room_left, 2 * _LOG_LINES), "")
+    lines = [*stacked(page.lines, width, height - len(news)), *news]
+    return Block(tuple(lines), page.targets)
+
+
+def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
+    """Return the last lines of the log, and below them what is to be read now."""
+    now: list[Line] = []
+    if ui.overlay is Overlay.QUIT:
+        words = "The game is still running. Quit? y: quit, n: stay. Your seat is kept while the server runs."
+        now = [
+            fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
+            for row in wrapped(words, width - 2)
+        ]
+    elif ui.notice is not None:
+        style = "class:refusal" if ui.notice.refusal else "class:info"
+        now = [fitted(line(f" {row}", style), width, style) for row in wrapped(ui.notice.text, width - 2)]
+    elif sentence:
+        now = [line(f" {row}", "class:info") for row in wrapped(sentence, width - 2)]
+    room_left = max(height - len(now), 0)
+    shown = ui.log[: len(ui.log) - ui.scroll][-height:] if height > 0 else ()
+    older = [f" {row}" for text in shown for row in wrapped(text, width - 2)]
+    log = [line(row) for row in older[len(older) - min(room_left, len(older)) :]]
+    return [*stacked(log, width, room_left), *stacked(now[: max(height, 0)], width, min(len(now), height))]
+
+
+def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, int]) -> Block:
+    """Return board and panel, and the log below them or, where the board needs the height, in the panel."""
+    width, height = size
+    scale = next(
+        scale
+        for scale in (LARGE, MEDIUM, SMALL)
+        if scale is SMALL or (scale.width + 1 + _PANEL_WIDTH <= width and scale.height <= height)
+    )
+    margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
+    left_width = margin + scale.width + 1
+    panel_width = width - left_width
+    if view.phase is Phase.OVER:
+        number = min(ui.step, last_step(view))
+        shown = scene(view, number, names_at(model))
+        step = f"step {number + 1} of {last_step(view) + 1}"
+        board = drawn_board(shown.board, shown.marks, look, scale)
+        panel = Panel(ui, model, view, look, panel_width).of_scoring(shown, step)
+        sentence = shown.sentence
+    else:
+        board = drawn_board(view, _marks(ui, model), look, scale)
+        panel = Panel(ui, model, view, look, panel_width).of_game()
+        sentence = ""
+    left = Block(
+        tuple(beside(line(" " * margin), content) for content in board),
+        tuple(target.moved(margin, 0) for target in _hexes(scale)),
+    )
+    below = height - scale.height
+    if below >= _LOG_LINES:
+        both = side_by_side(left, panel, left_width, panel_width, scale.height)
+        return Block((*both.lines, *_tell(ui, width, below, sentence)), both.targets)
+    room_left = max(height - len(panel.lines) - 1, _LOG_LINES)
+    lines = stacked(panel.lines, panel_width, height - room_left)
+    panel = Block((*lines, *_tell(ui, panel_width, room_left, sentence)), panel.targets)
+    return side_by_side(left, panel, left_width, panel_width, height)
+
+
+def _hexes(scale: Scale) -> list[Target]:
+    """Return what a click on each hex means."""
+    return [
+        Target(column, top + row, scale.across - 1, PointAt(cell))
+        for cell in HEX_POSITIONS
+        for column, top in [scale.body_of(cell)]
+        for row in range(scale.body)
+    ]
+
+
+def _marks(ui: Ui, model: TableModel) -> Marks:
+    """Return what the board points at while the game runs."""
+    aimed = turn.trial(ui, model)
+    if aimed is not None and isinstance(model.legal, LegalLays):
+        return Marks(cursor=turn.hill_of(aimed[0]), trial=aimed, choices=model.legal.positions)
+    return Marks(cursor=ui.cursor, last=ui.last)

@@ -1,0 +1,124 @@
+"""The UI state: one value that holds all that the screen shows beside the table itself."""
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+from client.table import TableModel
+from client.ui.entry import Entry
+from engine.board import Field, Hex
+from engine.events import HillScored
+from engine.legal import LegalLays
+from engine.pieces import Piece
+from engine.view import Phase, View
+from protocol.messages import TableLine
+
+LOG_KEPT: Final = 500
+
+
+class Where(enum.Enum):
+    """What is on the screen, and so which keys are at work."""
+
+    LOBBY = enum.auto()
+    ROOM = enum.auto()
+    LAYING = enum.auto()
+    PLAYING = enum.auto()
+    SCORING = enum.auto()
+    RESULT = enum.auto()
+    READING = enum.auto()
+    QUITTING = enum.auto()
+    TYPING = enum.auto()
+
+
+class Overlay(enum.Enum):
+    """What lies over the table."""
+
+    HELP = enum.auto()
+    RULES = enum.auto()
+    QUIT = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One sentence that the player should read now."""
+
+    text: str
+    refusal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ui:
+    """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
+
+    `chosen` is the lobby's line, `piece` the one picked from the hand, `position` and `turned` where and
+    how the drawn tile would be laid. `busy` tells that a request waits for its answer, `scroll` how many
+    lines of the log lie below what is shown, `step` where the scoring walk-through is.
+    """
+
+    name: str
+    address: str = ""
+    tables: tuple[TableLine, ...] = ()
+    chosen: int = 0
+    players: int = 3
+    random_layout: bool = False
+    cursor: Hex = (0, 0)
+    piece: Piece | None = None
+    position: int | None = None
+    turned: int = 0
+    entry: Entry | None = None
+    typed: tuple[str, ...] = ()
+    notice: Notice | None = None
+    lost: str | None = None
+    log: tuple[str, ...] = ()
+    last: Field | None = None
+    overlay: Overlay | None = None
+    page: int = 0
+    scroll: int = 0
+    step: int = 0
+    busy: bool = False
+
+
+def where(ui: Ui, model: TableModel) -> Where:
+    """Return what is on the screen."""
+    if ui.entry is not None:
+        return Where.TYPING
+    if ui.overlay is not None:
+        return Where.QUITTING if ui.overlay is Overlay.QUIT else Where.READING
+    if model.table is None:
+        return Where.LOBBY
+    if model.view is None:
+        return Where.ROOM
+    if model.view.phase is Phase.OVER:
+        return Where.SCORING if ui.step < last_step(model.view) else Where.RESULT
+    return Where.LAYING if isinstance(model.legal, LegalLays) else Where.PLAYING
+
+
+def next_hill_step(view: View, step: int) -> int:
+    """Return the first step of the next hill, or the result after the last one."""
+    all_steps = steps(view)
+    hills = [getattr(view.scoring[each.event], "hill", None) for each in all_steps]
+    here = hills[step]
+    return next((at for at in range(step, len(hills)) if hills[at] != here), len(hills) - 1)
+
+
+def last_step(view: View) -> int:
+    """Return the number of the walk-through's last step, which is the result."""
+    return len(steps(view)) - 1
+
+
+def steps(view: View) -> tuple["Step", ...]:
+    """Return the steps of the scoring walk-through: every soldier, every piece, every hill, the result."""
+    found: list[Step] = []
+    for index, event in enumerate(view.scoring):
+        if isinstance(event, HillScored):
+            found.extend(Step(index, part) for part in range(len(event.pieces)))
+        found.append(Step(index, None))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the walk-through: a scoring event, or one piece's part in it."""
+
+    event: int
+    part: int | None

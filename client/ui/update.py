@@ -1,0 +1,287 @@
+"""What an action at the screen makes of the UI state, and what it asks of the server: pure functions."""
+
+from dataclasses import replace
+from typing import Final, TypeAlias, assert_never
+
+from client.table import TableModel
+from client.ui import requests, turn
+from client.ui.entry import Entry
+from client.ui.grid import HEX_POSITIONS
+from client.ui.keys import Act, Action, ChooseLine, Hold, Insert, Pick, PointAt, Way, action_of
+from client.ui.pages import page_count
+from client.ui.requests import Request
+from client.ui.state import Notice, Overlay, Ui, Where, last_step, next_hill_step, where
+from client.ui.typed import Misread, Read, completions, meaning, shared_start
+from engine.events import LayTile, Place
+from engine.legal import LegalLays
+from engine.view import Phase
+from protocol.limits import CHAT_LENGTH
+
+Outcome: TypeAlias = tuple[Ui, Request | None]
+
+_TYPED_KEPT: Final = 100
+_LOG_LINES: Final = 5
+
+
+def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
+    """Return what a key does, by the table of keys."""
+    action = action_of(name, where(ui, model))
+    return (ui, None) if action is None else updated(ui, action, model)
+
+
+def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    """Return the UI state after `action`, and what is to be asked of the server, if anything."""
+    after, request = _acted(replace(ui, notice=None), action, model)
+    if request is None or isinstance(request, requests.Quit):
+        return after, request
+    if ui.busy:
+        return replace(after, notice=Notice("One moment: the server has not answered yet.")), None
+    return replace(after, busy=not isinstance(request, requests.Refresh)), request
+
+
+def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    here = where(ui, model)
+    match here:
+        case Where.TYPING:
+            return _typing(ui, action, model)
+        case Where.QUITTING:
+            return replace(ui, overlay=None), requests.Quit() if action is Act.CONFIRM else None
+        case _ if (opened := _opened(ui, action, model)) is not None:
+            return opened
+        case Where.READING:
+            return _reading(ui, action), None
+        case Where.LOBBY:
+            return _lobby(ui, action)
+        case Where.ROOM:
+            return ui, _ROOM_REQUESTS.get(action)
+        case Where.LAYING:
+            return _laying(ui, action, model)
+        case Where.PLAYING:
+            return _playing(ui, action, model)
+        case Where.SCORING | Where.RESULT:
+            return _scoring(ui, action, model)
+        case _:
+            assert_never(here)
+
+
+_ROOM_REQUESTS: Final[dict[Action, Request]] = {Act.START: requests.Start(), Act.LEAVE: requests.Leave()}
+
+
+def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
+    """Return what opens over any page; None if the action opens nothing."""
+    match action:
+        case Act.HELP:
+            return replace(ui, overlay=Overlay.HELP, page=0), None
+        case Act.RULES:
+            return replace(ui, overlay=Overlay.RULES, page=0), None
+        case Act.COMMAND:
+            return replace(ui, entry=Entry()), None
+        case Act.CHAT:
+            return replace(ui, entry=Entry(chat=True)), None
+        case Act.QUIT:
+            running = model.view is not None and model.view.phase is not Phase.OVER
+            if running and model.seat is not None:
+                return replace(ui, overlay=Overlay.QUIT), None
+            return ui, requests.Quit()
+        case _:
+            return None
+
+
+def _reading(ui: Ui, action: Action) -> Ui:
+    match action:
+        case Act.PAGE_DOWN:
+            return replace(ui, page=min(ui.page + 1, page_count(ui.overlay) - 1))
+        case Act.PAGE_UP:
+            return replace(ui, page=max(ui.page - 1, 0))
+        case Act.CANCEL:
+            return replace(ui, overlay=None)
+        case _:
+            return ui
+
+
+def _lobby(ui: Ui, action: Action) -> Outcome:
+    lines = len(ui.tables) + 1  # the last one opens a new table
+    match action:
+        case Way():
+            by = 1 if action is Way.DOWN else -1
+            return replace(ui, chosen=min(max(ui.chosen + by, 0), lines - 1)), None
+        case ChooseLine(number) if number != ui.chosen:
+            return replace(ui, chosen=number), None
+        case Act.CONFIRM | ChooseLine():
+            if ui.chosen < len(ui.tables):
+                return ui, requests.Join(ui.tables[ui.chosen].table)
+            return ui, requests.Open(ui.players, ui.random_layout)
+        case Act.WATCH if ui.chosen < len(ui.tables):
+            return ui, requests.Watch(ui.tables[ui.chosen].table)
+        case Act.WATCH:
+            return replace(ui, notice=Notice("Choose a table to watch with the arrow keys.")), None
+        case Act.OPEN:
+            return replace(ui, chosen=lines - 1), requests.Open(ui.players, ui.random_layout)
+        case Pick(number):
+            return replace(ui, players=number, chosen=lines - 1), None
+        case Act.LAYOUT:
+            return replace(ui, random_layout=not ui.random_layout, chosen=lines - 1), None
+        case Act.REFRESH:
+            return ui, requests.Refresh()
+        case _:
+            return ui, None
+
+
+def _laying(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    legal = model.legal
+    if not isinstance(legal, LegalLays):
+        return ui, None
+    aimed = turn.position_aimed(ui, legal)
+    match action:
+        case Way():
+            return replace(ui, position=turn.next_position(ui, legal, action)), None
+        case Act.TURN | Act.TURN_BACK:
+            return replace(ui, turned=(ui.turned + (1 if action is Act.TURN else -1)) % 6), None
+        case Pick(number):
+            return _aimed_at(ui, number, legal), None
+        case PointAt(cell) if HEX_POSITIONS[cell] != aimed:
+            return _aimed_at(ui, HEX_POSITIONS[cell], legal), None
+        case Act.CONFIRM | PointAt():
+            return ui, LayTile(legal.seat, aimed, ui.turned)
+        case _:
+            return ui, None
+
+
+def _aimed_at(ui: Ui, position: int, legal: LegalLays) -> Ui:
+    if position in legal.positions:
+        return replace(ui, position=position)
+    free = ", ".join(map(str, legal.positions))
+    return replace(ui, notice=Notice(f"The tile cannot lie there. Open positions: {free}."))
+
+
+def _playing(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    match action:
+        case Way():
+            return replace(ui, cursor=turn.moved(ui.cursor, action)), None
+        case PointAt(cell) if cell != ui.cursor:
+            return replace(ui, cursor=cell), None
+        case Act.CONFIRM | PointAt():
+            return _placing(ui, model)
+        case Act.NEXT_PIECE | Act.LAST_PIECE:
+            return replace(ui, piece=turn.next_held(ui, model, 1 if action is Act.NEXT_PIECE else -1)), None
+        case Pick(number):
+            pieces = turn.hand(model)
+            if number > len(pieces):
+                return ui, None
+            return _held(ui, pieces[number - 1])
+        case Hold(piece):
+            return _held(ui, next(each for each in turn.hand(model) if each.piece == piece))
+        case Act.CANCEL:
+            return replace(ui, piece=None), None
+        case Act.PAGE_UP | Act.PAGE_DOWN:
+            by = _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES
+            return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0))), None
+        case _:
+            return ui, None
+
+
+def _held(ui: Ui, chosen: turn.Held) -> Outcome:
+    if chosen.count:
+        return replace(ui, piece=chosen.piece), None
+    return replace(ui, notice=Notice(f"No {chosen.piece} is left in your hand.")), None
+
+
+def _placing(ui: Ui, model: TableModel) -> Outcome:
+    """Place what is held where the cursor is; whether that is allowed is the server's to say."""
+    piece, field = turn.held(ui, model), turn.field_at(model, ui.cursor)
+    if model.seat is None:
+        return replace(ui, notice=Notice("You are watching: the players place.")), None
+    if piece is None:
+        return replace(ui, notice=Notice("Pick a piece from your hand first: its number, or Tab.")), None
+    if field is None:
+        return replace(ui, notice=Notice("Nothing is placed on a hill. Choose a field beside it.")), None
+    return ui, Place(model.seat, piece, field)
+
+
+def _scoring(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    if model.view is None:
+        return ui, None
+    last = last_step(model.view)
+    match action:
+        case Act.NEXT | PointAt():
+            return replace(ui, step=min(ui.step + 1, last)), None
+        case Act.BACK:
+            return replace(ui, step=max(ui.step - 1, 0)), None
+        case Act.NEXT_HILL:
+            return replace(ui, step=next_hill_step(model.view, ui.step)), None
+        case Act.FIRST:
+            return replace(ui, step=0), None
+        case Act.SKIP:
+            return replace(ui, step=last), None
+        case Act.LEAVE:
+            return ui, requests.Leave()
+        case _:
+            return ui, None
+
+
+def _typing(ui: Ui, action: Action, model: TableModel) -> Outcome:
+    entry = ui.entry or Entry()
+    match action:
+        case Act.CONFIRM:
+            return _sent(ui, entry, model)
+        case Act.CANCEL:
+            return replace(ui, entry=None), None
+        case Act.ERASE if not entry.text:
+            return replace(ui, entry=None), None
+        case _:
+            return replace(ui, entry=_edited(entry, action, ui.typed, model)), None
+
+
+def _edited(entry: Entry, action: Action, typed: tuple[str, ...], model: TableModel) -> Entry:
+    match action:
+        case Insert(text):
+            room = CHAT_LENGTH - len(entry.text)
+            return entry.insert("".join(filter(str.isprintable, text))[:room])
+        case Act.ERASE:
+            return entry.erase()
+        case Act.DELETE:
+            return entry.delete()
+        case Act.CLEAR:
+            return entry.cleared()
+        case Act.TO_START:
+            return entry.to_start()
+        case Act.TO_END:
+            return entry.to_end()
+        case Way.WEST | Way.EAST:
+            return entry.moved(1 if action is Way.EAST else -1)
+        case Way.UP | Way.DOWN if not entry.chat:
+            return entry.recalled(typed, 1 if action is Way.UP else -1)
+        case Act.COMPLETE if not entry.chat:
+            return _completed(entry, model)
+        case _:
+            return entry
+
+
+def _completed(entry: Entry, model: TableModel) -> Entry:
+    """Complete as far as all ways on agree, or, where they part at once, take the first."""
+    lines = completions(entry.text, model)
+    if not lines:
+        return entry
+    shared = shared_start(lines)
+    return entry.filled(shared if len(shared) > len(entry.text) else lines[0])
+
+
+def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
+    text = entry.text.strip()
+    if not text:
+        return replace(ui, entry=None), None
+    closed = replace(ui, entry=None)
+    if entry.chat:
+        return closed, requests.Say(text)
+    closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
+    match meaning(text, model):
+        case Misread(reason):
+            return replace(ui, notice=Notice(reason, refusal=True)), None
+        case Read("help"):
+            return replace(closed, overlay=Overlay.HELP, page=0), None
+        case Read("rules"):
+            return replace(closed, overlay=Overlay.RULES, page=0), None
+        case Read():
+            return _opened(closed, Act.QUIT, model) or (closed, None)
+        case request:
+            return closed, request

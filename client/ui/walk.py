@@ -1,0 +1,109 @@
+"""The scoring walk-through: what stood on the board at each step, and what the step points at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from client.ui.board import Marks
+from client.ui.state import Step, steps
+from client.ui.texts import amounts, influence_told, told
+from engine.board import Tile
+from engine.components import LAUREL_WORTH
+from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
+from engine.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A step of the walk-through, ready to be drawn.
+
+    `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been told, with the
+    one told now as `counting`; `points` is what each seat has won so far.
+    """
+
+    event: ScoringEvent
+    board: View
+    marks: Marks
+    sentence: str
+    hill: Tile | None
+    acts: tuple[SoldierFled | Captured, ...]
+    counted: tuple[Influence, ...]
+    counting: Influence | None
+    points: tuple[int, ...]
+
+
+def scene(view: View, number: int, names: Sequence[str]) -> Scene:
+    """Return the scene of a step."""
+    step = steps(view)[number]
+    event = view.scoring[step.event]
+    hill = event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
+    earlier = view.scoring[: step.event]
+    acts = tuple(
+        act for act in (*earlier, event) if isinstance(act, SoldierFled | Captured) and act.hill == hill
+    )
+    # A hill's soldiers act at once: the board of each of them is the one before all of them (R5.4).
+    acting = isinstance(event, SoldierFled | Captured)
+    counted = (
+        event.pieces[: None if step.part is None else step.part + 1] if isinstance(event, HillScored) else ()
+    )
+    finished = (*earlier, event) if step.part is None else earlier
+    return Scene(
+        event=event,
+        board=_board_after(view, earlier[: len(earlier) - len(acts) + 1] if acting else earlier),
+        marks=_marks(view, event, step, finished, hill),
+        sentence=_sentence(event, step, names),
+        hill=hill,
+        acts=acts,
+        counted=counted,
+        counting=None if step.part is None else counted[-1],
+        points=_points(finished, view.seats),
+    )
+
+
+def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
+    board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
+    for event in events:
+        board.fold(event)
+    return board
+
+
+def _marks(
+    view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent], hill: Tile | None
+) -> Marks:
+    marks = Marks(
+        cursor=None if hill is None else view.layout.hills[hill],
+        won={
+            each.hill: view.setup.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else "-"
+            for each in finished
+            if isinstance(each, HillScored)
+        },
+    )
+    match event:
+        case SoldierFled():
+            return replace(marks, actor=event.field)
+        case Captured():
+            return replace(marks, actor=event.field, captives=frozenset((*event.taken, *event.shared)))
+        case HillScored() if step.part is not None:
+            piece = event.pieces[step.part]
+            notes = {field: f"+{amount}" for field, amount in amounts(piece).items()}
+            return replace(marks, actor=piece.field, notes=notes)
+        case _:
+            return marks
+
+
+def _sentence(event: ScoringEvent, step: Step, names: Sequence[str]) -> str:
+    if isinstance(event, HillScored) and step.part is not None:
+        return influence_told(event.pieces[step.part], names)
+    return told(event, names)
+
+
+def _points(events: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
+    """Return what each seat has won so far (R7.1)."""
+    points = [0] * seats
+    for event in events:
+        if isinstance(event, Captured):
+            points[event.seat] += len(event.taken) + len(event.shared)
+        elif isinstance(event, HillScored):
+            worth = LAUREL_WORTH[event.laurel] if len(event.leaders) == 1 else 2
+            for leader in event.leaders:
+                points[leader] += worth
+    return tuple(points)
