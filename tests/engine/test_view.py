@@ -1,0 +1,215 @@
+"""The invariants that carry the system: fold, indistinguishable, legal (R4.1, R4.2)."""
+
+import copy
+import random
+from itertools import product, takewhile
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from engine.board import FIELDS, Field
+from engine.errors import IllegalCommand
+from engine.events import Command, Event, LayTile, Place, Placed, TileLaid, WolvesRevealed
+from engine.game import Game, RandomChance, Setup
+from engine.pieces import NOTATIONS, Piece, Seat, Wolf
+from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded, people_of, redacted, snapshot
+from protocol.codec import encode
+from protocol.events import event_map, legal_message
+from protocol.messages import Events
+from protocol.snapshot import snapshot_message
+from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, games, played, seeds, setups
+
+# -- fold -----------------------------------------------------------------------------------------
+
+
+@given(games())
+def test_fold_equals_snapshot_at_every_step(game: Game) -> None:
+    """R4.2: who heard every event knows what a snapshot would tell, no more and no less."""
+    for eyes in all_eyes(game):
+        whole, heard = View(frozenset()), View(eyes)
+        whole.eyes = frozenset(Seat(seat) for seat in range(game.view.seats))
+        for event in game.events:
+            whole.fold(event)
+            heard.fold(redacted(event, eyes))
+            assert snapshot(whole, eyes) == heard
+
+
+@given(games())
+def test_a_snapshot_does_not_follow_the_game(game: Game) -> None:
+    """A snapshot is a value: what happens afterwards does not change it."""
+    taken = [(eyes, snapshot(game.view, eyes)) for eyes in all_eyes(game)]
+    before = copy.deepcopy(taken)
+    if commands := game.legal_commands():
+        game.apply(commands[0])
+    assert taken == before
+
+
+@given(games())
+def test_nobody_sees_another_hand_or_wolf(game: Game) -> None:
+    """R4.2, R3.5: other seats' wolf pieces have no kind and their hands are unknown, until scoring."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        assert set(seen.hands) == eyes
+        for field, piece in game.view.placed.items():
+            assert isinstance(piece, Piece)
+            hidden = piece.wolf and game.view.owners[field] not in eyes and not game.over
+            assert isinstance(seen.placed[field], Wolf) == hidden
+            assert seen.placed[field].people == piece.people
+
+
+@given(games())
+def test_how_many_pieces_are_left_is_public(game: Game) -> None:
+    """R3.5: everybody can count what every other seat has placed."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        for seat in range(seen.seats):
+            assert seen.left(Seat(seat)) == sum(game.view.hands[Seat(seat)].values())
+
+
+@given(finished_games())
+def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
+    """R5: at scoring all wolf pieces are turned up, and views differ in nothing but hands and eyes."""
+    spectator = folded((redacted(event, SPECTATOR) for event in game.events), SPECTATOR)
+    assert spectator.placed == game.view.placed
+    assert spectator.board == game.view.board
+    assert spectator.result == game.view.result
+    assert len(spectator.scoring) == len(game.view.scoring) > 7
+    assert not any(game.view.hands.values())
+
+
+@given(games())
+def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
+    """R4.2: a seat's view yields no view for other eyes."""
+    one = snapshot(game.view, eyes_of(Seat(0)))
+    with pytest.raises(ValueError, match="cannot know more"):
+        snapshot(one, eyes_of(Seat(1)))
+    assert snapshot(one, SPECTATOR) == snapshot(game.view, SPECTATOR)
+
+
+@given(games())
+def test_every_people_in_play_has_one_seat(game: Game) -> None:
+    """R9.6: a piece's people tells its owner, at two players too."""
+    for field, piece in game.view.placed.items():
+        assert people_of(game.view.setup, piece.people) == game.view.owners[field]
+    played_by = [people for peoples in game.view.setup.peoples for people in peoples]
+    for people in {Piece(notation).people for notation in NOTATIONS} - set(played_by):
+        with pytest.raises(LookupError):
+            people_of(game.view.setup, people)
+
+
+# -- indistinguishable ----------------------------------------------------------------------------
+
+
+def commands_of(events: list[Event]) -> list[Command]:
+    """Return the commands that led to `events`."""
+    commands: list[Command] = []
+    for event in events:
+        if isinstance(event, TileLaid):
+            commands.append(LayTile(event.seat, event.position, event.orientation))
+        elif isinstance(event, Placed):
+            commands.append(Place(event.seat, event.piece, event.field))
+    return commands
+
+
+def twin_commands(setup: Setup, seed: int, commands: list[Command], eyes: Eyes, mixer: int) -> list[Command]:
+    """Return the commands of a twin game, in which hidden wolf pieces may be of the other kind."""
+    rng = random.Random(mixer)
+    twin = begun(setup, seed)
+    changed: list[Command] = []
+    for command in commands:
+        told = command
+        if isinstance(command, Place) and command.piece.wolf and command.seat not in eyes:
+            wolves = [
+                piece
+                for piece in twin.view.hands[command.seat]
+                if piece.wolf and piece.people == command.piece.people
+            ]
+            told = Place(command.seat, rng.choice(wolves), command.field)
+        twin.apply(told)
+        changed.append(told)
+    return changed
+
+
+def frames(setup: Setup, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
+    """Return every byte that `eyes` get while the game runs, up to scoring; refusals included."""
+    game = begun(setup, seed)
+    sent = _after(game, game.events, eyes)
+    for command in commands:
+        events = game.apply(command)
+        sent.extend(_after(game, list(events), eyes))
+    return sent
+
+
+def _after(game: Game, events: list[Event], eyes: Eyes) -> list[bytes]:
+    seen = [
+        event_map(redacted(event, eyes))
+        for event in takewhile(lambda event: not isinstance(event, WolvesRevealed), events)
+    ]
+    seq = len(game.events)
+    if game.view.phase is Phase.OVER:
+        return [encode(Events(seq, seen))]
+    legal = game.legal()
+    told = legal_message(legal) if legal is not None and legal.seat in eyes else None
+    shown = snapshot_message(snapshot(game.view, eyes), seq, legal if told else None)
+    return [encode(Events(seq, seen, game.view.turn, told)), encode(shown), *refusals(game, eyes)]
+
+
+def refusals(game: Game, eyes: Eyes) -> list[bytes]:
+    """Return how the game refuses the seat whatever it may not place."""
+    texts = []
+    for seat in eyes:
+        allowed = set(game.legal_commands())
+        for notation, field in product(sorted(NOTATIONS), ("A1", "D4", "G6", "H1")):
+            command = Place(seat, Piece(notation), Field(field))
+            if command not in allowed:
+                with pytest.raises(IllegalCommand) as refused:
+                    game.apply(command)
+                texts.append(f"{refused.value.fault} {refused.value}".encode())
+    return texts
+
+
+@settings(max_examples=25)
+@given(setups(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
+def test_hidden_kinds_reach_nobody(
+    setup: Setup, seed: int, commands: int, mixer: int, data: st.DataObject
+) -> None:
+    """R4.2: games that differ in what a seat may not know give it the same bytes until scoring."""
+    game = played(setup, seed, commands)
+    eyes = data.draw(st.sampled_from(all_eyes(game)))
+    own = commands_of(game.events)
+    twin = twin_commands(setup, seed, own, eyes, mixer)
+    assume(twin != own)
+    assert frames(setup, seed, own, eyes) == frames(setup, seed, twin, eyes)
+
+
+# -- legal ----------------------------------------------------------------------------------------
+
+
+def conceivable(players: int) -> list[Command]:
+    """Return every command that could be thought of: any seat, any piece, any field, and beyond."""
+    seats = [Seat(seat) for seat in range(players)]
+    lays = [LayTile(*each) for each in product(seats, range(-1, 9), range(-1, 8))]
+    fields = [*FIELDS, Field("A0"), Field("A7"), Field("H1")]
+    pieces = [Piece(notation) for notation in sorted(NOTATIONS)]
+    return [*lays, *(Place(*each) for each in product(seats, pieces, fields))]
+
+
+@settings(max_examples=12)
+@given(games(), seeds)
+def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int) -> None:
+    """R3.3, R4.1, R4.3: all conceivable commands are tried, those of seats not on turn too."""
+    listed = game.legal_commands()
+    assert len(set(listed)) == len(listed)
+    accepted = set()
+    before = copy.deepcopy(game.view)
+    fresh = Game(game.events, RandomChance(random.Random(seed)))
+    for command in conceivable(game.view.seats):
+        try:
+            fresh.apply(command)
+        except IllegalCommand:
+            continue
+        accepted.add(command)
+        fresh = Game(game.events, RandomChance(random.Random(seed)))
+    assert accepted == set(listed)
+    assert game.view == before == fresh.view
