@@ -2,36 +2,31 @@
 
 import asyncio
 import contextlib
-import http
 import logging
 import socket
 import ssl
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.http11 import Request, Response
 
 from engine.game import Game
 from protocol.codes import CloseCode
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config
 from server.conversation import Conversation
+from server.door import Door
 from server.journal import Journal, NoJournal, SqliteJournal
 from server.lobby import Lobby
 from server.records import write_record
 from server.session import Session
 
-_FOR_BROWSERS: Final = (
-    "This is a Palatinus game server. It speaks to game clients, not to browsers.\n"
-    "To play, run: palatinus join ws://THIS_ADDRESS\n"
-)
-_FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
 _BACKLOG: Final = 1024
+_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # bytes that the system takes in and we then parse at once
 
 wire_log: Final = logging.getLogger("palatinus.wire")
+wire_log.setLevel(logging.INFO)  # below that it would tell whole frames: hidden pieces, tokens
 
 
 class StartError(Exception):
@@ -80,6 +75,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                     started(Running(listener.getsockname()[1], house.lobby))
                     await stop.wait()
                     server.close(code=CloseCode.GOING_AWAY, reason="the server is stopping")
+                    house.door.close()
                     await server.wait_closed()
                 house.lobby.stop()
         finally:
@@ -87,13 +83,13 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
 
 class _House:
-    """The lobby, and who may come in."""
+    """The lobby, and the door to it."""
 
     def __init__(self, config: Config, journal: Journal, tasks: asyncio.TaskGroup) -> None:
         self.lobby = Lobby(config, journal, tasks, self._when_over)
+        self.door = Door(config.limits)
         self._config = config
         self._tasks = tasks
-        self._from_address: Counter[str] = Counter()
 
     def open(self, listener: socket.socket, tls: ssl.SSLContext | None) -> Server:
         limits = self._config.limits
@@ -105,7 +101,8 @@ class _House:
             # No browser has business here: a page from anywhere could play with its visitor's seat.
             origins=[None],
             compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
-            process_request=self._admitted,
+            process_request=self.door.admitted,
+            create_connection=cast("type[ServerConnection]", self.door.caller),
             server_header=None,
             open_timeout=limits.hello_seconds,
             ping_interval=limits.ping_seconds,
@@ -115,38 +112,14 @@ class _House:
             logger=wire_log,
         )
 
-    def _admitted(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer politely whoever is no game client, or comes when the house is full."""
-        if request.headers.get("Upgrade", "").lower() != "websocket":
-            response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
-            response.headers["Upgrade"] = "websocket"
-            return response
-        limits = self._config.limits
-        full = self._from_address.total() >= limits.connections
-        if full or self._from_address[_address(connection)] >= limits.connections_per_address:
-            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
-        return None
-
     async def _converse(self, connection: ServerConnection) -> None:
-        address = _address(connection)
-        self._from_address[address] += 1
-        try:
-            limits = self._config.limits
-            session = Session(connection, self._tasks, limits.outgoing_bytes)
-            await Conversation(connection, session, self.lobby, limits).run()
-        finally:
-            self._from_address[address] -= 1
-            if self._from_address[address] == 0:
-                del self._from_address[address]
+        limits = self._config.limits
+        session = Session(connection, self._tasks, limits.outgoing_bytes)
+        await Conversation(connection, session, self.lobby, limits).run()
 
     def _when_over(self, code: str, game: Game) -> None:
         if self._config.records is not None:
             self._tasks.create_task(write_record(self._config.records, code, game))
-
-
-def _address(connection: ServerConnection) -> str:
-    address = connection.remote_address
-    return str(address[0]) if address else "?"
 
 
 def _tls(config: Config) -> ssl.SSLContext | None:
@@ -164,8 +137,10 @@ def _listener(config: Config) -> socket.socket:
     try:
         found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
-    except OSError as error:
-        reason = error.strerror or str(error)
+        listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
+        reason = getattr(error, "strerror", None) or str(error)
         text = f"cannot listen on {config.host} port {config.port}: {reason}. Choose another --host or --port"
         raise StartError(text) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # connections inherit it
+    return listener

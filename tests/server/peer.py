@@ -41,7 +41,8 @@ from protocol.messages import (
     Welcome,
 )
 from protocol.snapshot import view_of
-from server.app import Running
+from server.app import Running, running
+from server.config import Config, Limits
 from server.table import Table
 
 PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
@@ -189,6 +190,11 @@ def fields_in(legal: Places) -> list[str]:
     return [field for index, field in enumerate(FIELDS) if legal.fields >> index & 1]
 
 
+def house(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
+    """Run a server that keeps nothing, with these limits."""
+    return running(Config(limits=Limits(**limits)))  # type: ignore[arg-type]
+
+
 @contextlib.asynccontextmanager
 async def stranger(port: int) -> AsyncIterator[Peer]:
     """Connect to a server on this machine and say nothing yet."""
@@ -207,7 +213,9 @@ async def connected(port: int) -> AsyncIterator[Peer]:
 
 
 @contextlib.asynccontextmanager
-async def company(port: int, players: int, *, watched: bool = False, **options: Any) -> AsyncIterator[list[Peer]]:
+async def company(
+    port: int, players: int, *, watched: bool = False, **options: Any
+) -> AsyncIterator[list[Peer]]:
     """Seat peers at a new table, by seat, all having heard that it is full; a spectator comes last."""
     async with contextlib.AsyncExitStack() as stack:
         peers = [await stack.enter_async_context(connected(port)) for _ in range(players + watched)]
@@ -222,17 +230,19 @@ async def company(port: int, players: int, *, watched: bool = False, **options: 
         yield peers
 
 
-def _complete(state: TableState, players: int, watched: bool) -> bool:  # noqa: FBT001 - a count of one
+def _complete(state: TableState, players: int, watched: bool) -> bool:
     return sum(seat.here for seat in state.seats) == players and state.spectators == watched
 
 
 @contextlib.asynccontextmanager
-async def game(port: int, players: int, *, watched: bool = False, **options: Any) -> AsyncIterator[list[Peer]]:
+async def game(
+    port: int, players: int, *, watched: bool = False, **options: Any
+) -> AsyncIterator[list[Peer]]:
     """Seat peers at a new table and start its game; all have heard so."""
     options = {"random_layout": True, "starting": 0, **options}
     async with company(port, players, watched=watched, **options) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
-        for peer in peers[1:]:
+        for peer in peers:
             await peer.until(TableState)
             assert peer.seq == peers[0].seq
         yield peers
