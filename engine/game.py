@@ -112,7 +112,8 @@ class Game:
         if view.phase is Phase.LAYING:
             return LegalLays(view.turn, _free_positions(view), tuple(ORIENTATIONS))
         hand = view.hands[view.turn]
-        pieces = _sorted(piece for piece in hand if not _breaks_deadline(view, view.turn, piece))
+        due = _soldiers_due(view, view.turn)
+        pieces = _sorted(piece for piece in hand if not due or piece.kind is Kind.SOLDIER)
         return LegalPlaces(view.turn, pieces, free_fields(view))
 
     def legal_commands(self) -> list[Command]:
@@ -235,7 +236,7 @@ def _check_place(view: View, command: Place) -> None:
     if command.piece not in hand:
         text = f"There is no {command.piece} in your hand. It holds {', '.join(_sorted(hand))}."
         _refuse(Fault.NOT_IN_HAND, "R4.1", text)
-    if _breaks_deadline(view, command.seat, command.piece):
+    if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
         soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
         limit = view.setup.soldierless_at
         text = f"A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
@@ -252,16 +253,11 @@ def _refuse(fault: Fault, rule: str, text: str) -> NoReturn:
     raise IllegalCommand(fault, rule, text)
 
 
-def _breaks_deadline(view: View, seat: Seat, piece: Piece) -> bool:
-    """Tell whether placing `piece` would leave the soldiers too late (R4.3)."""
-    if piece.kind is Kind.SOLDIER:
-        return False
+def _soldiers_due(view: View, seat: Seat) -> bool:
+    """Tell whether exactly the soldiers stand between the seat and the size of R4.3: one must be placed."""
     hand = view.hands[seat]
-    soldiers = sum(count for held, count in hand.items() if held.kind is Kind.SOLDIER)
-    if soldiers == 0:
-        return False
-    left = sum(hand.values()) - 1
-    return left - soldiers < view.setup.soldierless_at
+    soldiers = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)
+    return soldiers > 0 and view.left(seat) - soldiers <= view.setup.soldierless_at
 
 
 def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
@@ -279,7 +275,7 @@ def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
 def _placed(view: View, command: Place) -> Iterator[Event]:
     placed = Placed(command.seat, command.piece, command.field)
     yield placed
-    if sum(sum(hand.values()) for hand in view.hands.values()) > 1:
+    if view.to_place > 1:
         return
     pieces = {**view.placed, command.field: command.piece}
     known = {field: piece for field, piece in pieces.items() if isinstance(piece, Piece)}

@@ -45,11 +45,11 @@ class Piece(str):
 
     @property
     def people(self) -> People:
-        return People(self[0])
+        return _PEOPLES[self[0]]
 
     @property
     def kind(self) -> Kind:
-        return Kind(self[1])
+        return _KINDS[self[1]]
 
     @property
     def wolf(self) -> bool:
@@ -72,9 +72,13 @@ class Wolf(str):
 
     @property
     def people(self) -> People:
-        return People(self[0])
+        return _PEOPLES[self[0]]
 
 
 FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece (R1.4), the people left open
 NOTATIONS: Final = frozenset(f"{people}{face}" for people in People for face in FACES)
 WOLVES: Final = frozenset(f"{people}*" for people in People)
+
+# Looked up for every piece of every scoring; a table answers ten times as fast as an enum's call.
+_PEOPLES: Final = {people.value: people for people in People}
+_KINDS: Final = {kind.value: kind for kind in Kind}

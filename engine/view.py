@@ -69,7 +69,8 @@ class View:
     """A game as some eyes see it; changed only by `fold`.
 
     `placed` holds every placement in order, by field, and keeps what scoring takes off the board:
-    `board` is what still stands. `hands` holds the hands that these eyes know.
+    `board` is what still stands. `hands` holds the hands that these eyes know, `remaining` how many pieces
+    each seat has yet to place, which is public.
     """
 
     eyes: Eyes
@@ -83,6 +84,7 @@ class View:
     owners: dict[Field, Seat] = field(default_factory=dict)
     hands: dict[Seat, dict[Piece, int]] = field(default_factory=dict)
     gone: set[Field] = field(default_factory=set)
+    remaining: list[int] = field(default_factory=list)
     scoring: tuple[ScoringEvent, ...] = ()
     result: GameEnded | None = None
 
@@ -106,10 +108,14 @@ class View:
         """Return what still stands, in the order in which it was placed."""
         return {name: piece for name, piece in self.placed.items() if name not in self.gone}
 
+    @property
+    def to_place(self) -> int:
+        """Return how many pieces all seats together have yet to place."""
+        return sum(self.remaining)
+
     def left(self, seat: Seat) -> int:
         """Return how many pieces the seat has yet to place: public for every seat."""
-        start = sum(self.setup.hands[seat].values())
-        return start - sum(owner == seat for owner in self.owners.values())
+        return self.remaining[seat]
 
     def fold(self, event: SeenEvent) -> None:
         """Take in the next event."""
@@ -117,6 +123,7 @@ class View:
             case GameStarted():
                 self.started = event
                 self.hands = {seat: dict(event.hands[seat]) for seat in sorted(self.eyes)}
+                self.remaining = [sum(hand.values()) for hand in event.hands]
             case CentreTurned(tile):
                 self._lay(CENTRE, LaidTile(tile, 0))
             case TileDrawn(seat, tile):
@@ -159,10 +166,8 @@ class View:
     def _place(self, seat: Seat, piece: Piece | Wolf, name: Field) -> None:
         self.placed[name] = piece
         self.owners[name] = seat
-        self.turn = Seat((seat + 1) % self.seats) if len(self.placed) < self._pieces_in_all() else None
-
-    def _pieces_in_all(self) -> int:
-        return sum(sum(hand.values()) for hand in self.setup.hands)
+        self.remaining[seat] -= 1
+        self.turn = Seat((seat + 1) % len(self.remaining)) if any(self.remaining) else None
 
 
 def folded(events: Iterable[SeenEvent], eyes: Eyes) -> View:
@@ -194,6 +199,7 @@ def snapshot(view: View, eyes: Eyes) -> View:
         owners=dict(view.owners),
         hands={seat: dict(hand) for seat, hand in view.hands.items() if seat in eyes},
         gone=set(view.gone),
+        remaining=list(view.remaining),
     )
 
 

@@ -1,6 +1,6 @@
 """Frames to messages and back: msgpack under hard limits, then the schema, then one kind of error."""
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgpack
 from msgspec import ValidationError, convert, to_builtins
@@ -27,6 +27,10 @@ _LIMITS: Final[dict[str, Any]] = {
 }
 
 
+_FROM_CLIENT: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ClientMessage)}
+_FROM_SERVER: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ServerMessage)}
+
+
 class BadMessage(ValueError):
     """The frame is no message of this protocol; `id` is the command id it bore, where one could be read."""
 
@@ -43,17 +47,17 @@ def encode(message: ClientMessage | ServerMessage) -> bytes:
 
 def decode_client(frame: bytes) -> ClientMessage:
     """Return the client's message in `frame`; raises BadMessage whatever the bytes."""
-    message: ClientMessage = _decoded(frame, CLIENT_FRAME_BYTES, ClientMessage)
+    message: ClientMessage = _decoded(frame, CLIENT_FRAME_BYTES, _FROM_CLIENT)
     return message
 
 
 def decode_server(frame: bytes) -> ServerMessage:
     """Return the server's message in `frame`; raises BadMessage whatever the bytes."""
-    message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, ServerMessage)
+    message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, _FROM_SERVER)
     return message
 
 
-def _decoded(frame: bytes, most_bytes: int, kind: Any) -> Any:
+def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
     if len(frame) > most_bytes:
         raise BadMessage(f"the frame has {len(frame)} bytes; at most {most_bytes} are allowed")
     try:
@@ -61,6 +65,13 @@ def _decoded(frame: bytes, most_bytes: int, kind: Any) -> Any:
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         # TypeError: an unhashable map key.
         raise BadMessage(f"the frame is not one msgpack map within the limits: {readable(error)}") from error
+    if not isinstance(content, dict):
+        raise BadMessage("the frame is not one msgpack map")
+    tag = content.get("t")
+    # Not convert() with the whole union: it works the union out anew for each message.
+    kind = kinds.get(tag) if isinstance(tag, str) else None
+    if kind is None:
+        raise BadMessage(f"`t` must be one of {', '.join(kinds)}", id_in(content))
     try:
         return convert(content, kind)
     except ValidationError as error:

@@ -94,13 +94,13 @@ class Watch(_FromClient, frozen=True, tag="watch"):
 
 
 class StartGame(_FromClient, frozen=True, tag="start"):
-    """Start the game, as host, when every seat is taken; answered by Done."""
+    """Start the game, as host, when every seat is taken; answered by Events with its id."""
 
     id: CommandId
 
 
 class Lay(_FromClient, frozen=True, tag="lay"):
-    """Lay the tile just drawn; answered by Done."""
+    """Lay the tile just drawn; answered by Events with its id."""
 
     id: CommandId
     position: PositionNumber
@@ -108,7 +108,7 @@ class Lay(_FromClient, frozen=True, tag="lay"):
 
 
 class PlacePiece(_FromClient, frozen=True, tag="place"):
-    """Place a piece from the hand; answered by Done."""
+    """Place a piece from the hand; answered by Events with its id."""
 
     id: CommandId
     piece: PieceName
@@ -237,12 +237,16 @@ class Snapshot(_FromServer, frozen=True, tag="snapshot"):
 
 
 class Events(_FromServer, frozen=True, tag="events"):
-    """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's."""
+    """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
+
+    With `id` it is also the answer to the move that caused it: done, and stored.
+    """
 
     seq: Seq
     events: list[EventMap]
     turn: SeatNumber | None = None
     legal: LegalMoves | None = None
+    id: CommandId | None = None
 
 
 class Done(_FromServer, frozen=True, tag="done"):

@@ -1,5 +1,7 @@
 """A view as a Snapshot message, and back."""
 
+from collections import Counter
+
 from msgspec import ValidationError
 
 from engine.board import Field, LaidTile, Tile
@@ -43,6 +45,8 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
         started = event_of(message.started)
         if not isinstance(started, GameStarted):
             raise BadMessage("a snapshot must tell how the game started")
+        owners = {Field(field): Seat(owner) for owner, _, field in message.placed}
+        placements = Counter(owners.values())
         view = View(
             eyes=frozenset() if seat is None else frozenset((seat,)),
             phase=Phase(message.phase),
@@ -52,8 +56,9 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
             drawn=None if message.drawn is None else Tile(message.drawn),
             laurels={Tile(tile): Laurel(laurel) for tile, laurel in message.laurels.items()},
             placed={Field(field): _piece(piece) for _, piece, field in message.placed},
-            owners={Field(field): Seat(owner) for owner, _, field in message.placed},
+            owners=owners,
             hands={} if seat is None else {seat: {Piece(p): n for p, n in (message.hand or {}).items()}},
+            remaining=[sum(hand.values()) - placements[Seat(at)] for at, hand in enumerate(started.hands)],
         )
         for content in message.scoring:
             view.fold(event_of(content))

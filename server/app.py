@@ -124,6 +124,8 @@ class _House:
 
 def _tls(config: Config) -> ssl.SSLContext | None:
     if config.tls_cert is None:
+        if config.tls_key is not None:
+            raise StartError("a --tls-key needs its --tls-cert")
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:

@@ -42,22 +42,26 @@ class Audience:
         for session in self:
             session.post(frame)
 
-    def publish(self, game: Game, happened: tuple[Event, ...]) -> None:
-        """Tell everyone what just happened in `game`, each as much as they may know."""
+    def publish(self, game: Game, happened: tuple[Event, ...], mover: Session, move: int) -> None:
+        """Tell everyone what just happened in `game`, each as much as they may know.
+
+        To the session `mover` it is the answer to its move with the id `move`.
+        """
         first = len(game.events) - len(happened) + 1
         legal = game.legal()
-        encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, bytes]] = []
+        encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)
             seen = tuple(redacted(event, eyes) for event in happened)
             may = _told(legal, eyes)
-            for known, known_may, frame in encoded:  # equal frames are encoded once
-                if known == seen and known_may is may:
+            answers = move if session is mover else None
+            for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once
+                if known == seen and known_may is may and known_answers == answers:
                     session.post(frame)
                     break
             else:
-                frame = encode(_events_message(first, seen, game.view.turn, may))
-                encoded.append((seen, may, frame))
+                frame = encode(_events_message(first, seen, game.view.turn, may, answers))
+                encoded.append((seen, may, answers, frame))
                 session.post(frame)
 
 
@@ -81,6 +85,8 @@ def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
     return legal if legal is not None and legal.seat in eyes else None
 
 
-def _events_message(first: int, seen: Iterable[SeenEvent], turn: Seat | None, legal: Legal | None) -> Events:
+def _events_message(
+    first: int, seen: Iterable[SeenEvent], turn: Seat | None, legal: Legal | None, answers: int | None = None
+) -> Events:
     may = None if legal is None else legal_message(legal)
-    return Events(first, [event_map(event) for event in seen], turn, may)
+    return Events(first, [event_map(event) for event in seen], turn, may, answers)

@@ -41,7 +41,7 @@ class Journal(Protocol):
         """Store `entries` of the table `code`, from number `first`; or raise JournalError and store none."""
 
     def tables(self) -> dict[str, list[Entry]]:
-        """Return the entries of every table that is not forgotten."""
+        """Return the entries of every table that is not forgotten; raises JournalError if damaged."""
 
     async def close(self) -> None: ...
 
@@ -62,11 +62,12 @@ class NoJournal:
 @dataclass(frozen=True, slots=True)
 class _Append:
     rows: list[tuple[str, int, str]]
+    forgotten: list[tuple[str]]
     stored: asyncio.Future[None]
 
 
 class SqliteJournal:
-    """A journal in one SQLite file (WAL) in the folder `data`.
+    """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
 
     Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
     """
@@ -89,19 +90,29 @@ class SqliteJournal:
 
     def tables(self) -> dict[str, list[Entry]]:
         tables: dict[str, list[Entry]] = {}
-        rows = self._database.execute("SELECT code, number, body FROM entry ORDER BY code, number")
-        for code, number, body in rows:
-            try:
-                tables.setdefault(code, []).append(entry_of(body))
-            except msgspec.DecodeError as error:
-                text = f"entry {number} of table {code} in {self.path} is damaged: {error}"
-                raise JournalError(f"{text}. Restore a copy of the file, or choose another --data") from error
-        return {code: found for code, found in tables.items() if not isinstance(found[-1], Forgotten)}
+        try:
+            rows = self._database.execute("SELECT code, number, body FROM entry ORDER BY code, number")
+            for code, number, body in rows:
+                entries = tables.setdefault(code, [])
+                if number != len(entries):
+                    raise self._damaged(f"entry {len(entries)} of table {code} is missing")
+                try:
+                    entries.append(entry_of(body))
+                except (msgspec.DecodeError, TypeError) as error:
+                    raise self._damaged(f"entry {number} of table {code}: {error}") from error
+        except sqlite3.Error as error:
+            raise self._damaged(str(error)) from error
+        return tables
+
+    def _damaged(self, what: str) -> JournalError:
+        advice = "Restore a copy of the file, or choose another --data"
+        return JournalError(f"the journal {self.path} is damaged: {what}. {advice}")
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         rows = [(code, first + index, entry_text(entry)) for index, entry in enumerate(entries)]
+        forgotten = [(code,) for entry in entries if isinstance(entry, Forgotten)]
         stored = self._loop.create_future()
-        self._waiting.put(_Append(rows, stored))
+        self._waiting.put(_Append(rows, forgotten, stored))
         await stored
 
     async def close(self) -> None:
@@ -129,6 +140,10 @@ class SqliteJournal:
                 self._database.executemany(
                     "INSERT INTO entry (code, number, body) VALUES (?, ?, ?)",
                     [row for append in batch for row in append.rows],
+                )
+                self._database.executemany(
+                    "DELETE FROM entry WHERE code = ?",
+                    [code for append in batch for code in append.forgotten],
                 )
         except sqlite3.Error as error:
             return error

@@ -1,16 +1,18 @@
 """The lobby: all tables by their codes."""
 
 import asyncio
+import itertools
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
 
 from engine.game import Game, RandomChance
 from protocol.codes import Code
+from protocol.limits import ARRAY_LENGTH
 from protocol.messages import OpenTable, TableLine
 from server.config import Config
 from server.entries import Entry, Opened, Taken
-from server.journal import Journal
+from server.journal import Journal, JournalError
 from server.requests import Refusal
 from server.seating import Seating
 from server.session import Session
@@ -36,12 +38,18 @@ class Lobby:
         self._tasks = tasks
         self._when_over = when_over
         self._running: set[asyncio.Task[None]] = set()
+        self._opening: set[str] = set()  # codes of tables that are being stored
         self._seeds = random.SystemRandom() if config.seed is None else random.Random(config.seed)
 
     def restore(self, kept: Mapping[str, Iterable[Entry]]) -> None:
         """Take up the tables of an earlier process, by their codes."""
         for code, entries in kept.items():
-            self._run(code, Seating(entries, self._chance()))
+            try:
+                seating = Seating(entries, self._chance())
+            except Exception as error:  # whatever it is, this server did not write it
+                text = f"the journal's table {code} is damaged: {error}"
+                raise JournalError(f"{text}. Restore a copy of the file, or choose another --data") from error
+            self._run(code, seating)
         if kept:
             log.info("resumed %d tables", len(kept))
 
@@ -51,8 +59,9 @@ class Lobby:
             task.cancel()
 
     def lines(self) -> list[TableLine]:
-        """Return the list of tables, newest first."""
-        return [table.line() for table in reversed(self.tables.values())]
+        """Return the list of tables, newest first, as many as fit into a message."""
+        newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
+        return [table.line() for table in newest]
 
     def table(self, code: str) -> Table:
         """Return the table with this code; raises Refusal if there is none."""
@@ -63,7 +72,8 @@ class Lobby:
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
         limits = self._config.limits
-        if len(self.tables) >= limits.tables or session.tables_opened >= limits.tables_per_connection:
+        tables = len(self.tables) + len(self._opening)
+        if tables >= limits.tables or session.tables_opened >= limits.tables_per_connection:
             raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
         if message.starting is not None and message.starting >= message.players:
             text = f"Seat {message.starting} cannot start. Choose 0 to {message.players - 1}."
@@ -74,8 +84,12 @@ class Lobby:
             Opened(message.players, message.random_layout, message.starting),
             Taken(0, message.name, token_hash(token)),
         ]
-        code = new_code(self.tables)
-        await self._journal.append(code, 0, entries)
+        code = new_code(self.tables.keys() | self._opening)
+        self._opening.add(code)
+        try:
+            await self._journal.append(code, 0, entries)
+        finally:
+            self._opening.discard(code)
         session.tables_opened += 1
         table = self._run(code, Seating(entries, self._chance()))
         table.seat_opener(session, message.id, token)
@@ -97,5 +111,5 @@ class Lobby:
             await table.run()
         except Exception:  # whatever fails at one table, the others play on
             log.exception("table %s failed and is closed", table.code)
-        finally:
-            del self.tables[table.code]
+        del self.tables[table.code]
+        await table.close()

@@ -68,7 +68,11 @@ class Table:
         self._when_over = when_over
         self._loop = asyncio.get_running_loop()
         self._unattended: asyncio.TimerHandle | None = None
+        self._graces: dict[Seat, asyncio.TimerHandle] = {}
         self._watch_attendance()
+        for seat, player in enumerate(seating.players):
+            if player is not None:
+                self._begin_grace(Seat(seat))
 
     async def run(self) -> None:
         """Serve the table until it is forgotten."""
@@ -78,7 +82,19 @@ class Table:
                 await self._served(request)
             else:
                 await self._errand(request)
-        self._turn_away_the_rest()
+
+    async def close(self) -> None:
+        """Turn away whoever is here and whoever still asks: the table has ended, and is found no more."""
+        for timer in (self._unattended, *self._graces.values()):
+            if timer is not None:
+                timer.cancel()
+        for session in list(self._audience):
+            self._audience.remove(session)
+            session.refuse(Code.NO_SUCH_TABLE, f"Table {self.code} is closed.")
+        while not self.requests.empty():
+            while not self.requests.empty():
+                self._turn_away(self.requests.get_nowait())
+            await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
 
     def line(self) -> TableLine:
         """Return the table's line in the list of tables."""
@@ -120,6 +136,8 @@ class Table:
                     self._watch(session, message)
         except Refusal as refusal:
             session.refuse(refusal.code, str(refusal), message.id)
+        except JournalError as error:
+            session.send(self._not_stored(error, message.id))
 
     async def _join(self, session: Session, message: JoinTable) -> None:
         if self.seating.stage != "gathering":
@@ -168,6 +186,7 @@ class Table:
     def _sit(self, session: Session, seat: Seat, answer: Seated) -> None:
         self._audience.seated[seat] = session
         session.table, session.seat = self, seat
+        self._end_grace(seat)
         log.info("table %s: %s took seat %d", self.code, session.name, seat)
         session.send(answer)
         self._tell_state()
@@ -177,30 +196,42 @@ class Table:
         seat = session.seat
         self._audience.remove(session)
         self._tell_state()
-        if seat is not None and self.seating.stage == "gathering":
-            self._loop.call_later(self._limits.seat_grace_seconds, self._run_errand, FreeIfAway(seat))
+        if seat is not None:
+            self._begin_grace(seat)
 
     async def _leave(self, session: Session) -> None:
         seat = session.seat
         if seat is not None and self.seating.stage == "gathering":
-            await self._store(Freed(seat))
+            await self._store(*self._freed(seat))
         self._audience.remove(session)
-        if self.seating.host is None:
-            await self._store(Forgotten())
         self._tell_state()
+
+    def _freed(self, seat: Seat) -> list[Entry]:
+        """Return what it means that a player gives the seat up: the last one closes the table."""
+        others = sum(player is not None for player in self.seating.players) - 1
+        return [Freed(seat)] if others else [Freed(seat), Forgotten()]
 
     async def _errand(self, errand: Errand) -> None:
         match errand:
             case FreeIfAway(seat):
                 taken = self.seating.players[seat] is not None
                 if taken and seat not in self._audience.seated and self.seating.stage == "gathering":
-                    await self._store_or_log(Freed(seat))
-                    if self.seating.host is None:
-                        await self._store_or_log(Forgotten())
+                    await self._store_or_log(*self._freed(seat))
                     self._tell_state()
             case Forget():
                 if not self._audience:
                     await self._store_or_log(Forgotten())
+
+    def _begin_grace(self, seat: Seat) -> None:
+        """Keep the seat of a player who is away for a while, if the game has not begun."""
+        self._end_grace(seat)
+        if self.seating.stage == "gathering":
+            seconds = self._limits.seat_grace_seconds
+            self._graces[seat] = self._loop.call_later(seconds, self._run_errand, FreeIfAway(seat))
+
+    def _end_grace(self, seat: Seat) -> None:
+        if (grace := self._graces.pop(seat, None)) is not None:
+            grace.cancel()
 
     def _run_errand(self, errand: Errand) -> None:
         try:
@@ -218,17 +249,13 @@ class Table:
             seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
             self._unattended = self._loop.call_later(seconds, self._run_errand, Forget())
 
-    def _turn_away_the_rest(self) -> None:
-        """Answer those who asked while the table was being forgotten."""
-        for spectator in list(self._audience.spectators):
-            self._audience.remove(spectator)
-        while not self.requests.empty():
-            request = self.requests.get_nowait()
-            if isinstance(request, Request):
-                if not isinstance(request.message, Departed):
-                    text = f"Table {self.code} is closed."
-                    request.session.refuse(Code.NO_SUCH_TABLE, text, request.message.id)
-                request.settle()
+    def _turn_away(self, request: Request | Errand) -> None:
+        """Answer someone who asked while the table was ending."""
+        if isinstance(request, Request):
+            if not isinstance(request.message, Departed):
+                text = f"Table {self.code} is closed."
+                request.session.refuse(Code.NO_SUCH_TABLE, text, request.message.id)
+            request.settle()
 
     async def _play_or_talk(self, session: Session, message: AtTable) -> None:
         if session.table is not self:  # it left, or was taken over, while the message waited
@@ -239,18 +266,26 @@ class Table:
             session.send(self._repeated(message, *answered))
             return
         try:
-            answer = await self._answer(session, message)
+            if isinstance(message, StartGame | Lay | PlacePiece):
+                await self._play(session, message)
+                return
+            answer: Answer = await self._talk(session, message)
         except Refusal as refusal:
             answer = Refused(refusal.code, str(refusal), message.id)
         except IllegalCommand as error:
             answer = Refused(error.fault, str(error), message.id, error.rule)
         except JournalError as error:
-            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
-            text = "The server cannot store your move, so nothing has changed. Tell the host."
-            answer = Refused(Code.NOT_STORED, text, message.id)
-        if player is not None and not isinstance(message, Sync):
+            session.send(self._not_stored(error, message.id))
+            return
+        if player is not None and not isinstance(message, Sync | Leave):
             player.remember(message, answer)
         session.send(answer)
+
+    def _not_stored(self, error: JournalError, id: int) -> Refused:  # noqa: A002 - the wire's own word
+        """Refuse what the journal could not take; it is not remembered, and may succeed when sent again."""
+        log.error("table %s: %s", self.code, error)
+        text = "The server cannot store that, so nothing has changed. Tell the host."
+        return Refused(Code.NOT_STORED, text, id)
 
     @staticmethod
     def _repeated(message: AtTable, asked: AtTable, answer: Answer) -> Answer:
@@ -259,7 +294,7 @@ class Table:
         text = f"Id {message.id} was used for another message. Number your messages upward."
         return Refused(Code.ID_REUSED, text, message.id)
 
-    async def _answer(self, session: Session, message: AtTable) -> Answer:
+    async def _talk(self, session: Session, message: Leave | Sync | Say) -> Done:
         match message:
             case Leave():
                 await self._leave(session)
@@ -267,10 +302,6 @@ class Table:
                 self._catch_up(session, message.after)
             case Say():
                 self._say(session, message)
-            case StartGame() | Lay() | PlacePiece():
-                if session.seat is None:
-                    raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
-                await self._play(session.seat, message)
         return Done(message.id)
 
     def _say(self, session: Session, message: Say) -> None:
@@ -278,7 +309,10 @@ class Table:
             raise Refusal(Code.BAD_TEXT, f"That cannot be said: {why}.")
         self._audience.broadcast(Said(message.text, session.seat))
 
-    async def _play(self, seat: Seat, move: Move) -> None:
+    async def _play(self, session: Session, move: Move) -> None:
+        """Decide, store, tell: to the session itself the telling is the answer."""
+        if (seat := session.seat) is None:
+            raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
         game = self.seating.game
         if isinstance(move, StartGame):
             game, happened = self._opening(seat)
@@ -289,7 +323,7 @@ class Table:
         entry = Played(seat, move, [event_map(event) for event in happened])
         await self._journal.append(self.code, self.seating.entries, [entry])
         self.seating.played(entry, happened)
-        self._audience.publish(game, happened)
+        self._audience.publish(game, happened, session, move.id)
         if isinstance(move, StartGame):
             self._tell_state()
         elif game.over:
@@ -332,14 +366,15 @@ class Table:
         if self.seating.game is not None:
             catch_up(session, self.seating.game, after)
 
-    async def _store(self, entry: Entry) -> None:
-        await self._journal.append(self.code, self.seating.entries, [entry])
-        self.seating.fold(entry)
+    async def _store(self, *entries: Entry) -> None:
+        await self._journal.append(self.code, self.seating.entries, entries)
+        for entry in entries:
+            self.seating.fold(entry)
 
-    async def _store_or_log(self, entry: Entry) -> None:
+    async def _store_or_log(self, *entries: Entry) -> None:
         """Store what nobody asked for; there is nobody to refuse it to."""
         try:
-            await self._store(entry)
+            await self._store(*entries)
         except JournalError as error:
             log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
 

@@ -1,0 +1,1 @@
+"""Measurements: what this program exists for, beside a baseline in the same run."""

@@ -1,0 +1,252 @@
+"""The load: tables of four seats that play at once, each seat a connection of its own.
+
+It runs in a process of its own, against the server or against the floor (`bench.subject`), and prints what
+it saw as JSON. The tables play legal games drawn beforehand, so that this process does as little as it can.
+"""
+
+import argparse
+import json
+import random
+import selectors
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+import psutil
+
+from bench.wire import Wire, packed
+from engine.events import Place
+from engine.game import Game, RandomChance, Setup
+from engine.pieces import Seat
+
+SEATS: Final = 4
+_EVENTS: Final = b"\xa1t\xa6events"  # how an events message begins, after the byte that counts its keys
+_SCRIPTS: Final = 32
+_FIRST_ID: Final = 100_000  # as large on the wire as the ids that clients choose
+_PATIENCE: Final = 30.0  # seconds without any frame before the run is given up
+
+
+@dataclass
+class LoadTable:
+    """A table: the wires of its seats, and the frames of the game it plays with who sends them."""
+
+    wires: list[Wire]
+    frames: list[tuple[int, bytes]] = field(default_factory=list)
+    at: int = 0
+    heard: int = 0
+    sent: float = 0.0
+
+
+@dataclass
+class Figures:
+    """What a run showed: moves, seconds, bytes of the load's side, the server's CPU, latencies in seconds."""
+
+    moves: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    latencies: list[float] = field(default_factory=list)
+
+    def percentile(self, percent: float) -> float:
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+    def summary(self) -> dict[str, float]:
+        return {
+            "moves": self.moves,
+            "seconds": self.seconds,
+            "moves_per_second": self.moves / self.seconds,
+            "cpu_per_1000_moves": 1000 * self.cpu / self.moves,
+            "bytes_per_move": (self.bytes_sent + self.bytes_received) / self.moves,
+            "p50_ms": 1000 * self.percentile(50),
+            "p95_ms": 1000 * self.percentile(95),
+            "p99_ms": 1000 * self.percentile(99),
+        }
+
+
+def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
+    """Return the frames of random legal games that seat 0 starts: they fit any layout."""
+    rng = random.Random(seed)
+    games = []
+    for _ in range(_SCRIPTS):
+        game = Game.new(Setup(SEATS, starting=Seat(0), random_layout=True), RandomChance(rng))
+        frames: list[tuple[int, bytes]] = []
+        while not game.over:
+            move = rng.choice(game.legal_commands())
+            assert isinstance(move, Place)
+            game.apply(move)
+            number = _FIRST_ID + len(frames)
+            frames.append((move.seat, packed(t="place", id=number, piece=str(move.piece), field=move.field)))
+        games.append(frames)
+    return games
+
+
+class ServerTables:
+    """Tables on the real server: between rounds they are left and opened anew."""
+
+    def __init__(self, port: int, tables: int) -> None:
+        self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
+        self._id = 0
+        for table in self.tables:
+            for wire in table.wires:
+                wire.send(packed(t="hello", versions=[1], client="bench"))
+                wire.expect("welcome")
+
+    def prepare(self) -> None:
+        for table in self.tables:
+            host = table.wires[0]
+            host.send(
+                packed(t="open", id=self._next(), players=SEATS, name="s0", random_layout=True, starting=0)
+            )
+            code = host.expect("seated")["table"]
+            for seat, wire in enumerate(table.wires[1:], start=1):
+                wire.send(packed(t="join", id=self._next(), table=code, name=f"s{seat}"))
+                wire.expect("seated")
+            host.send(packed(t="start", id=self._next()))
+            host.expect("events")
+        self._drain()
+
+    def tidy(self) -> None:
+        for table in self.tables:
+            for wire in table.wires:
+                wire.send(packed(t="leave", id=self._next()))
+                wire.expect("done")
+
+    def _drain(self) -> None:
+        """Read until the server has said all it had to say about the start."""
+        for table in self.tables:
+            for wire in table.wires:
+                number = self._next()
+                wire.send(packed(t="ping", id=number))
+                wire.expect("pong")
+
+    def _next(self) -> int:
+        self._id += 1
+        return self._id
+
+
+class FloorTables:
+    """The same seats on the floor: a first frame tells the group, every other one is fanned out to it."""
+
+    def __init__(self, port: int, tables: int) -> None:
+        self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
+        for number, table in enumerate(self.tables):
+            for wire in table.wires:
+                wire.send(packed(t="group", group=number))
+                wire.expect("grouped")
+
+    def prepare(self) -> None:
+        pass
+
+    def tidy(self) -> None:
+        pass
+
+
+def measured(
+    tables: ServerTables | FloorTables,
+    games: list[list[tuple[int, bytes]]],
+    rounds: int,
+    server: psutil.Process,
+    rate: float | None,
+) -> Figures:
+    """Play `rounds` games at every table; as fast as possible, or at `rate` moves a second over all."""
+    figures = Figures()
+    rng = random.Random(1)
+    for _ in range(rounds):
+        tables.prepare()
+        for table in tables.tables:
+            table.frames, table.at = rng.choice(games), 0
+        before = [(wire.bytes_in, wire.bytes_out) for table in tables.tables for wire in table.wires]
+        cpu = _cpu(server)
+        began = time.perf_counter()
+        _play(tables.tables, figures, rate, rng)
+        figures.seconds += time.perf_counter() - began
+        figures.cpu += _cpu(server) - cpu
+        wires = [wire for table in tables.tables for wire in table.wires]
+        for wire, (bytes_in, bytes_out) in zip(wires, before, strict=True):
+            figures.bytes_received += wire.bytes_in - bytes_in
+            figures.bytes_sent += wire.bytes_out - bytes_out
+        tables.tidy()
+    return figures
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: random.Random) -> None:
+    selector = selectors.DefaultSelector()
+    for table in tables:
+        for wire in table.wires:
+            selector.register(wire.socket, selectors.EVENT_READ, (table, wire))
+    now = time.perf_counter
+    # At a fixed rate every table moves on a clock of its own, told by nobody else's moves.
+    pause = 0.0 if rate is None else len(tables) / rate
+    due = [(now() + pause * rng.random(), table) for table in tables] if rate is not None else []
+    playing = len(tables)
+
+    def send(table: LoadTable, at: float) -> None:
+        seat, frame = table.frames[table.at]
+        table.heard, table.sent = 0, at
+        table.wires[seat].send(frame)
+
+    if rate is None:
+        for table in tables:
+            send(table, now())
+    else:
+        due.sort(key=lambda each: each[0])
+    last_heard = now()
+    while playing:
+        if due and due[0][0] <= now():
+            at, table = due.pop(0)
+            # Latency counts from when the move was due: a stall must not hide by delaying the load.
+            send(table, at)
+            continue
+        for key, _ in selector.select(max(0.0, due[0][0] - now()) if due else 1.0):
+            table, wire = key.data
+            for payload in wire.frames():
+                if payload[1:10] != _EVENTS:
+                    continue
+                table.heard += 1
+                if table.heard < SEATS:
+                    continue
+                last_heard = now()
+                figures.latencies.append(last_heard - table.sent)
+                figures.moves += 1
+                table.at += 1
+                if table.at == len(table.frames):
+                    playing -= 1
+                elif rate is None:
+                    send(table, now())
+                else:
+                    following = max(table.sent + pause, last_heard)
+                    due.append((following, table))
+                    due.sort(key=lambda each: each[0])
+        if now() - last_heard > _PATIENCE:
+            raise TimeoutError("the server has stopped answering")
+    selector.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("subject", choices=("server", "floor"))
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--pid", type=int, required=True)
+    parser.add_argument("--tables", type=int, default=50)
+    parser.add_argument("--moves", type=int, default=6400)
+    parser.add_argument(
+        "--rate", type=float, help="moves a second over all tables; as many as possible without"
+    )
+    options = parser.parse_args()
+    kind = ServerTables if options.subject == "server" else FloorTables
+    games = scripts(7)
+    tables = kind(options.port, options.tables)
+    rounds = max(1, round(options.moves / (options.tables * len(games[0]))))
+    figures = measured(tables, games, rounds, psutil.Process(options.pid), options.rate)
+    print(json.dumps(figures.summary()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What is measured, in a process of its own: the real server, or the floor.
+
+The floor is the least that could carry the same moves: a bare `websockets` server with no game behind
+it, that fans a frame of the usual size out to the seats of a group with `broadcast`, without compression.
+It prints its port and serves until its standard input ends.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+import msgpack
+from websockets.asyncio.server import ServerConnection, broadcast, serve
+
+from server.app import running
+from server.config import Config, Limits
+
+_UNLIMITED: Final = Limits(
+    connections=20_000,
+    connections_per_address=20_000,
+    tables=20_000,
+    tables_per_connection=20_000,
+    burst=1_000_000,
+    rate=1_000_000.0,
+    over_seconds=0.0,  # what was played is forgotten at once, so that one run does not weigh on the next
+)
+
+
+async def server(data: Path | None) -> None:
+    """Serve Palatinus, without limits on rates and counts."""
+    async with running(Config(data=data, limits=_UNLIMITED)) as serving:
+        await _until_input_ends(serving.port)
+
+
+async def floor(frame_bytes: int) -> None:
+    """Fan frames out, and nothing else."""
+    groups: dict[int, list[ServerConnection]] = defaultdict(list)
+    # It looks like an events message, since that is what the load counts.
+    payload = b"\x84\xa1t\xa6events".ljust(frame_bytes, b"\x00")
+
+    async def fan_out(connection: ServerConnection) -> None:
+        greeting = msgpack.unpackb(await connection.recv())
+        group = groups[greeting["group"]]
+        group.append(connection)
+        await connection.send(msgpack.packb({"t": "grouped"}))
+        async for _ in connection:
+            broadcast(group, payload)
+
+    async with serve(fan_out, "127.0.0.1", 0, compression=None, backlog=1024) as listening:
+        await _until_input_ends(next(iter(listening.sockets)).getsockname()[1])
+
+
+async def _until_input_ends(port: int) -> None:
+    print(port, flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("subject", choices=("server", "floor"))
+    parser.add_argument("--data", type=Path, help="journal here; without it nothing is stored")
+    parser.add_argument("--frame-bytes", type=int, default=80)
+    options = parser.parse_args()
+    asyncio.run(server(options.data) if options.subject == "server" else floor(options.frame_bytes))
+
+
+if __name__ == "__main__":
+    main()

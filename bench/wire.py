@@ -1,0 +1,98 @@
+"""The least of a websocket client that a load generator can do with: so that it is not what is measured."""
+
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+import msgpack
+
+_HANDSHAKE: Final = (
+    "GET / HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+).encode()
+_MASK: Final = os.urandom(4)
+_BINARY: Final = 0x82
+_PING: Final = 0x89
+_PONG: Final = 0x8A
+
+
+def framed(payload: bytes, opcode: int = _BINARY) -> bytes:
+    """Return a client's frame around `payload` (RFC 6455, 5.2); payloads below 64 KiB."""
+    masked = bytes(byte ^ _MASK[index % 4] for index, byte in enumerate(payload))
+    if len(payload) < 126:
+        return struct.pack("!BB", opcode, 0x80 | len(payload)) + _MASK + masked
+    return struct.pack("!BBH", opcode, 0x80 | 126, len(payload)) + _MASK + masked
+
+
+def packed(**message: object) -> bytes:
+    """Return the frame of a message given by its fields; `t` is its tag."""
+    return framed(msgpack.packb(message))
+
+
+class Wire:
+    """A blocking connection until `polled`; counts the bytes both ways, frame headers included."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.sendall(_HANDSHAKE)
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self._rest = b""
+        while b"\r\n\r\n" not in self._rest:
+            self._rest += self._received()
+        head, self._rest = self._rest.split(b"\r\n\r\n", 1)
+        if b" 101 " not in head.split(b"\r\n", 1)[0]:
+            raise ConnectionError(f"the server did not open a websocket: {head[:200]!r}")
+        self._waiting: list[bytes] = []
+
+    def send(self, frame: bytes) -> None:
+        self.bytes_out += len(frame)
+        self.socket.sendall(frame)
+
+    def frames(self) -> Iterator[bytes]:
+        """Read once and yield the payloads of all frames that are complete."""
+        data = self._rest + self._received()
+        at, end = 0, len(data)
+        while end - at >= 2:
+            size, head = data[at + 1], 2
+            if size == 126:
+                if end - at < 4:
+                    break
+                size, head = (data[at + 2] << 8) | data[at + 3], 4
+            elif size == 127:
+                if end - at < 10:
+                    break
+                size, head = int.from_bytes(data[at + 2 : at + 10]), 10
+            if end - at < head + size:
+                break
+            payload = data[at + head : at + head + size]
+            if data[at] == _BINARY:
+                yield payload
+            elif data[at] == _PING:
+                self.socket.sendall(framed(payload, _PONG))
+            at += head + size
+        self._rest = data[at:]
+
+    def expect(self, tag: str) -> dict[str, object]:
+        """Return the next message with this tag, passing over others."""
+        while True:
+            while self._waiting:
+                message: dict[str, object] = msgpack.unpackb(self._waiting.pop(0))
+                if message["t"] == tag:
+                    return message
+                if message["t"] == "refused":
+                    raise ConnectionError(f"refused: {message['text']}")
+            self._waiting.extend(self.frames())
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _received(self) -> bytes:
+        data = self.socket.recv(262144)
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        self.bytes_in += len(data)
+        return data
