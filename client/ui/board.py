@@ -27,7 +27,6 @@ class Marks:
     last: Field | None = None
     trial: tuple[int, LaidTile] | None = None
     choices: tuple[int, ...] = ()
-    actor: Field | None = None
     captives: frozenset[Field] = NO_FIELDS
     notes: Mapping[Field, str] = field(default_factory=dict)
     won: Mapping[Tile, str] = field(default_factory=dict)
@@ -100,7 +99,7 @@ class _Drawing:
 
     def _draw_field(self, cell: Hex, name: Field) -> None:
         piece = self._board.get(name)
-        style = self._field_style(cell, name, piece)
+        style = self._field_style(cell, piece)
         text = str(name) if piece is None else notation(piece)
         note = self._marks.notes.get(name, "")
         left, left_style = self._sign_of(name)
@@ -123,16 +122,14 @@ class _Drawing:
     ) -> None:
         """Draw a field on one line of five cells: a sign, three for the name or the piece, the spring."""
         x, y = self._scale.body_of(cell)
-        self._put((x + 1, y), middle[0], middle[1])
+        self._put((x + 1, y), f"{middle[0]:<3}", middle[1])
         self._put((x, y), left[0], left[1])
         if note:
             self._put((x + 5 - len(note), y), note, "class:note")
         else:
             self._put((x + 4, y), spring, "class:spring")
 
-    def _field_style(self, cell: Hex, name: Field, piece: Piece | Wolf | None) -> str:
-        if name == self._marks.actor:
-            return "class:actor"
+    def _field_style(self, cell: Hex, piece: Piece | Wolf | None) -> str:
         if self._marks.trial is not None and HEX_POSITIONS[cell] == self._marks.trial[0]:
             return "class:ghost"
         return "class:open" if piece is None else people_style(piece.people)
@@ -149,14 +146,18 @@ class _Drawing:
     def _draw_hill(self, cell: Hex, position: int) -> None:
         tile = self._tiles[position]
         if tile is None:
-            chosen = position in self._marks.choices
-            self._centred(cell, 0, str(position), "class:mine" if chosen else "class:off")
+            open_now = position in self._marks.choices
+            text = f"[{position}]" if open_now else str(position)
+            self._centred(cell, 0, text, "class:mine" if open_now else "class:off")
             return
         laurel = self._view.laurels.get(tile.tile)
-        worth = " " if laurel is None else str(LAUREL_WORTH[laurel])
-        won = self._marks.won.get(tile.tile)
-        text = f"({tile.tile} {worth})" if won is None else f"({tile.tile}:{won})"
         on_trial = self._marks.trial is not None and position == self._marks.trial[0]
+        if tile.tile in self._marks.won:
+            text = f"({tile.tile}:{self._marks.won[tile.tile]})"
+        elif laurel is not None:
+            text = f"({tile.tile} {LAUREL_WORTH[laurel]})"
+        else:
+            text = f"({tile.tile} ?)" if on_trial else f"( {tile.tile} )"
         self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:
@@ -167,5 +168,7 @@ class _Drawing:
             self._put((column - 1, line + row), left, "class:cursor-edge")
             self._put((column + self._scale.across - 1, line + row), right, "class:cursor-edge")
             for x in range(column, column + self._scale.across - 1):
-                character = self._cells.get((x, line + row), ("", " "))[1]
-                self._cells[x, line + row] = ("class:cursor", character)
+                style, character = self._cells.get((x, line + row), ("", " "))
+                # A piece keeps its people's colours, and a note stands out already.
+                if not style.startswith(("class:people", "class:note")):
+                    self._cells[x, line + row] = ("class:cursor", character)

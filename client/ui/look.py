@@ -83,7 +83,6 @@ STYLE: Final = Style.from_dict(
         "last": "bold underline",
         "cursor": "reverse bold",
         "ghost": "bold italic #1e90b4",
-        "actor": "reverse bold",
         "note": "bold reverse",
         "title": "reverse",
         "title-turn": "reverse bold",

@@ -2,15 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from client.connection import Back, Closed, Lost, Update
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.state import LOG_KEPT, Notice, Ui, last_step
 from client.ui.texts import names_of, said, table_told, told
-from engine.events import GameEnded, GameStarted, Placed, SeenEvent, TileDrawn, WolfPlaced
+from engine.events import (
+    Captured,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    TileDrawn,
+    WolfPlaced,
+)
 from engine.view import Phase
 from protocol.messages import TableLine
+
+_SCORED: Final = (SoldierFled, Captured, HillScored, GameEnded)
 
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -65,7 +77,8 @@ def listed(ui: Ui, tables: Iterable[TableLine]) -> Ui:
 
 
 def _happened(ui: Ui, events: Sequence[SeenEvent], model: TableModel) -> Ui:
-    ui = logged(ui, [told(event, names_at(model)) for event in events])
+    # The walk-through tells what the scoring brought; the log would give the end away.
+    ui = logged(ui, [told(event, names_at(model)) for event in events if not isinstance(event, _SCORED)])
     for event in events:
         match event:
             case GameStarted():

@@ -3,13 +3,13 @@
 from typing import Final
 
 from client.ui.keys import key_name, keys_at
-from client.ui.lines import EMPTY, Line, beside, fitted, line, paragraphs
+from client.ui.lines import EMPTY, Line, beside, line, paragraphs
 from client.ui.look import Look, people_style
 from client.ui.state import Overlay, Where
 from client.ui.texts import PEOPLES
 from engine.pieces import People
 
-_KEYS_WIDTH: Final = 15
+_KEYS_WIDTH: Final = 22
 
 RULES: Final = (
     """
@@ -44,21 +44,29 @@ Then the influence of the pieces left on the hill's six fields. A hill itself is
 spring on its own field.
 
 - A soldier gives none.
+""",
+    """
+THE LAURELS
+The most influence on a hill takes its laurel. On a tie the laurel is lost, and each of the tied takes a disc
+worth 2 points. Where nobody has influence, the laurel is lost as well.
 
-The most influence takes the laurel. On a tie the laurel is lost, and each of the tied takes a disc worth
-2 points. Whoever has the most points wins; if tied, the most captives, discs and laurels counted together;
-if still tied, they share the victory.
+Soldiers act before influence is counted. What they capture is gone for all later hills, and its field is
+empty.
+
+THE END
+Captives count 1 point each, discs 1 or 2, laurels 3 to 6. Whoever has the most points wins; if tied, the
+most captives, discs and laurels counted together; if still tied, they share the victory.
 """,
 )
 
 COMMANDS: Final = (
-    ("m* C4", "place a merchant with the wolf on C4 (pieces: m m* f f* s)"),
-    ("Lm* C4", "the same of your second people, the Latins, at two players"),
+    ("m* C4", "place a merchant with the wolf (m m* f f* s) on C4"),
+    ("Lm* C4", "the same of your second people (with two players)"),
     ("lay 3 2", "lay the tile at position 3, turned twice"),
     ("say hello", "say something to the table"),
-    ("leave", "leave the table; in a running game your seat is kept"),
-    ("open 3", "open a table for three; open 3 random: with the tiles laid at random"),
-    ("join KXQT", "join the table with that code; watch KXQT: watch it"),
+    ("leave", "leave the table; a running game keeps your seat"),
+    ("open 3, open 3 random", "open a table; with the tiles laid at random"),
+    ("join KXQT, watch KXQT", "join, or watch, the table with that code"),
     ("help, rules, quit", "what they say"),
 )
 
@@ -79,12 +87,12 @@ def rules_page(number: int, width: int) -> list[Line]:
     return lines
 
 
-def help_page(number: int, here: Where, look: Look, width: int) -> list[Line]:
+def help_page(number: int, here: Where, look: Look) -> list[Line]:
     """Return a page of help: the keys that work here, or signs and commands."""
-    return _keys_page(here, look, width) if number == 0 else _signs_page(look)
+    return _keys_page(here, look) if number == 0 else _signs_page(look)
 
 
-def _keys_page(here: Where, look: Look, width: int) -> list[Line]:
+def _keys_page(here: Where, look: Look) -> list[Line]:
     rows: list[tuple[str, str]] = []
     for key in keys_at(here):
         names = ", ".join(key_name(name, look) for name in key.names)
@@ -92,11 +100,7 @@ def _keys_page(here: Where, look: Look, width: int) -> list[Line]:
             rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", key.help)
         else:
             rows.append((names, key.help))
-    column = max((width - 2) // 2, 1)
-    half = (len(rows) + 1) // 2
-    cells = [fitted(_row(names, words), column) for names, words in rows] + [fitted(EMPTY, column)]
-    lines = [beside(cells[at], line("  "), cells[min(at + half, len(cells) - 1)]) for at in range(half)]
-    return [line("KEYS", "class:heading"), *lines]
+    return [line("KEYS", "class:heading"), *(_row(names, words) for names, words in rows)]
 
 
 def _row(names: str, words: str) -> Line:
@@ -105,11 +109,11 @@ def _row(names: str, words: str) -> Line:
 
 def _signs_page(look: Look) -> list[Line]:
     signs = [
-        ("C4", "an empty field, named by its tile's letter and its number"),
+        ("C4", "an empty field: its tile's letter and its number"),
         ("Em Ef Es", "a merchant, a farmer, a soldier of the Etruscans"),
         ("Em* Ef*", "with the wolf: one of yours, or turned up"),
-        ("E?*", "a wolf of another player: merchant or farmer, nobody knows"),
-        ("(C 5)", "a hill and the worth of its laurel; in the scoring (C:E): taken by the Etruscans"),
+        ("E?*", "another player's wolf: merchant or farmer, who knows"),
+        ("(C 5)", "a hill and its laurel's worth; (C:E) taken by the Etruscans"),
         (look.spring, "a spring"),
         (look.arrow, "the arrow: field 1 of its tile"),
         (look.last, "the last piece placed"),

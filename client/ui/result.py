@@ -41,7 +41,7 @@ def result_page(view: View, ended: GameEnded, names: Sequence[str], look: Look, 
         *(content for seat in map(Seat, order) for content in _laurels(ended, seat, names, width)),
     ]
     if ended.decided_by is not DecidedBy.POINTS:
-        lines += [EMPTY, *paragraphs([_tie(ended, names)], width)]
+        lines += [EMPTY, *_indented(_tie(ended, names), width)]
     return lines
 
 
@@ -59,7 +59,7 @@ def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> 
     if not laurels:
         return []
     words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
-    return paragraphs([f"  {names[seat]} holds {words}."], width)
+    return _indented(f"{names[seat]} holds {words}.", width)
 
 
 def _tie(ended: GameEnded, names: Sequence[str]) -> str:
@@ -67,4 +67,8 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
     counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
-    return f"  The tie: captives, discs and laurels counted together are {counts}."
+    return f"The tie: captives, discs and laurels counted together are {counts}."
+
+
+def _indented(text: str, width: int) -> list[Line]:
+    return [beside(line("  "), content) for content in paragraphs([text], width - 4)]

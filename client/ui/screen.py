@@ -9,7 +9,7 @@ from client.ui import turn
 from client.ui.board import Marks, drawn_board
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
-from client.ui.keys import PointAt, key_name, keys_at
+from client.ui.keys import Act, PointAt, key_name, keys_at
 from client.ui.lines import EMPTY, Line, beside, ends, fitted, line, stacked, width_of, wrapped
 from client.ui.look import Look
 from client.ui.news import names_at
@@ -27,6 +27,7 @@ from engine.view import Phase, View
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
 _PANEL_WIDTH: Final = 30
+_LASTING: Final = (Act.HELP, Act.QUIT)  # what the function bar shows however narrow it is
 _LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
 
@@ -62,6 +63,9 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
         return _typing(ui, model, width)
     keys = [key for key in keys_at(where(ui, model)) if key.short]
     hints = [beside(line(key_name(key.names[0], look), "class:key"), line(f" {key.short}  ")) for key in keys]
+    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width - 1:
+        at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
+        del hints[at], keys[at]
     return fitted(beside(line(" "), *hints), width)
 
 
@@ -101,10 +105,8 @@ def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Blo
 def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
     """Return the page being read, of help or of the rules."""
     below = where(replace(ui, overlay=None, entry=None), model)
-    if ui.overlay is Overlay.RULES:
-        lines = rules_page(ui.page, width)
-    else:
-        lines = help_page(ui.page, below, look, width)
+    rules = ui.overlay is Overlay.RULES
+    lines = rules_page(ui.page, width) if rules else help_page(ui.page, below, look)
     number = line(f"page {ui.page + 1} of {page_count(ui.overlay)}", "class:faint")
     return [ends(EMPTY, number, width), *lines]
 
@@ -115,8 +117,7 @@ def _indented(lines: Sequence[Line], width: int, height: int) -> Block:
 
 def _with_tell(page: Block, ui: Ui, width: int, height: int) -> Block:
     """Return the page with the latest news below it."""
-    room_left = max(height - len(page.lines), _LOG_LINES)
-    news = _tell(ui, width, min(room_left, 2 * _LOG_LINES), "")
+    news = _tell(ui, width, _LOG_LINES, "")
     lines = [*stacked(page.lines, width, height - len(news)), *news]
     return Block(tuple(lines), page.targets)
 
@@ -137,7 +138,9 @@ def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
         now = [line(f" {row}", "class:info") for row in wrapped(sentence, width - 2)]
     room_left = max(height - len(now), 0)
     shown = ui.log[: len(ui.log) - ui.scroll][-height:] if height > 0 else ()
-    older = [f" {row}" for text in shown for row in wrapped(text, width - 2)]
+    older = [
+        f"{'   ' if at else ' '}{row}" for text in shown for at, row in enumerate(wrapped(text, width - 4))
+    ]
     log = [line(row) for row in older[len(older) - min(room_left, len(older)) :]]
     return [*stacked(log, width, room_left), *stacked(now[: max(height, 0)], width, min(len(now), height))]
 

@@ -124,7 +124,9 @@ def soldier_told(event: SoldierFled | Captured, names: Sequence[str]) -> str:
     found = f"The soldier of {names[event.seat]} on {event.field} has {merchants} and {farmers} beside it"
     if isinstance(event, SoldierFled):
         return f"{found}: it flees."
-    group = "merchants" if len(event.merchants) > len(event.farmers) else "farmers"
+    group = "merchant" if len(event.merchants) > len(event.farmers) else "farmer"
+    if len(event.taken) + len(event.shared) > 1:
+        group += "s"
     parts = [f"{found}: it captures the {group}"]
     if event.taken:
         parts.append(f" on {listed(event.taken)}")
@@ -228,7 +230,7 @@ def turn_told(model: TableModel, names: Sequence[str]) -> str:
     if view is None:
         return "waiting for players"
     if view.phase is Phase.OVER:
-        return "the scoring" if view.result is not None else "the game is over"
+        return "the game is over"
     if view.turn is None:
         return "one moment"
     if view.phase is Phase.LAYING:

@@ -49,7 +49,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     return Scene(
         event=event,
         board=_board_after(view, earlier[: len(earlier) - len(acts) + 1] if acting else earlier),
-        marks=_marks(view, event, step, finished, hill),
+        marks=_marks(view, event, step, finished),
         sentence=_sentence(event, step, names),
         hill=hill,
         acts=acts,
@@ -66,26 +66,27 @@ def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
     return board
 
 
-def _marks(
-    view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent], hill: Tile | None
-) -> Marks:
+def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
     marks = Marks(
-        cursor=None if hill is None else view.layout.hills[hill],
         won={
             each.hill: view.setup.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else "-"
             for each in finished
             if isinstance(each, HillScored)
         },
     )
+    hexes = view.layout.hexes
     match event:
         case SoldierFled():
-            return replace(marks, actor=event.field)
+            return replace(marks, cursor=hexes[event.field])
         case Captured():
-            return replace(marks, actor=event.field, captives=frozenset((*event.taken, *event.shared)))
+            captives = frozenset((*event.taken, *event.shared))
+            return replace(marks, cursor=hexes[event.field], captives=captives)
         case HillScored() if step.part is not None:
             piece = event.pieces[step.part]
             notes = {field: f"+{amount}" for field, amount in amounts(piece).items()}
-            return replace(marks, actor=piece.field, notes=notes)
+            return replace(marks, cursor=hexes[piece.field], notes=notes)
+        case HillScored():
+            return replace(marks, cursor=view.layout.hills[event.hill])
         case _:
             return marks
 
