@@ -1,9 +1,17 @@
 """The command line: the one place that knows both server and client."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+if TYPE_CHECKING:
+    from client.ui.app import Options
+
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - it has no public name
 
 DEFAULT_PORT = 7733
 
@@ -11,27 +19,191 @@ DEFAULT_PORT = 7733
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 for a failure on the way, 2 for wrong use."""
     arguments = _parser().parse_args(argv)
-    run = arguments.run
-    code: int = run(arguments)
+    try:
+        code: int = arguments.run(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in the buffer
+        return 1
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="palatinus",
         description="Palatinus: the seven hills of Rome, over the network and in the terminal.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_serve(commands)
-    _add_score(commands)
-    _add_check(commands)
+    for add in (_add_play, _add_serve, _add_join, _add_bot, _add_score, _add_check):
+        add(commands)
     return parser
 
 
-_Commands = argparse._SubParsersAction  # noqa: SLF001 - argparse has no public name for it
+def _add_play(commands: "Commands") -> None:
+    play = commands.add_parser("play", help="play against bots, here and now")
+    play.add_argument("--players", type=int, choices=range(2, 6), default=3, help="you and bots (default: 3)")
+    play.add_argument(
+        "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help="see palatinus bot --help"
+    )
+    play.add_argument("--seed", type=int, help="play the same game again")
+    play.add_argument("--records", type=Path, metavar="DIR", help="write the finished game's record here")
+    play.add_argument(
+        "--random-layout", action="store_true", help="tiles at random instead of laid by players"
+    )
+    _add_looks(play)
+    play.set_defaults(run=_play)
 
 
-def _add_serve(commands: "_Commands[argparse.ArgumentParser]") -> None:
+def _play(arguments: argparse.Namespace) -> int:
+    import asyncio
+    import io
+
+    from client.bots.brains import NoSuchBrain, brain_named
+    from server.command import log_to
+
+    brains = tuple(arguments.brain.split(","))
+    try:
+        for brain in brains:
+            brain_named(brain)
+    except NoSuchBrain as error:
+        return _wrong_use(str(error))
+    log = io.StringIO()  # told when the screen is free again
+    log_to(log, verbose=False)
+    code = asyncio.run(_played_here(arguments, brains))
+    sys.stderr.write(log.getvalue())
+    return code
+
+
+async def _played_here(arguments: argparse.Namespace, brains: tuple[str, ...]) -> int:
+    import asyncio
+    import io
+
+    from client.bots.runner import BotOptions, run_bots
+    from client.ui.app import run
+    from server.app import running
+    from server.config import Config
+
+    told = io.StringIO()
+    async with (
+        running(Config(seed=arguments.seed, records=arguments.records)) as server,
+        asyncio.TaskGroup() as tasks,
+    ):
+        url = f"ws://127.0.0.1:{server.port}"
+        bots: list[asyncio.Task[int]] = []
+
+        async def opened(table: str) -> None:
+            there = BotOptions(
+                url, table, brains, arguments.players, arguments.players - 1, seed=arguments.seed
+            )
+            bots.append(tasks.create_task(run_bots(there, told, told)))
+
+        options = replace(
+            _options(arguments, url),
+            players=arguments.players,
+            random_layout=arguments.random_layout,
+            auto_start=True,
+            opened=opened,
+        )
+        code = await run(options)
+        for bot in bots:
+            bot.cancel()
+    return code
+
+
+def _add_join(commands: "Commands") -> None:
+    join = commands.add_parser("join", help="play on a server, or watch")
+    join.add_argument("server", help="as the host's screen shows it: ws://HOST:PORT")
+    join.add_argument(
+        "table", nargs="?", type=str.upper, help="a table's code; without it, choose in the lobby"
+    )
+    join.add_argument("--watch", action="store_true", help="watch the table instead of playing")
+    _add_looks(join)
+    join.set_defaults(run=_join)
+
+
+def _join(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.address import BadAddress, server_url
+    from client.ui.app import run
+
+    if arguments.watch and arguments.table is None:
+        return _wrong_use("to watch, say which TABLE; or choose one in the lobby, without --watch")
+    try:
+        url = server_url(arguments.server)
+    except BadAddress as error:
+        return _wrong_use(str(error))
+    options = replace(_options(arguments, url), table=arguments.table, watch=arguments.watch)
+    return asyncio.run(run(options))
+
+
+def _add_looks(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--name", help="what others call you (default: your login name)")
+    command.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+
+
+def _options(arguments: argparse.Namespace, url: str) -> "Options":
+    from client.names import default_name
+    from client.ui.app import Options
+
+    return Options(url, arguments.name or default_name(), ascii=arguments.ascii)
+
+
+def _add_bot(commands: "Commands") -> None:
+    bot = commands.add_parser("bot", help="let bots play on a server")
+    bot.add_argument("server", help="ws://HOST:PORT")
+    bot.add_argument("table", nargs="?", type=str.upper, help="a table's code; without it they open one")
+    bot.add_argument(
+        "--brain",
+        default="greedy",
+        metavar="BRAIN[,BRAIN...]",
+        help="random, greedy (default), or your own as module:attribute; several are dealt out in turn",
+    )
+    bot.add_argument(
+        "--players", type=int, default=2, metavar="N", help="players at a new table (default: 2)"
+    )
+    bot.add_argument("--seats", type=int, default=1, metavar="N", help="seats that bots take (default: 1)")
+    bot.add_argument(
+        "--games", type=int, default=1, metavar="N", help="games to play, one table each (default: 1)"
+    )
+    bot.add_argument("--seed", type=int, help="make the same choices again")
+    bot.add_argument("--random-layout", action="store_true", help="tiles at random at a new table")
+    bot.set_defaults(run=_bot)
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.address import BadAddress, server_url
+    from client.bots.runner import BotOptions, run_bots
+
+    sys.path.insert(0, str(Path.cwd()))  # a brain of one's own lies where one is
+    try:
+        url = server_url(arguments.server)
+    except BadAddress as error:
+        return _wrong_use(str(error))
+    options = BotOptions(
+        url,
+        arguments.table,
+        tuple(arguments.brain.split(",")),
+        arguments.players,
+        arguments.seats,
+        arguments.games,
+        arguments.seed,
+        arguments.random_layout,
+    )
+    return asyncio.run(run_bots(options, sys.stdout))
+
+
+def _add_serve(commands: "Commands") -> None:
     serve = commands.add_parser("serve", help="host games for the LAN")
     serve.add_argument("--host", default="0.0.0.0", help="address to listen on (default: all)")  # noqa: S104 - a LAN host
     serve.add_argument("--port", type=_port, default=DEFAULT_PORT, help="port (default: %(default)s)")
@@ -74,7 +246,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     return serve(config, sys.stdout, sys.stderr)
 
 
-def _add_score(commands: "_Commands[argparse.ArgumentParser]") -> None:
+def _add_score(commands: "Commands") -> None:
     score = commands.add_parser("score", help="score final positions, one JSON object a line")
     score.add_argument("file", help="a file of positions, or - for standard input")
     score.set_defaults(run=_score)
@@ -101,16 +273,15 @@ def _wrong_use(text: str) -> int:
     return 2
 
 
-def _add_check(commands: "_Commands[argparse.ArgumentParser]") -> None:
+def _add_check(commands: "Commands") -> None:
     check = commands.add_parser("check", help="replay a game's record and print its result")
     check.add_argument("file", help="a record")
     check.set_defaults(run=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from engine.record import replayed
-
     from engine.errors import DamagedRecord
+    from engine.record import replayed
 
     try:
         game = replayed(Path(arguments.file).read_text(encoding="utf-8"))
@@ -118,7 +289,13 @@ def _check(arguments: argparse.Namespace) -> int:
         return _wrong_use(f"cannot read {arguments.file}: {error.strerror}")
     except (DamagedRecord, UnicodeDecodeError) as error:
         return _wrong_use(f"{arguments.file}: {error}")
-    print(len(game.events))
+    if (result := game.view.result) is None:
+        left = game.view.to_place
+        print(f"{arguments.file}: a running game of {game.view.seats} players, {left} pieces still to place")
+    else:
+        points = ", ".join(f"seat {seat} {tally.points}" for seat, tally in enumerate(result.tallies))
+        winners = " and ".join(f"seat {seat}" for seat in result.winners)
+        print(f"{arguments.file}: a finished game; points: {points}; won by {winners}")
     return 0
 
 
