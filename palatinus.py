@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from client.ui.app import Options
 
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - it has no public name
+    Commands: TypeAlias = argparse._SubParsersAction[Any]  # noqa: SLF001 - it has no public name
 
 DEFAULT_PORT = 7733
 
