@@ -5,6 +5,8 @@ from typing import Final
 
 # Controls, formats (bidirectional overrides among them), surrogates, private use, unassigned, separators.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters and marks that show nothing: with them one name could look like another, or like none.
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _MOST_MARKS: Final = 2  # combining marks on one letter; more of them climb over other lines
 
 
@@ -13,7 +15,7 @@ def unsafe(text: str) -> str | None:
     marks = 0
     for character in text:
         category = unicodedata.category(character)
-        if category in _UNSAFE:
+        if category in _UNSAFE or character in _BLANK:
             return f"it has the unprintable character U+{ord(character):04X}"
         marks = marks + 1 if category in {"Mn", "Me"} else 0
         if marks > _MOST_MARKS:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http
+import socket
 from collections import Counter
 from typing import Any, Final
 
@@ -83,6 +84,9 @@ class Caller(ServerConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        # asyncio does so itself only for sockets that name their protocol, which create_server's do not;
+        # without it a move waits up to 40 ms for the acknowledgement of the one before.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._door.arrived(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

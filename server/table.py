@@ -386,8 +386,10 @@ def check_name(name: str) -> None:
 
 
 def _look(name: str) -> str:
-    """Return what makes two names look alike (Unicode's compatibility caseless match)."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    """Return what makes two names look alike: Unicode's compatibility caseless form, unspaced."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    shown = (letter for letter in folded if "VARIATION SELECTOR" not in unicodedata.name(letter, ""))
+    return "".join("".join(shown).split())
 
 
 def _command(seat: Seat, move: Lay | PlacePiece) -> Command:

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import itertools
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -50,6 +51,16 @@ PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anythin
 Message = TypeVar("Message")
 
 
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait for what nobody is told of."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - the server has no event for its tests
+            await asyncio.sleep(0.005)
+
+
+_first_ids = itertools.count(1000, 1000)
+
+
 class Peer:
     """One end of a connection; everything it was sent is in `frames` and, decoded, in `heard`."""
 
@@ -57,7 +68,7 @@ class Peer:
         self.socket = socket
         self.frames: list[bytes] = []
         self.heard: list[ServerMessage] = []
-        self.id = 0
+        self.id = next(_first_ids)
         self.code = ""
         self.token = ""
         self.seat: Seat | None = None

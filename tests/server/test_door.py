@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import logging
+import socket
 import struct
 from collections.abc import AsyncIterator
 
@@ -172,13 +173,22 @@ async def test_a_page_in_a_browser_is_refused() -> None:
         assert refusal.value.response.status_code == 403
 
 
+async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
+    """Nagle's algorithm is off on every connection: with it a game crawls at 40 ms a move."""
+    async with house() as server, connected(server.port) as peer:
+        await peer.open(2)
+        session = next(iter(server.lobby.tables[peer.code]._audience))
+        accepted = session.connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 async def test_compression_is_not_agreed_to() -> None:
     """A compressed bomb cannot burst here."""
     async with (
         house() as server,
-        connect(f"ws://127.0.0.1:{server.port}", compression="deflate", proxy=None) as socket,
+        connect(f"ws://127.0.0.1:{server.port}", compression="deflate", proxy=None) as client,
     ):
-        assert not socket.protocol.extensions
+        assert not client.protocol.extensions
 
 
 @pytest.mark.parametrize(
