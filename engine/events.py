@@ -5,7 +5,7 @@ A game is its events. Those marked *secret* are told to others in another form: 
 
 import enum
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
@@ -160,17 +160,15 @@ class Why(enum.StrEnum):
     OWN_SPRING = "own-spring"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One amount of influence and the field it came from."""
+class Term(NamedTuple):
+    """One amount of influence and the field it came from; a tuple, for there are many in a scoring."""
 
     why: Why
     field: Field
     amount: int
 
 
-@dataclass(frozen=True, slots=True)
-class Influence:
+class Influence(NamedTuple):
     """What one piece on the hill gives its owner, term by term (R6.1 to R6.3)."""
 
     field: Field
