@@ -16,6 +16,15 @@ from protocol.limits import (
 from protocol.messages import ClientMessage, ServerMessage
 from protocol.text import printable
 
+
+def _map(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a map of `pairs`: which of two equal keys counts is no question to leave to each reader."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key stands twice in one map")
+    return content
+
+
 _LIMITS: Final[dict[str, Any]] = {
     "max_str_len": STRING_LENGTH,
     "max_bin_len": 0,
@@ -23,6 +32,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_array_len": ARRAY_LENGTH,
     "max_map_len": MAP_LENGTH,
     "strict_map_key": True,
+    "object_pairs_hook": _map,
     "raw": False,
 }
 

@@ -1,8 +1,9 @@
 """Events and legal moves as the maps that travel in messages, and back."""
 
+from dataclasses import replace
 from typing import Final
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import convert, to_builtins
 
 from engine.board import FIELDS
 from engine.events import (
@@ -52,13 +53,21 @@ def event_map(event: SeenEvent) -> EventMap:
 
 def event_of(content: EventMap) -> SeenEvent:
     """Return the event in a map; raises BadMessage if it is none."""
-    kind = EVENT_TAGS.get(content.get("t", ""))
+    tag = content.get("t")
+    kind = EVENT_TAGS.get(tag) if isinstance(tag, str) else None
     if kind is None:
-        raise BadMessage(f"{content.get('t')!r} is no event this version knows")
+        raise BadMessage("`t` is no event that this version knows")
     try:
-        return convert(content, kind, dec_hook=_hook)
-    except (ValidationError, ValueError) as error:
+        event: SeenEvent = convert(content, kind, dec_hook=_hook)
+        return _with_pieces(event) if isinstance(event, GameStarted) else event
+    except ValueError as error:  # ValidationError is one
         raise BadMessage(readable(error)) from error
+
+
+def _with_pieces(started: GameStarted) -> GameStarted:
+    """Return `started` with pieces in its hands: msgspec leaves a map's string keys what they are."""
+    hands = tuple({Piece(piece): count for piece, count in hand.items()} for hand in started.hands)
+    return replace(started, hands=hands)
 
 
 def _hook(kind: type, content: object) -> Piece:

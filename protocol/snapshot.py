@@ -2,11 +2,9 @@
 
 from collections import Counter
 
-from msgspec import ValidationError
-
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
-from engine.events import GameStarted
+from engine.events import GameStarted, ScoringEvent
 from engine.legal import Legal
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import Phase, View
@@ -61,8 +59,11 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
             remaining=[sum(hand.values()) - placements[Seat(at)] for at, hand in enumerate(started.hands)],
         )
         for content in message.scoring:
-            view.fold(event_of(content))
-    except (ValueError, KeyError, ValidationError) as error:
+            event = event_of(content)
+            if not isinstance(event, ScoringEvent):
+                raise BadMessage("only what scoring told may stand under `scoring`")
+            view.fold(event)
+    except ValueError as error:
         raise error if isinstance(error, BadMessage) else BadMessage(readable(error)) from error
     return view
 
