@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, Protocol, Self, assert_never
 
-from engine.board import CENTRE, ORIENTATIONS, OUTER_POSITIONS, TILES, LaidTile, Tile, bordering
+from engine.board import CENTRE, FIELDS, ORIENTATIONS, OUTER_POSITIONS, TILES, LaidTile, Tile, bordering
 from engine.components import DEALS, PEOPLES, Laurel
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
@@ -76,6 +76,7 @@ class Setup:
             raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1} (R3.1)")
 
 
+_FIELDS: Final = frozenset(FIELDS)
 _PIECE_ORDER: Final = {
     Piece(people + face): (PEOPLES.index(people), FACES.index(face)) for people in PEOPLES for face in FACES
 }
@@ -241,7 +242,7 @@ def _check_place(view: View, command: Place) -> None:
         limit = view.setup.soldierless_at
         text = f"A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
         _refuse(Fault.SOLDIER_DUE, "R4.3", text)
-    if command.field not in view.layout.hexes:
+    if command.field not in _FIELDS:
         text = f"There is no field {command.field}. Choose an empty field, A1 to G6."
         _refuse(Fault.NO_SUCH_FIELD, "R4.1", text)
     if command.field in view.placed:

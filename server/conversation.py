@@ -117,12 +117,14 @@ class Conversation:
             self._session.refuse(Code.NOT_STORED, text, getattr(message, "id", None))
 
     async def _received(self) -> ClientMessage:
-        idle = None if self._session.table is not None else self._limits.lobby_idle_seconds
-        try:
-            async with asyncio.timeout(idle):
-                frame = await self._connection.recv()
-        except TimeoutError:
-            raise Goodbye(CloseCode.NORMAL, "nothing was asked for a long time") from None
+        if self._session.table is not None:
+            frame = await self._connection.recv()
+        else:
+            try:
+                async with asyncio.timeout(self._limits.lobby_idle_seconds):
+                    frame = await self._connection.recv()
+            except TimeoutError:
+                raise Goodbye(CloseCode.NORMAL, "nothing was asked for a long time") from None
         if isinstance(frame, str):
             raise Goodbye(CloseCode.UNSUPPORTED_DATA, "text frames are not spoken here; send binary msgpack")
         return decode_client(frame)
