@@ -202,9 +202,7 @@ class Client:
         """Ask the server, and show what it refuses."""
         try:
             await self._put(request)
-        except Refusal as refusal:
-            self._show(news.refused(self._ui, str(refusal), refusal.rule))
-        except ConnectFailed as failure:
+        except (Refusal, ConnectFailed) as failure:
             self._show(news.refused(self._ui, str(failure)))
         else:
             if not isinstance(request, requests.Refresh):

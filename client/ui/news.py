@@ -60,10 +60,9 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
     return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
 
 
-def refused(ui: Ui, text: str, rule: str | None = None) -> Ui:
-    """Return `ui` with the server's refusal before the player's eyes and in the log."""
-    sentence = f"{text} ({rule})" if rule else text
-    return replace(logged(ui, [f"Refused: {sentence}"]), notice=Notice(sentence, refusal=True), busy=False)
+def refused(ui: Ui, text: str) -> Ui:
+    """Return `ui` with the server's refusal, which names its rule, before the player's eyes."""
+    return replace(ui, notice=Notice(text, refusal=True), busy=False)
 
 
 def listed(ui: Ui, tables: Iterable[TableLine]) -> Ui:

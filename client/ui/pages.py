@@ -113,7 +113,7 @@ def _signs_page(look: Look) -> list[Line]:
         ("Em Ef Es", "a merchant, a farmer, a soldier of the Etruscans"),
         ("Em* Ef*", "with the wolf: one of yours, or turned up"),
         ("E?*", "another player's wolf: merchant or farmer, who knows"),
-        ("(C 5)", "a hill and its laurel's worth; (C:E) taken by the Etruscans"),
+        ("(C 5)", "a hill, its laurel's worth; (C:E) the Etruscans took it"),
         (look.spring, "a spring"),
         (look.arrow, "the arrow: field 1 of its tile"),
         (look.last, "the last piece placed"),

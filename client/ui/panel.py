@@ -41,14 +41,16 @@ class Panel:
     look: Look
     width: int
 
-    def of_game(self) -> Block:
-        """Return the panel while the game runs."""
+    def of_game(self, height: int) -> Block:
+        """Return the panel while the game runs; where `height` is short, without its empty lines."""
         rows = [*self._players(), _BLANK]
         if isinstance(self.model.legal, LegalLays):
             rows += self._laying(self.model.legal)
         else:
             rows += [*self._hand(), _BLANK] if self.model.seat is not None else []
             rows += self._field()
+        if len(rows) > height:
+            rows = [row for row in rows if row is not _BLANK]
         return block_of(rows, self.width)
 
     def of_scoring(self, scene: Scene, number: str) -> Block:

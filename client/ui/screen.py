@@ -165,7 +165,7 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
         sentence = shown.sentence
     else:
         board = drawn_board(view, _marks(ui, model), look, scale)
-        panel = Panel(ui, model, view, look, panel_width).of_game()
+        panel = Panel(ui, model, view, look, panel_width).of_game(scale.height)
         sentence = ""
     left = Block(
         tuple(beside(line(" " * margin), content) for content in board),

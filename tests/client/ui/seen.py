@@ -1,0 +1,86 @@
+"""Tables as a client sees them, built from games of the engine; screens as text, kept in files."""
+
+import os
+from pathlib import Path
+
+from client.table import Happened, TableModel
+from client.ui.frame import Frame
+from client.ui.lines import plain
+from client.ui.news import heard
+from client.ui.state import Ui
+from client.ui.update import pressed
+from engine.game import Game
+from engine.pieces import Seat
+from engine.view import SPECTATOR, eyes_of, redacted, snapshot
+from protocol.messages import SeatLine, TableState
+
+NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")
+ADDRESS = "ws://127.0.0.1:7733"
+SCREENS = Path(__file__).parent / "screens"
+
+
+def state_of(players: int, *, away: int | None = None) -> TableState:
+    """Return a table with everybody in their seats, one of them perhaps away."""
+    return TableState(
+        "KXQT", "playing", [SeatLine(name, seat != away) for seat, name in enumerate(NAMES[:players])], 0
+    )
+
+
+def model_of(game: Game, seat: int | None, *, away: int | None = None) -> TableModel:
+    """Return what `seat`, or a spectator, knows of the table."""
+    eyes = SPECTATOR if seat is None else eyes_of(Seat(seat))
+    legal = game.legal()
+    return TableModel(
+        table="KXQT",
+        seat=None if seat is None else Seat(seat),
+        state=state_of(game.view.seats, away=away),
+        view=snapshot(game.view, eyes),
+        seq=len(game.events),
+        legal=legal if legal is not None and legal.seat == seat else None,
+    )
+
+
+def ui_of(game: Game, model: TableModel) -> Ui:
+    """Return the UI state of who has seen the whole game."""
+    eyes = SPECTATOR if model.seat is None else eyes_of(model.seat)
+    events = tuple(redacted(event, eyes) for event in game.events)
+    return heard(Ui(name=NAMES[model.seat or 0], address=ADDRESS), Happened(events, len(events)), model)
+
+
+def turn_of(game: Game, seat: int) -> Game:
+    """Return the game played on, without chance, until `seat` is on turn."""
+    while not game.over and game.view.turn != seat:
+        game.apply(game.legal_commands()[0])
+    return game
+
+
+def after(ui: Ui, model: TableModel, *keys: str) -> Ui:
+    """Return the UI state after these keys, none of which asks for anything."""
+    for key in keys:
+        ui, request = pressed(ui, key, model)
+        assert request is None, (key, request)
+    return ui
+
+
+def asked(ui: Ui, model: TableModel, *keys: str) -> object:
+    """Return what the last of these keys asks for; those before it ask for nothing."""
+    _, request = pressed(after(ui, model, *keys[:-1]), keys[-1], model)
+    return request
+
+
+def typed(text: str) -> tuple[str, ...]:
+    """Return the keys that type a command."""
+    return (":", *text, "enter")
+
+
+def text_of(frame: Frame) -> str:
+    """Return the screen as text, each line ended by a bar so that spaces at its end are seen."""
+    return "".join(f"{plain(content)}|\n" for content in frame.lines)
+
+
+def assert_screen(name: str, text: str) -> None:
+    """Compare with the screen kept under `name`; with SCREENS=new in the environment, keep this one."""
+    path = SCREENS / f"{name}.txt"
+    if os.environ.get("SCREENS") == "new":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"another screen than {path.name}; SCREENS=new keeps it"

@@ -1,0 +1,107 @@
+"""What news from the server does to the screen's state."""
+
+from dataclasses import replace
+
+from hypothesis import given
+
+from client.connection import Back, Closed, Lost
+from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
+from client.ui.news import heard, listed, refused
+from client.ui.state import LOG_KEPT, Ui, Where, last_step, where
+from engine.events import GameEnded, HillScored, Placed
+from engine.game import Game, Setup
+from engine.view import redacted
+from protocol.messages import SeatLine, TableLine, TableState
+from tests.client.ui.seen import model_of, state_of, ui_of
+from tests.games import all_eyes, games, played
+
+
+@given(games())
+def test_every_event_is_told_in_words(game: Game) -> None:
+    """Each event is one sentence, but for the scoring, which the walk-through tells."""
+    for seat, eyes in enumerate(all_eyes(game), start=-1):
+        model = model_of(game, None if seat < 0 else seat)
+        for event in game.events:
+            ui = heard(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
+            assert len(ui.log) == (0 if hasattr(event, "hill") or isinstance(event, GameEnded) else 1)
+            assert all(sentence.endswith(".") for sentence in ui.log)
+
+
+def test_the_last_piece_is_marked() -> None:
+    game = played(Setup(3, random_layout=True), 1, 5)
+    model = model_of(game, 0)
+    placed = [event for event in game.events if isinstance(event, Placed)]
+    assert ui_of(game, model).last == placed[-1].field
+    assert heard(Ui("Ann"), Refreshed(), model).last == placed[-1].field
+
+
+def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> None:
+    game = played(Setup(3, random_layout=True), 1)
+    model = model_of(game, 0)
+    assert model.view is not None
+    assert where(ui_of(game, model), model) is Where.SCORING
+    back = heard(Ui("Ann"), Refreshed(), model)
+    assert back.step == last_step(model.view)
+    assert where(back, model) is Where.RESULT
+    assert not any(
+        isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
+        for event in game.events
+    )
+
+
+def test_who_comes_and_goes_is_told() -> None:
+    ui, model = Ui("Ann"), TableModel("KXQT")
+    before = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
+    joined = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", True)], 0)
+    away = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False)], 0)
+    for state, last, words in (
+        (before, None, ()),
+        (joined, before, ("Bob takes a seat.",)),
+        (away, joined, ("Bob is away.",)),
+        (joined, away, ("Bob is back.",)),
+        (before, joined, ("Bob leaves the table.",)),
+    ):
+        assert heard(ui, TableChanged(state, last), model).log == words
+
+
+def test_chat_is_told_with_its_speaker() -> None:
+    model = TableModel("KXQT", state=state_of(2))
+    ui = heard(heard(Ui("Ann"), Heard(None, "hi"), model), Heard(model.seat or 1, "ho"), model)  # type: ignore[arg-type]
+    assert ui.log == ("A spectator: hi", "Bob: ho")
+
+
+def test_a_lost_connection_is_told_until_it_is_back() -> None:
+    model = TableModel()
+    lost = heard(Ui("Ann"), Lost("The server does not answer.", 2.2), model)
+    assert lost.lost == "The server does not answer. Trying again in 2 s."
+    assert heard(lost, Back(), model).lost is None
+    assert (
+        heard(replace(lost, busy=True), Closed(1001, "The server stops."), model).lost == "The server stops."
+    )
+
+
+def test_a_refusal_is_shown_and_lets_go_on() -> None:
+    ui = refused(Ui("Ann", busy=True), "C4 is taken. (R4.1)")
+    assert ui.notice is not None
+    assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken. (R4.1)", True, False)
+
+
+def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
+    model = TableModel("KXQT")
+    ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
+    ui = heard(ui, Heard(None, "new"), model)
+    assert ui.scroll == 4
+    for _ in range(LOG_KEPT + 5):
+        ui = heard(ui, Heard(None, "new"), model)
+    assert len(ui.log) == LOG_KEPT
+    assert ui.scroll < LOG_KEPT
+
+
+def test_the_lobby_keeps_to_the_table_chosen() -> None:
+    one, two, three = (TableLine(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
+    ui = listed(Ui("Ann"), [one, two])
+    assert ui.chosen == 0
+    ui = listed(replace(ui, chosen=1), [three, one, two])
+    assert ui.chosen == 2
+    assert listed(ui, [three]).chosen == 1  # the table is gone: the line for a new one
+    assert listed(replace(ui, chosen=3), [one]).chosen == 1

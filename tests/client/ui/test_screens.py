@@ -1,0 +1,175 @@
+"""Every page as it looks, kept as text in `screens`; read the files to see them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from prompt_toolkit.utils import get_cwidth
+
+from client.table import TableModel
+from client.ui.lines import plain
+from client.ui.look import ASCII, UNICODE, Look
+from client.ui.screen import drawn
+from client.ui.state import Notice, Overlay, Ui, last_step
+from engine.game import Setup
+from engine.pieces import Seat
+from protocol.messages import SeatLine, TableLine, TableState
+from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
+from tests.games import played
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+TABLES = (
+    TableLine("KXQT", "Bob", 3, 1, "gathering"),
+    TableLine("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
+)
+
+
+def placing(players: int = 4) -> tuple[Ui, TableModel]:
+    """Return a game some turns on, with Ann to place."""
+    game = turn_of(played(Setup(players, random_layout=True), 3, 12), 0)
+    model = model_of(game, 0, away=players - 1)
+    return after(ui_of(game, model), model, "tab", "l", "j"), model
+
+
+def laying() -> tuple[Ui, TableModel]:
+    game = turn_of(played(Setup(3), 5, 3), 1)
+    model = model_of(game, 1)
+    return after(ui_of(game, model), model, "r", "r", "right"), model
+
+
+def over(step: int) -> tuple[Ui, TableModel]:
+    """Return a finished game at a step of its scoring, counted from the end if negative."""
+    game = played(Setup(3, random_layout=True), 11)
+    model = model_of(game, 0)
+    assert model.view is not None
+    return replace(ui_of(game, model), step=step if step >= 0 else last_step(model.view) + 1 + step), model
+
+
+def waiting() -> tuple[Ui, TableModel]:
+    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False), SeatLine()], 0)
+    return Ui("Ann", ADDRESS, log=("Bob takes a seat.", "Bob is away.")), TableModel(
+        "KXQT", Seat(0), state=state
+    )
+
+
+PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
+    "lobby": lambda: (Ui("Ann", ADDRESS, tables=TABLES, chosen=1), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
+    "room": waiting,
+    "laying": laying,
+    "placing": placing,
+    "placing-two": lambda: placing(2),
+    "scoring-soldier": lambda: over(1),
+    "scoring-piece": lambda: over(9),
+    "result": lambda: over(-1),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str, size: str) -> None:
+    """Every page at the least size and at one with large hexes."""
+    ui, model = PAGES[page]()
+    assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
+
+
+@pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
+def test_page_in_ascii(page: str) -> None:
+    """The same without a character beyond ASCII."""
+    ui, model = PAGES[page]()
+    text = text_of(drawn(ui, model, ASCII, 80, 24))
+    assert text.isascii()
+    assert_screen(f"{page}-ascii", text)
+
+
+@pytest.mark.parametrize("look", [UNICODE, ASCII])
+@pytest.mark.parametrize("overlay", [Overlay.HELP, Overlay.RULES])
+@pytest.mark.parametrize("page", [*PAGES])
+def test_pages_to_read_fit_the_least_size(page: str, overlay: Overlay, look: Look) -> None:
+    """No line of help or rules is cut off at 80x24, wherever it is called."""
+    ui, model = PAGES[page]()
+    for number in range(3):
+        reading = replace(ui, overlay=overlay, page=number)
+        if after(reading, model, "down") == reading:
+            break
+        narrow = [plain(line).rstrip() for line in drawn(reading, model, look, 80, 24).lines]
+        wide = [plain(line).rstrip() for line in drawn(reading, model, look, 80, 60).lines]
+        assert narrow[1:-1] == wide[1:23]
+        assert not any(wide[23:-1])
+        if overlay is Overlay.HELP:
+            wider = [plain(line).rstrip() for line in drawn(reading, model, look, 160, 24).lines]
+            assert narrow[2:-1] == wider[2:-1]
+
+
+def test_help_and_rules() -> None:
+    """The pages to read, one below the other."""
+    ui, model = placing()
+    texts = [
+        text_of(drawn(replace(ui, overlay=overlay, page=page), model, UNICODE, 80, 24))
+        for overlay, pages in ((Overlay.HELP, 2), (Overlay.RULES, 3))
+        for page in range(pages)
+    ]
+    assert_screen("reading", "\n".join(texts))
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 10), (20, 10), (79, 24), (9, 3), (1, 1), (0, 0)])
+def test_too_small_a_window_says_so(width: int, height: int) -> None:
+    """A small window is told in words as far as they go, and never drawn over its edge."""
+    ui, model = placing()
+    frame = drawn(ui, model, UNICODE, width, height)
+    assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
+    if width >= 20 and height >= 10:
+        assert "small: 80x24" in text_of(frame)
+
+
+def test_a_refusal_stands_below_the_board() -> None:
+    """What the server refuses is read without looking for it, at every size."""
+    ui, model = placing()
+    refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field. (R4.1)", refusal=True))
+    for width, height in SIZES.values():
+        assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
+
+
+def test_a_lost_connection_is_told_on_top() -> None:
+    ui, model = placing()
+    lost = replace(ui, lost="The connection broke. Trying again.")
+    assert "Trying again." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
+
+
+def test_quitting_a_running_game_is_asked_about() -> None:
+    ui, model = placing()
+    assert "Quit?" in text_of(drawn(after(ui, model, "q"), model, UNICODE, 80, 24))
+
+
+def test_the_line_being_typed_and_its_completions() -> None:
+    ui, model = placing()
+    frame = drawn(after(ui, model, ":", "m", "*", " ", "C"), model, UNICODE, 80, 24)
+    assert plain(frame.lines[-1]).startswith(" : m* C    m* C")
+
+
+def test_wide_names_keep_the_columns_straight() -> None:
+    """Names of wide and combining characters, and of what ASCII lacks."""
+    ui, model = placing()
+    assert model.state is not None
+    model.state = TableState(
+        "KXQT", "playing", [SeatLine(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
+    )
+    for look in (UNICODE, ASCII):
+        for width, height in SIZES.values():
+            frame = drawn(ui, model, look, width, height)
+            assert {get_cwidth(plain(line)) for line in frame.lines} == {width}
+
+
+def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
+    """Every field's name on the screen is where a click points at it."""
+    ui, model = placing()
+    assert model.view is not None
+    for width, height in SIZES.values():
+        frame = drawn(ui, model, UNICODE, width, height)
+        for y, content in enumerate(frame.lines[1:-4], start=1):
+            text = plain(content)[: 50 if width == 80 else 82]
+            for field, cell in model.view.layout.hexes.items():
+                if field not in model.view.board and field in text:
+                    action = frame.action_at(text.index(field), y)
+                    assert action is not None
+                    assert getattr(action, "cell", None) == cell
