@@ -67,6 +67,15 @@ def test_how_many_pieces_are_left_is_public(game: Game) -> None:
             assert seen.left(Seat(seat)) == sum(game.view.hands[Seat(seat)].values())
 
 
+@given(games())
+def test_a_tile_in_hand_is_one_that_is_yet_to_be_laid(game: Game) -> None:
+    """R3.3: everybody sees the tile drawn until it lies; later there is none."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
+        assert seen.drawn not in [laid.tile for laid in seen.tiles if laid is not None]
+
+
 @given(finished_games())
 def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
     """R5: at scoring all wolf pieces are turned up, and views differ in nothing but hands and eyes."""

@@ -1,0 +1,271 @@
+"""Frames: what is encoded comes back, and no bytes lead to anything but a message or BadMessage."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.codec import BadMessage, decode_client, decode_server, encode
+from protocol.limits import (
+    ARRAY_LENGTH,
+    CHAT_LENGTH,
+    CLIENT_FRAME_BYTES,
+    LARGEST_ID,
+    MAP_LENGTH,
+    SERVER_FRAME_BYTES,
+    STRING_LENGTH,
+)
+from protocol.messages import Events, Hello, Ping, Say
+from tests.protocol.messages import FROM_CLIENT, FROM_SERVER, anything, messages_of
+
+Decode = Callable[[bytes], Any]
+
+
+def refusal(decode: Decode, frame: bytes) -> BadMessage:
+    with pytest.raises(BadMessage) as refused:
+        decode(frame)
+    return refused.value
+
+
+def decoded_or_refused(decode: Decode, frame: bytes) -> Any:
+    """Return the message in `frame`, or None; any exception but BadMessage fails the test."""
+    try:
+        return decode(frame)
+    except BadMessage as refused:
+        text = str(refused)
+    assert text.isprintable()
+    assert len(text) < 400
+    return None
+
+
+def ping(**changes: Any) -> bytes:
+    frame: bytes = msgpack.packb({"t": "ping", "id": 1} | changes)
+    return frame
+
+
+# -- round trips ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """Every message that the schema allows is the same after the wire, and fits into a frame."""
+    message = data.draw(messages_of(kind))
+    assert decode_client(encode(message)) == message
+
+
+@pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """Every message that the schema allows is the same after the wire, and fits into a frame."""
+    message = data.draw(messages_of(kind))
+    assert decode_server(encode(message)) == message
+
+
+@pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_a_newer_server_may_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """Clients pass over what they do not know, so that old ones can talk to new servers."""
+    message = data.draw(messages_of(kind))
+    content = msgpack.unpackb(encode(message))
+    assert decode_server(msgpack.packb(content | {"added": [1, {"later": True}]})) == message
+
+
+@pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_a_client_may_not_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """A field that the server would not heed is refused, with the message's id."""
+    message = data.draw(messages_of(kind))
+    content = msgpack.unpackb(encode(message))
+    refused = refusal(decode_client, msgpack.packb(content | {"added": 1}))
+    assert "added" in str(refused)
+    assert refused.id == content.get("id")
+
+
+@pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_a_field_missing_or_of_any_other_value_is_no_accident(
+    kind: type[msgspec.Struct], data: st.DataObject
+) -> None:
+    """Required fields are required, and what passes in a field is what the message then holds."""
+    content = msgpack.unpackb(encode(data.draw(messages_of(kind))))
+    name = data.draw(st.sampled_from(sorted(content)))
+    value = data.draw(anything)
+    changed = decoded_or_refused(decode_client, msgpack.packb(content | {name: value}))
+    if changed is not None:
+        assert msgpack.unpackb(encode(changed))[name] == value
+        assert type(msgpack.unpackb(encode(changed))[name]) is type(value)
+    del content[name]
+    lacking = decoded_or_refused(decode_client, msgpack.packb(content))
+    required = {field.name for field in msgspec.structs.fields(kind) if field.required}
+    assert (lacking is None) == (name in required or name == "t")
+
+
+# -- anything else --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decode", [decode_client, decode_server])
+@settings(max_examples=100)
+@given(frame=st.binary(max_size=80))
+def test_random_bytes_are_refused(decode: Decode, frame: bytes) -> None:
+    """Noise leads to BadMessage and nothing else."""
+    decoded_or_refused(decode, frame)
+
+
+@pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
+@settings(max_examples=100)
+@given(data=st.data())
+def test_damaged_frames_are_refused_or_sound(
+    decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject
+) -> None:
+    """A frame with bytes changed, lost or added is refused, or is another message of the schema."""
+    frame = bytearray(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(frame) - 1))
+        match data.draw(st.sampled_from(["change", "lose", "add"])):
+            case "change":
+                frame[at] = data.draw(st.integers(0, 255))
+            case "lose" if len(frame) > 1:
+                del frame[at]
+            case _:
+                frame.insert(at, data.draw(st.integers(0, 255)))
+    message = decoded_or_refused(decode, bytes(frame))
+    if message is not None:
+        assert decode(encode(message)) == message
+
+
+odd_values = st.recursive(
+    anything
+    | st.floats()
+    | st.binary(max_size=3)
+    | st.builds(msgpack.ExtType, st.integers(0, 127), st.binary(max_size=3))
+    | st.builds(msgpack.Timestamp, st.integers(0, 2**34), st.integers(0, 10**9 - 1)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.integers(-3, 3) | st.floats() | st.binary(max_size=2) | st.booleans(), inner, max_size=2
+        )
+    ),
+    max_leaves=5,
+)
+
+
+@pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
+@settings(max_examples=100)
+@given(data=st.data())
+def test_odd_values_are_refused_or_sound(
+    decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject
+) -> None:
+    """Any msgpack value in any field: NaN, extensions, timestamps, binaries, maps with keys of any type."""
+    content = msgpack.unpackb(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
+    content[data.draw(st.sampled_from(sorted(content)))] = data.draw(odd_values)
+    decoded_or_refused(decode, msgpack.packb(content))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\xc1",
+        msgpack.packb(None),
+        msgpack.packb(7),
+        msgpack.packb([1, 2]),
+        msgpack.packb("ping"),
+        msgpack.packb({}),
+        msgpack.packb({"id": 1}),
+        msgpack.packb({"t": "welcome", "version": 1, "server": "x"}),
+        msgpack.packb({"t": None, "id": 1}),
+        msgpack.packb({"t": ["ping"], "id": 1}),
+        msgpack.packb({"t": {"a": 1}, "id": 1}),
+        msgpack.packb({b"t": b"ping", b"id": 1}),
+        ping(id=True),
+        ping(id=1.0),
+        ping(id=-1),
+        ping(id=LARGEST_ID + 1),
+        ping(id="1"),
+        ping(id=float("nan")),
+        ping(id=None),
+        ping(id=msgpack.Timestamp(1, 0)),
+        ping(id=msgpack.ExtType(5, b"")),
+        ping() + b"\x00",
+        ping() + ping(),
+        ping()[:-1],
+        b"\x82\xa1t\xa4ping\x90\x01",  # a list for a key
+        b"\x82\xa1t\xa4ping\x80\x01",  # a map for a key
+        b"\x82\xa1t\xa4ping\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x01",  # NaN for a key
+        b"\x83\xa1t\xa4ping\xa2id\x01\xa2id\x02",  # a key twice
+        b"\x83\xa1t\xa4ping\xa1t\xa5leave\xa2id\x01",  # the tag twice
+        b"\x82\xa1t\xa4ping\xa2id\xa3\xed\xa0\x80",  # a surrogate in UTF-8
+        b"\x82\xa1t\xa4ping\xa2id\xc7\x00\xff",  # a timestamp of no bytes
+        b"\xdb\xff\xff\xff\xff",  # 4 GiB of text announced
+        b"\xdd\xff\xff\xff\xff",  # as many entries in a list
+        b"\xdf\xff\xff\xff\xff",  # as many in a map
+        b"\xc6\xff\xff\xff\xff",  # as many bytes
+        b"\xc9\xff\xff\xff\xff\x05",  # as many in an extension
+        b"\x91" * (CLIENT_FRAME_BYTES - 1) + b"\xc0",
+        b"\x82\xa1t\xa4ping\xa2id" + b"\x91" * 1000 + b"\xc0",
+        b"\x81\xa1t" * 2000 + b"\xc0",
+        msgpack.packb({"t": "say", "id": 1, "text": "x" * (STRING_LENGTH + 1)}),
+        msgpack.packb({"t": "say", "id": 1, "text": "x" * (CHAT_LENGTH + 1)}),
+        msgpack.packb({"t": "hello", "versions": [1] * (ARRAY_LENGTH + 1), "client": ""}),
+        msgpack.packb({"t": "hello", "versions": [True], "client": ""}),
+        msgpack.packb({"t": "ping", "id": 1} | {f"x{number}": 0 for number in range(MAP_LENGTH)}),
+        msgpack.packb({"t": "place", "id": 1, "piece": "Em*\n", "field": "C4"}),
+        msgpack.packb({"t": "place", "id": 1, "piece": "Es*", "field": "C4"}),
+        msgpack.packb({"t": "place", "id": 1, "piece": "Em", "field": "C4\n"}),
+        msgpack.packb({"t": "place", "id": 1, "piece": "Em", "field": "C7"}),
+        msgpack.packb({"t": "lay", "id": 1, "position": 0, "orientation": 0}),
+        msgpack.packb({"t": "lay", "id": 1, "position": 1, "orientation": 6}),
+    ],
+)
+def test_each_of_these_frames_is_refused(frame: bytes) -> None:
+    """Wrong types, limits exceeded, depth, doubled keys, broken text: a BadMessage for each."""
+    assert decoded_or_refused(decode_client, frame) is None
+
+
+@pytest.mark.parametrize("depth", [100, 990, 1015, 5000])
+def test_depth_in_an_event_harms_no_client(depth: int) -> None:
+    """An event's own map may hold anything as yet, but no depth of it breaks the decoder."""
+    head = msgpack.packb({"t": "events", "seq": 1})
+    frame = b"\x83" + head[1:] + b"\xa6events\x91\x81\xa1a" + b"\x91" * depth + b"\xc0"
+    decoded_or_refused(decode_server, frame)
+
+
+def test_a_frame_over_the_limit_is_not_even_read() -> None:
+    """Each side has its own limit, and says so."""
+    assert "at most 8192" in str(refusal(decode_client, b"\xc0" * (CLIENT_FRAME_BYTES + 1)))
+    assert "at most 262144" in str(refusal(decode_server, b"\xc0" * (SERVER_FRAME_BYTES + 1)))
+
+
+def test_the_largest_messages_of_a_client_fit_its_frame() -> None:
+    """No limit of a field can be used up only to meet the frame's."""
+    for message in (Say(LARGEST_ID, "\U0001f409" * CHAT_LENGTH), Hello([2**63] * 16, "\U0001f409" * 64)):
+        assert decode_client(encode(message)) == message
+
+
+def test_a_refusal_bears_the_id_that_could_be_read() -> None:
+    """Who sent a bad command can tell which; an id that is none is not echoed."""
+    assert refusal(decode_client, ping(extra=1)).id == 1
+    assert refusal(decode_client, msgpack.packb({"t": "nonsense", "id": 7})).id == 7
+    assert refusal(decode_client, ping(id=True)).id is None
+    assert refusal(decode_client, ping(id=-5)).id is None
+
+
+def test_terminal_sequences_do_not_pass_through_a_refusal() -> None:
+    """What a frame holds may stand in the error's text, which is logged and shown."""
+    assert decoded_or_refused(decode_client, ping(**{"\x1b]0;owned\x07": 1})) is None
+
+
+def test_each_side_decodes_what_the_other_may_send() -> None:
+    """A message that went the wrong way is refused."""
+    refusal(decode_server, encode(Ping(1)))
+    refusal(decode_client, encode(Events(1, [])))

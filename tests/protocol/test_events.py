@@ -1,0 +1,180 @@
+"""Events, legal moves and snapshots on the wire: the same at the other end, and no secret among them."""
+
+import random
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.board import FIELDS, Field
+from engine.events import Placed, WolfPlaced
+from engine.game import Game, RandomChance, Setup
+from engine.legal import LegalPlaces
+from engine.pieces import NOTATIONS, People, Piece, Seat
+from engine.view import SPECTATOR, eyes_of, folded, redacted, snapshot
+from protocol.codec import BadMessage, decode_server, encode
+from protocol.events import EVENT_TAGS, event_map, event_of, legal_message, legal_of
+from protocol.messages import Events, Snapshot
+from protocol.snapshot import snapshot_message, view_of
+from tests.games import all_eyes, finished_games, games, played
+from tests.protocol.messages import anything
+
+
+def sent(content: dict[str, Any]) -> dict[str, Any]:
+    """Return an event's map after the wire."""
+    message = decode_server(encode(Events(1, [content])))
+    assert isinstance(message, Events)
+    return message.events[0]
+
+
+def shape(value: Any) -> Any:
+    """Return the types that make up a value: enums and pieces equal their text, their types do not."""
+    if isinstance(value, tuple | list):
+        return type(value), [shape(each) for each in value]
+    if isinstance(value, dict):
+        return dict, [(shape(key), shape(each)) for key, each in value.items()]
+    if hasattr(value, "__dataclass_fields__"):
+        return type(value), [shape(getattr(value, name)) for name in value.__dataclass_fields__]
+    return type(value)
+
+
+@given(finished_games())
+def test_every_event_comes_back(game: Game) -> None:
+    """For every eyes: equal, of the same types inside, and in the same order."""
+    for eyes in all_eyes(game):
+        for event in game.events:
+            seen = redacted(event, eyes)
+            again = event_of(sent(event_map(seen)))
+            assert again == seen
+            assert shape(again) == shape(seen)
+
+
+def test_every_kind_of_event_is_among_those_tried() -> None:
+    """The tags are complete: games of both layouts, seen by a spectator and by all, have every kind."""
+    kinds: set[type] = set()
+    for random_layout in (True, False):
+        game = played(Setup(3, random_layout=random_layout), seed=11)
+        kinds |= {type(event) for event in game.events}
+        kinds |= {type(redacted(event, SPECTATOR)) for event in game.events}
+    assert kinds == set(EVENT_TAGS.values())
+
+
+@given(games(), st.integers(0, 2**32))
+def test_a_game_taken_up_from_the_wire_goes_on(game: Game, seed: int) -> None:
+    """What a journal keeps is enough to play on: the same moves are legal, and lead to the same."""
+    again = Game((event_of(sent(event_map(event))) for event in game.events), _chance(seed))  # type: ignore[misc]
+    assert again.view == game.view
+    assert again.legal_commands() == game.legal_commands()
+    twin = Game(game.events, _chance(seed))
+    for command in game.legal_commands()[:1]:
+        assert again.apply(command) == twin.apply(command)
+
+
+def _chance(seed: int) -> RandomChance:
+    return RandomChance(random.Random(seed))
+
+
+@pytest.mark.parametrize("people", People)
+def test_a_hidden_wolf_has_no_kind_on_the_wire(people: People) -> None:
+    """R4.2: the two kinds give others the same bytes, in which there is nothing but seat, people, field."""
+    frames = set()
+    for kind in "mf":
+        placed = Placed(Seat(2), Piece(f"{people}{kind}*"), Field("C4"))
+        for eyes in (SPECTATOR, eyes_of(Seat(0))):
+            content = event_map(redacted(placed, eyes))
+            assert content == {"t": "wolf", "seat": 2, "people": people.value, "field": "C4"}
+            frames.add(encode(Events(9, [content])))
+        assert event_map(redacted(placed, eyes_of(Seat(2))))["piece"] == f"{people}{kind}*"
+    assert len(frames) == 1
+    assert event_of({"t": "wolf", "seat": 2, "people": people.value, "field": "C4"}) == WolfPlaced(
+        Seat(2), people, Field("C4")
+    )
+
+
+@given(games())
+def test_legal_moves_come_back(game: Game) -> None:
+    """The compact form lists neither more nor less."""
+    legal = game.legal()
+    if legal is not None:
+        assert legal_of(legal_message(legal), legal.seat) == legal
+
+
+@given(st.sets(st.sampled_from(FIELDS)), st.sets(st.sampled_from(sorted(NOTATIONS))))
+def test_any_set_of_fields_comes_back(fields: set[Field], notations: set[str]) -> None:
+    """A bit a field, whichever they are."""
+    pieces = tuple(Piece(notation) for notation in notations)
+    legal = LegalPlaces(Seat(3), pieces, tuple(field for field in FIELDS if field in fields))
+    assert legal_of(legal_message(legal), Seat(3)) == legal
+
+
+@given(games())
+def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
+    """For every seat and spectators: equal to the fold of what they heard, of the same types inside."""
+    for eyes in all_eyes(game):
+        seat = next(iter(eyes), None)
+        frame = encode(snapshot_message(snapshot(game.view, eyes), len(game.events), game.legal()))
+        message = decode_server(frame)
+        assert isinstance(message, Snapshot)
+        view = view_of(message, seat)
+        heard = folded((redacted(event, eyes) for event in game.events), eyes)
+        assert view == heard
+        assert shape(view) == shape(heard)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
+    """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
+    game = played(Setup(2), seed=5)
+    content = event_map(data.draw(st.sampled_from(game.events)))
+    content[data.draw(st.sampled_from(sorted(content)))] = data.draw(anything)
+    try:
+        event = event_of(content)
+    except BadMessage:
+        return
+    assert event_of(event_map(event)) == event
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"t": None},
+        {"t": ["placed"]},
+        {"t": {"placed": 1}},
+        {"t": "castled"},
+        {"t": "placed"},
+        {"t": "placed", "seat": True, "piece": "Em", "field": "A1"},
+        {"t": "placed", "seat": 0, "piece": "Xm", "field": "A1"},
+        {"t": "wolf", "seat": 0, "people": "X", "field": "A1"},
+        {"t": "started", "starting": 0, "peoples": [["E"]], "hands": [{"X": 1}], "soldierless_at": 4},
+        {"t": "laurels", "laurels": {"A": "Janiculum"}},
+    ],
+)
+def test_what_is_no_event_is_refused(content: dict[str, Any]) -> None:
+    """Unknown tags, missing fields and wrong values: BadMessage for each."""
+    with pytest.raises(BadMessage):
+        event_of(content)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
+    """Any value in any field of a snapshot: BadMessage, or a view."""
+    game = played(Setup(2), seed=5, commands=data.draw(st.sampled_from([2, 10, 40])))
+    message = snapshot_message(snapshot(game.view, eyes_of(Seat(0))), len(game.events), None)
+    content = msgpack.unpackb(encode(message))
+    place: Any = content
+    key: Any = data.draw(st.sampled_from(sorted(content)))
+    while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+    place[key] = data.draw(anything)
+    try:
+        told = decode_server(msgpack.packb(content))
+        assert isinstance(told, Snapshot)
+        view_of(told, Seat(0))
+    except BadMessage:
+        return
