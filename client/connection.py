@@ -365,10 +365,12 @@ class Connection:
 
     async def _restored(self, failure: ConnectFailed, pause: float) -> tuple[ClientConnection, float]:
         """Return a new line, and how long to pause before the next; raises ConnectFailed if there is none."""
+        if failure.final:
+            raise failure
         self._suspend_requests()
         clock = asyncio.get_running_loop().time
         until = clock() + self._patience.keep_trying
-        while not failure.final:
+        while True:
             wait = pause * random.uniform(0.5, 1.0)  # not all clients of a restarted server at once
             if clock() + wait > until:
                 text = f"{failure} Gave up after {self._patience.keep_trying:g} seconds."
@@ -379,8 +381,9 @@ class Connection:
             try:
                 return await self._reopened(), pause
             except ConnectFailed as error:
+                if error.final:
+                    raise
                 failure = error
-        raise failure
 
     def _suspend_requests(self) -> None:
         """Keep what can be asked again on another line, and fail the rest."""

@@ -50,15 +50,13 @@ def brain_named(text: str) -> NamedBrain:
     if (brain := BRAINS.get(text)) is not None:
         return brain
     module_name, colon, attribute = text.partition(":")
-    if not (module_name and colon and attribute):
+    if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join(BRAINS)
         raise NoSuchBrain(f"There is no brain {text!r}. Choose {known}, or your own as module:attribute.")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise NoSuchBrain(f"The module {module_name!r} cannot be imported: {error}.") from error
-    except ValueError as error:  # a name like `..bots`
-        raise NoSuchBrain(f"{module_name!r} is no name of a module: {error}.") from error
     choose = getattr(module, attribute, None)
     if choose is None:
         raise NoSuchBrain(f"The module {module_name!r} has no {attribute!r}.")

@@ -19,7 +19,7 @@ from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 
 _NAMES_TRIED: Final = 50
-_BY: Final = {DecidedBy.POINTS: "", DecidedBy.ITEMS: " on laurels, discs and captives"}
+_ON: Final = {DecidedBy.POINTS: "", DecidedBy.ITEMS: " on laurels, discs and captives"}
 
 
 class WrongUse(ValueError):
@@ -115,9 +115,9 @@ def result_line(state: TableState, result: GameEnded) -> str:
     names = [seat.name or f"seat {number}" for number, seat in enumerate(state.seats)]
     points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
     winners = [names[seat] for seat in result.winners]
-    if result.decided_by is DecidedBy.NOTHING:
+    if len(winners) > 1:
         return f"{points}; {' and '.join(winners)} share the victory"
-    return f"{points}; {winners[0]} wins{_BY[result.decided_by]}"
+    return f"{points}; {winners[0]} wins{_ON[result.decided_by]}"
 
 
 class _Bot:

@@ -1,0 +1,106 @@
+"""A server that plays a script: what a client does is seen from the other end of the line."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeAlias, TypeVar
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+
+from client.connection import Connection, Patience, Update
+from protocol.codec import decode_client, encode
+from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
+
+PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
+QUICK = Patience(
+    opening=PATIENCE, answer=PATIENCE, keep_trying=PATIENCE, first_pause=0.001, longest_pause=0.01
+)
+
+M = TypeVar("M", bound=ClientMessage)
+U = TypeVar("U")
+
+
+class Line:
+    """The server's end of one connection."""
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self.socket = socket
+
+    async def hear(self, kind: type[M]) -> M:
+        """Return the next message, which must be of this kind."""
+        frame = await self.socket.recv()
+        assert isinstance(frame, bytes)
+        message = decode_client(frame)
+        assert isinstance(message, kind), message
+        return message
+
+    async def tell(self, *messages: ServerMessage) -> None:
+        for message in messages:
+            await self.socket.send(encode(message))
+
+    async def welcome(self) -> Hello:
+        hello = await self.hear(Hello)
+        await self.tell(Welcome(1, "a script"))
+        return hello
+
+    async def until_closed(self) -> None:
+        """Wait for the client to go, which must say nothing more."""
+        try:
+            message = decode_client(bytes(await self.socket.recv(decode=False)))
+        except ConnectionClosed:
+            return
+        raise AssertionError(f"the client said {message}")
+
+    def drop(self) -> None:
+        """Break the connection as a pulled cable would, but at once."""
+        self.socket.transport.abort()
+
+
+Act: TypeAlias = Callable[[Line], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def scripted(*acts: Act) -> AsyncIterator[str]:
+    """Serve the first connection by the first act, the second by the second; yield the address.
+
+    At the end every act must have been played, without an error.
+    """
+    waiting = list(acts)
+    failed: list[BaseException] = []
+
+    async def served(socket: ServerConnection) -> None:
+        assert waiting, "the client connected more often than the script has acts"
+        async with asyncio.timeout(PATIENCE):
+            await waiting.pop(0)(Line(socket))
+
+    async def recorded(socket: ServerConnection) -> None:
+        try:
+            await served(socket)
+        except (AssertionError, ConnectionClosed, TimeoutError) as error:
+            failed.append(error)
+
+    async with serve(recorded, "127.0.0.1", 0, compression=None, close_timeout=1) as server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server.close()
+        await server.wait_closed()
+    if failed:
+        raise failed[0]
+    assert not waiting, f"{len(waiting)} acts were not played"
+
+
+async def next_update(connection: Connection, kind: type[U]) -> U:
+    """Return the next update of this kind."""
+    async with asyncio.timeout(PATIENCE):
+        async for update in connection.updates():
+            if isinstance(update, kind):
+                return update
+    raise AssertionError(f"no {kind.__name__} came before the end")
+
+
+def waiting_updates(connection: Connection) -> list[Update]:
+    """Return the updates that are there already."""
+    found = []
+    while not connection._updates.empty():
+        found.append(connection._updates.get_nowait())
+    return found

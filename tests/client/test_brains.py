@@ -1,0 +1,189 @@
+"""Brains: always legal, never better informed than their seat, and worth their name."""
+
+import copy
+import random
+import sys
+import types
+
+import pytest
+from hypothesis import assume, given
+
+from client.bots import outlook
+from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
+from client.bots.outlook import Outlook
+from engine.board import FIELDS
+from engine.components import LAUREL_WORTH
+from engine.events import HillScored, Place, Placed
+from engine.game import Game, RandomChance, Setup
+from engine.legal import LegalPlaces
+from engine.pieces import Piece, Seat
+from engine.view import View, eyes_of, snapshot
+from protocol.codec import decode_server, encode
+from protocol.messages import Snapshot
+from protocol.snapshot import snapshot_message, view_of
+from tests.games import begun, finished_games, games, seeds
+
+NAMES = pytest.mark.parametrize("brain", BRAINS.values(), ids=list(BRAINS))
+
+
+def seen(game: Game, seat: Seat) -> View:
+    return snapshot(game.view, eyes_of(seat))
+
+
+@NAMES
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
+    """From redacted views alone, every move of a game is legal and the view is left as it was."""
+    for seed in range(2):
+        game = begun(Setup(players, random_layout=bool(seed)), seed)
+        rng = random.Random(seed)
+        while (legal := game.legal()) is not None:
+            view = seen(game, legal.seat)
+            before = copy.deepcopy(view)
+            command = brain.choose(view, legal, rng)
+            assert command in set(legal.commands())
+            assert view == before
+            game.apply(command)
+        assert game.over
+
+
+@NAMES
+@given(game=games(), seed=seeds)
+def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
+    """Brains do not need to have played the game so far themselves; equal chance, equal choice."""
+    legal = game.legal()
+    assume(legal is not None)
+    assert legal is not None
+    choices = [brain.choose(seen(game, legal.seat), legal, random.Random(seed)) for _ in range(2)]
+    assert choices[0] == choices[1]
+    assert choices[0] in set(legal.commands())
+
+
+@NAMES
+@given(game=games(), seed=seeds)
+def test_a_view_off_the_wire_is_as_good(brain: NamedBrain, game: Game, seed: int) -> None:
+    """A brain cannot tell a snapshot that travelled from the server's own."""
+    legal = game.legal()
+    assume(legal is not None)
+    assert legal is not None
+    view = seen(game, legal.seat)
+    message = decode_server(encode(snapshot_message(view, len(game.events), legal)))
+    assert isinstance(message, Snapshot)
+    travelled = view_of(message, legal.seat)
+    assert brain.choose(travelled, legal, random.Random(seed)) == brain.choose(
+        view, legal, random.Random(seed)
+    )
+
+
+def turned(game: Game, seat: Seat) -> Game:
+    """Return the game's twin, in which other seats' wolves swap merchant and farmer where they can."""
+    twin = Game.new(Setup(2), RandomChance(random.Random(0)))
+    twin.view, twin.events = copy.deepcopy(game.view), list(game.events)
+    for field, piece in game.view.placed.items():
+        owner = game.view.owners[field]
+        assert isinstance(piece, Piece)
+        other = Piece(f"{piece[0]}{'f' if piece[1] == 'm' else 'm'}*") if piece.wolf else piece
+        hand = twin.view.hands[owner]
+        if owner != seat and piece.wolf and other in hand:
+            hand[other] -= 1
+            hand[piece] = hand.get(piece, 0) + 1
+            twin.view.hands[owner] = {held: count for held, count in hand.items() if count}
+            twin.view.placed[field] = other
+    return twin
+
+
+@NAMES
+@given(game=games(), seed=seeds)
+def test_hidden_pieces_do_not_matter(brain: NamedBrain, game: Game, seed: int) -> None:
+    """R4.2: of two games that look alike to a seat, its brain makes the same one."""
+    legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
+    assert legal is not None
+    twin = turned(game, legal.seat)
+    assume(twin.view.placed != game.view.placed)
+    assert seen(twin, legal.seat) == seen(game, legal.seat)
+    choices = [brain.choose(seen(each, legal.seat), legal, random.Random(seed)) for each in (game, twin)]
+    assert choices[0] == choices[1]
+
+
+@given(finished_games())
+def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
+    """R5, R6: with nothing hidden, nothing to come and no doubt, the expected score is the one that comes."""
+    last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
+    placed = game.events[last]
+    assert isinstance(placed, Placed)
+    before = Game(game.events[:last], RandomChance(random.Random(0)))
+    seat, others = placed.seat, before.view.seats - 1
+    assert game.view.result is not None
+    taken = [tally.captives + tally.ones for tally in game.view.result.tallies]
+    score = taken[seat] - (sum(taken) - taken[seat]) / others
+    for event in game.events:
+        if isinstance(event, HillScored):
+            leaders = [
+                each for each, influence in enumerate(event.influence) if influence == max(event.influence)
+            ]
+            chance = (seat in leaders) / len(leaders)  # of a tie the outlook makes the laurel's share
+            score += LAUREL_WORTH[event.laurel] * (chance - (1 - chance) / others)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outlook, "DOUBT", 1e-6)
+        patch.setattr(outlook, "DOUBT_PER_CHANGE", 0.0)
+        expected = Outlook(before.view, seat).after(placed.field, placed.piece.kind)
+    assert expected == pytest.approx(score, abs=1e-4)
+
+
+def from_scratch(outlook: Outlook, place: Place) -> float:
+    """Return the score of scoring every hill anew."""
+    index = FIELDS.index(place.field)
+    outlook._owners[index] = place.seat
+    score = outlook._replayed(index, place.piece.kind, 0)
+    outlook._owners[index] = -1
+    return score
+
+
+@given(game=games())
+def test_the_quick_way_to_a_score_is_the_long_one(game: Game) -> None:
+    """Scoring anew only what a placement touches gives what scoring everything anew gives."""
+    legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
+    assert isinstance(legal, LegalPlaces)
+    places = list(legal.commands())[::7]
+    quick = Outlook(seen(game, legal.seat), legal.seat)
+    scores = [quick.after(place.field, place.piece.kind) for place in places]
+    assert scores == pytest.approx([from_scratch(quick, place) for place in places])
+    assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it leaves no trace
+
+
+@pytest.mark.parametrize("players", [2, 5])
+def test_greedy_beats_random(players: int) -> None:
+    """The ladder stands; `bench.brains` measures how steep it is."""
+    won = 0.0
+    for seed in range(10):
+        game = begun(Setup(players), seed)
+        rng = random.Random(seed)
+        own = Seat(seed % players)
+        while (legal := game.legal()) is not None:
+            choose = BRAINS["greedy"].choose if legal.seat == own else at_random
+            game.apply(choose(seen(game, legal.seat), legal, rng))
+        assert game.view.result is not None
+        won += own in game.view.result.winners
+    assert won >= 7
+
+
+def test_brains_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A brain is named as module:attribute."""
+    module = types.ModuleType("my_brains")
+    module.__dict__.update(mine=at_random, number=3)
+    monkeypatch.setitem(sys.modules, "my_brains", module)
+    assert brain_named("my_brains:mine").choose is at_random
+    assert brain_named("greedy") is BRAINS["greedy"]
+    for text, reason in (
+        ("greedier", "Choose random, greedy, or your own"),
+        ("my_brains:", "Choose random"),
+        (":mine", "Choose random"),
+        ("no_such_module:mine", "cannot be imported"),
+        ("..bots:mine", "Choose random"),
+        ("my_brains:yours", "has no 'yours'"),
+        ("my_brains:number", "cannot be called"),
+    ):
+        with pytest.raises(NoSuchBrain, match=reason):
+            brain_named(text)

@@ -1,0 +1,775 @@
+"""The connection: answers find their requests, gaps are filled, and a broken line is mended unnoticed."""
+
+import asyncio
+import contextlib
+import dataclasses
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from client.connection import (
+    Back,
+    Closed,
+    ConnectFailed,
+    Connection,
+    Lost,
+    NoAnswer,
+    Patience,
+    Refusal,
+    connected,
+)
+from client.table import Happened, Heard, Refreshed
+from engine.board import Field
+from engine.events import Command
+from engine.game import Game, Setup
+from engine.legal import Legal
+from engine.pieces import Piece, Seat
+from engine.view import eyes_of, redacted, snapshot
+from protocol.events import event_map
+from protocol.limits import VERSIONS
+from protocol.messages import (
+    Done,
+    Events,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Ping,
+    PlacePiece,
+    Pong,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    Seated,
+    StartGame,
+    Sync,
+    TableLine,
+    Tables,
+    Watch,
+    Watching,
+    Welcome,
+)
+from server.app import Running, running
+from server.config import Config
+from tests.client.scripted import PATIENCE, QUICK, Line, next_update, scripted, waiting_updates
+from tests.games import played
+
+HASTY = dataclasses.replace(QUICK, opening=0.05, answer=0.05)
+TOKEN = "a-token"
+
+
+@pytest.fixture
+def game() -> Game:
+    """Return a game in its middle."""
+    return played(Setup(2, Seat(0)), 1, 12)
+
+
+def told(game: Game, first: int, last: int | None = None) -> Events:
+    """Return the frame that tells seat 0 the events from number `first` to `last`."""
+    seen = [redacted(event, eyes_of(Seat(0))) for event in game.events[first - 1 : last]]
+    return Events(first, [event_map(event) for event in seen])
+
+
+async def seat_joiner(line: Line) -> None:
+    """Let the client in and give it seat 0 at table ABCD."""
+    await line.welcome()
+    join = await line.hear(JoinTable)
+    await line.tell(Seated(join.id, "ABCD", 0, TOKEN))
+
+
+# -- greeting -------------------------------------------------------------------------------------
+
+
+async def test_greeting() -> None:
+    """Hello offers every version and says what program this is; the server's name is kept."""
+
+    async def act(line: Line) -> None:
+        hello = await line.welcome()
+        assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, client="a test") as connection:
+        assert connection.online
+        assert connection.server == "a script"
+
+
+async def refused(url: str, patience: Patience = QUICK) -> ConnectFailed:
+    with pytest.raises(ConnectFailed) as failed:
+        async with connected(url, patience=patience):
+            pass
+    return failed.value
+
+
+async def test_nobody_listens() -> None:
+    """A port without a server is told in a sentence, and may be tried again."""
+    async with running(Config()) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+    failed = await refused(url)
+    assert str(failed) == f"Nobody answers at {url}. Is the server running?"
+    assert not failed.final
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
+async def test_no_address(url: str) -> None:
+    """What is no websocket address is said to be none."""
+    assert str(await refused(url)) == f"{url} is no address of a server. Write ws://HOST:PORT."
+
+
+@contextlib.asynccontextmanager
+async def talking(answer: bytes | None) -> AsyncIterator[str]:
+    """Answer everything that is said on TCP with the same bytes, or with silence."""
+
+    done = asyncio.Event()
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if answer is not None:
+            writer.write(answer)
+            writer.write_eof()
+        await reader.read()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        done.set()
+
+    server = await asyncio.start_server(served, "127.0.0.1", 0)
+    async with server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await done.wait()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence", "final"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is no Palatinus server", True),
+        (b"220 mail.example ESMTP\r\n\r\n", "is no Palatinus server", True),
+        (b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
+        (None, "does not answer", False),
+    ],
+)
+async def test_another_kind_of_server(answer: bytes | None, sentence: str, final: bool) -> None:
+    """Servers of other kinds, and silent ones, are told apart from busy ones."""
+    async with talking(answer) as url:
+        failed = await refused(url, HASTY if answer is None else QUICK)
+    assert sentence in str(failed)
+    assert failed.final == final
+
+
+async def test_a_server_that_does_not_greet() -> None:
+    """A websocket server that never says Welcome is given up."""
+
+    async def act(line: Line) -> None:
+        await line.socket.wait_closed()
+
+    async with scripted(act) as url:
+        assert "does not answer" in str(await refused(url, HASTY))
+
+
+@pytest.mark.parametrize(
+    ("greeting", "sentence"),
+    [
+        ("welcome", "is no Palatinus server: a text frame"),
+        (b"", "is no Palatinus server"),
+        (b"\xc1", "is no Palatinus server"),
+        (b"\x81\xa1t\xa3who", "is no Palatinus server"),
+    ],
+)
+async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str) -> None:
+    """Whatever bytes come for Welcome, the client says in a sentence that this is the wrong place."""
+
+    async def act(line: Line) -> None:
+        await line.socket.send(greeting)
+        await line.socket.wait_closed()
+
+    async with scripted(act) as url:
+        failed = await refused(url)
+    assert sentence in str(failed)
+    assert failed.final
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            Refused("no-common-version", "This server speaks 9.\x1b[2J", versions=[9]),
+            r"This server speaks 9.\x1b[2J",
+        ),
+        (Welcome(9, "tomorrow's"), "does not speak this client's protocol"),
+        (Pong(1), "does not speak this client's protocol"),
+    ],
+)
+async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str) -> None:
+    """A server of another age is told with its own words, which no terminal acts on."""
+
+    async def act(line: Line) -> None:
+        await line.tell(answer)
+        await line.socket.wait_closed()
+
+    async with scripted(act) as url:
+        failed = await refused(url)
+    assert sentence in str(failed)
+    assert failed.final
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+async def test_answers_find_their_requests() -> None:
+    """Ids count up, and answers may come in any order."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        tables, ping = await line.hear(ListTables), await line.hear(Ping)
+        assert ping.id == tables.id + 1
+        await line.tell(Pong(ping.id))
+        await line.tell(Tables(tables.id, [TableLine("ABCD", "ann", 2, 1, "gathering")]))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        async with asyncio.TaskGroup() as tasks:
+            tables = tasks.create_task(connection.list_tables())
+            tasks.create_task(connection.ping())
+        assert [line.table for line in tables.result()] == ["ABCD"]
+
+
+async def test_a_refusal_is_raised_where_it_was_caused() -> None:
+    """Code, sentence and rule of a refusal reach whoever asked; the connection goes on."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        place = await line.hear(PlacePiece)
+        await line.tell(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
+        await line.tell(Pong((await line.hear(Ping)).id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        with pytest.raises(Refusal) as refusal:
+            await connection.place(Piece("Em*"), Field("C4"))
+        assert (refusal.value.code, str(refusal.value), refusal.value.rule) == (
+            "field-taken",
+            r"C4 is taken.\x07",
+            "R4.1",
+        )
+        await connection.ping()
+
+
+async def test_no_answer() -> None:
+    """A request that is not answered ends in a sentence, and an answer that comes too late harms nothing."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        ping = await line.hear(Ping)
+        again = await line.hear(Ping)
+        await line.tell(Pong(ping.id), Pong(again.id))
+        await line.until_closed()
+
+    async with (
+        scripted(act) as url,
+        connected(url, patience=dataclasses.replace(QUICK, answer=0.05)) as connection,
+    ):
+        with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 seconds"):
+            await connection.ping()
+        connection._patience = QUICK
+        await connection.ping()
+
+
+async def test_a_request_can_be_given_up() -> None:
+    """Who is cancelled while waiting leaves nothing behind."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.hear(Ping)
+        asking.cancel()
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        asking = asyncio.create_task(connection.ping())
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert connection._waiting == {}
+
+
+@pytest.mark.parametrize("nonsense", ["text", b"\xc1", b"\x81\xa1t\xa4what"])
+async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
+    """A message that cannot be read ends the connection for good, with a sentence, for whoever waits too."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.hear(Ping)
+        await line.socket.send(nonsense)
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        with pytest.raises(ConnectFailed, match="does not understand"):
+            await connection.ping()
+        closed = await next_update(connection, Closed)
+        assert closed == connection.closed
+        with pytest.raises(ConnectFailed, match="does not understand"):
+            await connection.list_tables()
+        assert [update async for update in connection.updates()] == []
+
+
+async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
+    """A Pong does not seat anybody."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.tell(Pong((await line.hear(JoinTable)).id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        with pytest.raises(ConnectFailed, match="Pong is no answer to JoinTable"):
+            await connection.join("ABCD", "ann")
+
+
+async def test_a_message_that_is_too_long_closes_the_connection() -> None:
+    """More than a server may send is not read."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.socket.send(bytes(300_000))
+        await line.socket.wait_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        closed = await next_update(connection, Closed)
+        assert (closed.code, closed.reason) == (1009, "The server sent a message that is too long.")
+
+
+async def test_the_bodys_errors_come_out_as_they_are() -> None:
+    """The context adds nothing to what its body raises, and closes the line."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        with pytest.raises(ZeroDivisionError):
+            async with connected(url, patience=QUICK):
+                raise ZeroDivisionError
+
+
+# -- hearing --------------------------------------------------------------------------------------
+
+
+async def test_a_gap_is_filled_by_asking(game: Game) -> None:
+    """Missing events are asked for once, and then the view is whole."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.tell(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
+        sync = await line.hear(Sync)
+        assert sync.after == 4
+        await line.tell(told(game, 5), Done(sync.id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        while connection.model.seq < len(game.events):
+            await next_update(connection, Happened)
+        assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool) -> None:
+    """If asking does not help, coming back does."""
+    seated = asyncio.Event()
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await seated.wait()
+        await line.tell(told(game, 1, 4), told(game, 6, 7))
+        sync = await line.hear(Sync)
+        if answered:
+            await line.tell(Refused("not-started", "No.", sync.id))
+        await line.until_closed()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert resume.after == 4
+        await line.tell(Seated(resume.id, "ABCD", 0), told(game, 5))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        connection._patience = QUICK if answered else HASTY
+        seated.set()
+        lost = await next_update(connection, Lost)
+        assert lost.reason.startswith("The server did not send what was missing")
+        connection._patience = QUICK
+        await next_update(connection, Back)
+        await next_update(connection, Happened)
+        assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
+
+
+async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
+    """Updates do not pile up without end; the latest are kept."""
+    many = 1500
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.tell(*(Said(str(number), 1) for number in range(many)))
+        await line.tell(Pong((await line.hear(Ping)).id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.ping()
+        updates = waiting_updates(connection)
+        assert len(updates) <= 1024
+        assert updates[0] == Refreshed()
+        assert updates[-1] == Heard(Seat(1), str(many - 1))
+
+
+# -- coming back ----------------------------------------------------------------------------------
+
+
+async def test_a_move_survives_a_broken_line(game: Game) -> None:
+    """The seat is taken again with its token, and the unanswered move sent again under its id."""
+    sent: list[PlacePiece] = []
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.tell(told(game, 1, 5))
+        sent.append(await line.hear(PlacePiece))
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
+        await line.tell(Seated(resume.id, "ABCD", 0), told(game, 6))
+        sent.append(await line.hear(PlacePiece))
+        await line.tell(Done(sent[1].id))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Happened)
+        await connection.place(Piece("Em*"), Field("C4"))
+        assert sent[0] == sent[1]
+        lost, back, *_ = waiting_updates(connection)
+        assert isinstance(lost, Lost)
+        assert 0 < lost.retry_in <= QUICK.longest_pause
+        assert lost.reason == "The connection to the server broke."
+        assert back == Back()
+        assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
+
+
+async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
+    """Events that carry the move's id are its answer, wherever they come."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        start = await line.hear(StartGame)
+        frame = told(game, 1)
+        await line.tell(Events(1, frame.events, id=start.id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.start()
+        assert connection.model.seq == len(game.events)
+
+
+async def test_a_spectator_watches_again(game: Game) -> None:
+    """Spectators have no token: they ask to watch from where they were."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        watch = await line.hear(Watch)
+        await line.tell(Watching(watch.id, "ABCD"), told(game, 1, 1))
+        await line.tell(Pong((await line.hear(Ping)).id))
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        watch = await line.hear(Watch)
+        assert watch.after == 1
+        await line.tell(Watching(watch.id, "ABCD"))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.watch("ABCD")
+        await connection.ping()
+        await next_update(connection, Back)
+        assert connection.model.seq == 1
+
+
+async def test_in_the_lobby_nothing_is_resumed() -> None:
+    """Without a table, the greeting is all; questions are asked again."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.hear(ListTables)
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        await line.tell(Tables((await line.hear(ListTables)).id, []))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        assert await connection.list_tables() == []
+
+
+async def test_a_seat_is_not_asked_for_twice() -> None:
+    """Whether a lost OpenTable or JoinTable was heard is not known, so whoever asked must look."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        await line.hear(OpenTable)
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        with pytest.raises(NoAnswer, match="Look at the tables"):
+            await connection.open_table(2, "ann")
+        await next_update(connection, Back)
+
+
+async def test_who_was_leaving_does_not_come_back() -> None:
+    """A line that breaks during a farewell has said it."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.hear(Leave)
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.leave()
+        assert connection.model.table is None
+        await next_update(connection, Back)
+
+
+async def test_leaving_clears_the_table() -> None:
+    """After Done the model is empty, and what still comes from the table is not taken in."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.tell(Done((await line.hear(Leave)).id), Said("bye", 1))
+        await line.tell(Pong((await line.hear(Ping)).id))
+        await line.until_closed()
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.leave()
+        assert connection.model.table is None
+        await connection.ping()
+        assert waiting_updates(connection) == []
+
+
+async def test_resuming_by_hand_keeps_the_token() -> None:
+    """Whoever came back with a token, after a restart of the client, comes back with it again."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        await line.tell(Seated(resume.id, "ABCD", 1))
+        await line.hear(Say)
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert resume.token == TOKEN
+        await line.tell(Seated(resume.id, "ABCD", 1))
+        await line.tell(Done((await line.hear(Say)).id))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        seated = await connection.resume("ABCD", TOKEN)
+        assert seated.seat == 1
+        await connection.say("hello")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "sentence"),
+    [
+        (4000, "your seat was taken over", "Your seat was taken over from another connection."),
+        (
+            1008,
+            "too many \x1b wrong tokens",
+            r"The server closed the connection: too many \x1b wrong tokens.",
+        ),
+    ],
+)
+async def test_final_closes(code: int, reason: str, sentence: str) -> None:
+    """Who was sent away does not come back."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.socket.close(code, reason)
+
+    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        assert await next_update(connection, Closed) == Closed(code, sentence)
+        assert not connection.online
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013])
+async def test_other_closes_are_mended(code: int) -> None:
+    """Who was not sent away comes back, past lines that break at once."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.socket.close(code)
+
+    async def broken(line: Line) -> None:
+        line.drop()
+
+    async def busy(line: Line) -> None:
+        await line.welcome()
+        await line.hear(Resume)
+        await line.socket.close(1013, "later")
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        await line.tell(Seated((await line.hear(Resume)).id, "ABCD", 0))
+        await line.until_closed()
+
+    async with scripted(act, broken, busy, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Back)
+        assert connection.online
+
+
+async def test_a_seat_that_is_gone_closes_the_connection() -> None:
+    """If the token holds no seat any more, the server's sentence says so."""
+
+    async def act(line: Line) -> None:
+        await seat_joiner(line)
+        await line.hear(Say)
+        line.drop()
+
+    async def again(line: Line) -> None:
+        await line.welcome()
+        await line.tell(Refused("bad-token", "That token holds no seat.", (await line.hear(Resume)).id))
+        await line.until_closed()
+
+    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("ABCD", "ann")
+        with pytest.raises(ConnectFailed, match="That token holds no seat"):
+            await connection.say("hello")
+        assert connection.closed == Closed(None, "That token holds no seat.")
+
+
+async def test_a_server_that_is_gone_for_good() -> None:
+    """After long enough, whoever waits is told, once and for all."""
+    patience = dataclasses.replace(QUICK, keep_trying=0.05)
+    async with contextlib.AsyncExitStack() as staying:
+        async with running(Config()) as server:
+            line = connected(f"ws://127.0.0.1:{server.port}", patience=patience)
+            connection = await staying.enter_async_context(line)
+            await connection.open_table(2, "ann")
+        assert (await next_update(connection, Lost)).reason == "The server stopped."
+        with pytest.raises(ConnectFailed, match="Gave up after"):
+            await connection.say("hello")
+        assert "Gave up after 0.05 seconds." in (await next_update(connection, Closed)).reason
+
+
+# -- the real server ------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Connection]]:
+    """Seat players at a new table of the server."""
+    async with contextlib.AsyncExitStack() as stack:
+        url = f"ws://127.0.0.1:{server.port}"
+        players = [await stack.enter_async_context(connected(url, patience=QUICK)) for _ in names]
+        seated = await players[0].open_table(len(names), names[0], starting=0)
+        for player, name in zip(players[1:], names[1:], strict=True):
+            await player.join(seated.table, name)
+        yield players
+
+
+def cut(connection: Connection) -> None:
+    """Break the client's line, if it has one."""
+    if connection._line is not None:
+        connection._line.transport.abort()
+
+
+def some_command(legal: Legal, rng: random.Random) -> Command:
+    commands: list[Command] = list(legal.commands())
+    return rng.choice(commands)
+
+
+async def play_on(connection: Connection, rng: random.Random, cuts: float = 0.0) -> None:
+    """Make random moves until the game is over, on a line that breaks now and then."""
+    moved_at: int | None = None
+    async for update in connection.updates():
+        model = connection.model
+        assert not isinstance(update, Closed), update
+        if model.view is not None and model.view.result is not None:
+            return
+        if model.legal is not None and model.seq != moved_at:
+            moved_at = model.seq
+            playing = asyncio.create_task(connection.play(some_command(model.legal, rng)))
+            if rng.random() < cuts:
+                await asyncio.sleep(0)
+                cut(connection)
+            await playing
+
+
+@pytest.mark.parametrize("cuts", [0.0, 0.5])
+async def test_a_game_on_a_real_server(cuts: float) -> None:
+    """Players and a spectator end with the same board, however often their lines break."""
+    async with running(Config(seed=1)) as server, at_one_table(server, "ann", "bob", "cat") as players:
+        url = f"ws://127.0.0.1:{server.port}"
+        async with connected(url, patience=QUICK) as spectator, asyncio.timeout(PATIENCE):
+            code = players[0].model.table
+            assert code is not None
+            await spectator.watch(code)
+            assert [line.taken for line in await spectator.list_tables()] == [3]
+            await players[0].start()
+            async with asyncio.TaskGroup() as tasks:
+                for number, each in enumerate([*players, spectator]):
+                    tasks.create_task(play_on(each, random.Random(number), cuts))
+            views = [each.model.view for each in (*players, spectator)]
+            game = server.lobby.tables[code].seating.game
+            assert game is not None
+            for view in views:
+                assert view is not None
+                assert view == snapshot(game.view, view.eyes)
+
+
+async def test_a_seat_taken_over_on_a_real_server() -> None:
+    """The token brings its seat to the newest connection; the older one closes and stays closed."""
+    async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
+        model = bob.model
+        assert model.table is not None
+        assert model.token is not None
+        async with connected(f"ws://127.0.0.1:{server.port}", patience=QUICK) as elsewhere:
+            assert (await elsewhere.resume(model.table, model.token)).seat == 1
+            assert (await next_update(bob, Closed)).code == 4000
+            await elsewhere.say("here")
+            assert await next_update(ann, Heard) == Heard(Seat(1), "here")
+            await elsewhere.leave()
+            assert elsewhere.model.table is None
+            await elsewhere.join(ann.model.table or "", "bob again")
+
+
+async def test_refusals_of_a_real_server() -> None:
+    """The server's refusals come with their codes."""
+    async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
+        with pytest.raises(Refusal) as refusal:
+            await bob.start()
+        assert refusal.value.code == "not-the-host"
+        with pytest.raises(Refusal) as refusal:
+            await ann.lay(1, 0)
+        assert refusal.value.code == "not-started"
+        await ann.start()
+        with pytest.raises(Refusal) as refusal:
+            await bob.lay(1, 0)
+        assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")

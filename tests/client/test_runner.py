@@ -1,0 +1,177 @@
+"""Bots on a real server: alone, with people, and without a server."""
+
+import asyncio
+import io
+import random
+import re
+
+import pytest
+
+from client.bots import brains
+from client.bots.brains import NamedBrain, at_random
+from client.bots.runner import BotOptions, result_line, run_bots
+from client.connection import Patience, connected
+from engine.components import Laurel
+from engine.events import DecidedBy, GameEnded, LayTile, Tally
+from engine.pieces import Seat
+from protocol.messages import SeatLine, TableState
+from server.app import Running, running
+from server.config import Config
+from tests.client.scripted import PATIENCE, QUICK
+
+
+def options(server: Running, **changes: object) -> BotOptions:
+    return BotOptions(f"ws://127.0.0.1:{server.port}", patience=QUICK, **changes)  # type: ignore[arg-type]
+
+
+async def told(chosen: BotOptions) -> tuple[int, str, str]:
+    """Return the exit code and what was written on out and on errors."""
+    out, errors = io.StringIO(), io.StringIO()
+    async with asyncio.timeout(PATIENCE):
+        code = await run_bots(chosen, out, errors)
+    return code, out.getvalue(), errors.getvalue()
+
+
+class Heard(io.StringIO):
+    """An output on which a line can be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flushed = asyncio.Event()
+
+    def flush(self) -> None:
+        self.flushed.set()
+
+
+@pytest.mark.parametrize("players", [2, 5])
+async def test_bots_alone(players: int) -> None:
+    """With a bot in every seat, each game is played at a table of its own and its result printed."""
+    async with running(Config(seed=1)) as server:
+        chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
+        code, out, errors = await told(chosen)
+        assert (code, errors) == (0, "")
+        table, result, other_table, _ = out.splitlines()
+        assert re.fullmatch("Table [A-Z]{4}", table)
+        assert table != other_table
+        assert re.fullmatch(r"Game 1: greedy-1 \d+, random-2 \d+.*; .*(wins|share the victory).*", result)
+        assert all(table.line().stage == "over" for table in server.lobby.tables.values())
+
+
+async def test_the_same_seeds_play_the_same_games() -> None:
+    """Bots draw from their seed alone."""
+    results = []
+    for seed in (7, 7, 8):
+        async with running(Config(seed=1)) as server:
+            _, out, _ = await told(options(server, players=3, seats=3, games=2, seed=seed))
+            results.append([line for line in out.splitlines() if line.startswith("Game")])
+    assert results[0] == results[1] != results[2]
+
+
+async def test_a_person_at_the_bots_table() -> None:
+    """The bots' host starts when the last seat is taken, and they play until the game is over."""
+    async with running(Config()) as server:
+        out = Heard()
+        chosen = options(server, players=3, seats=2)
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            bots = tasks.create_task(run_bots(chosen, out))
+            await out.flushed.wait()
+            async with connected(chosen.url, patience=QUICK) as person:
+                await person.join(out.getvalue().split()[1], "ann")
+                rng = random.Random(1)
+                moved_at = 0
+                async for _ in person.updates():
+                    model = person.model
+                    if model.view is not None and model.view.result is not None:
+                        break
+                    if model.legal is not None and model.view is not None and model.seq != moved_at:
+                        moved_at = model.seq
+                        await person.play(at_random(model.view, model.legal, rng))
+        assert bots.result() == 0
+        assert "ann" in out.getvalue().splitlines()[-1]
+
+
+async def test_bots_join_a_table() -> None:
+    """Bots of several runs sit down at one table under names of their own."""
+    async with running(Config()) as server:
+        out = Heard()
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            host = tasks.create_task(run_bots(options(server, players=4), out))
+            await out.flushed.wait()
+            code = out.getvalue().split()[1]
+            guests = [tasks.create_task(told(options(server, table=code, seats=seats))) for seats in (1, 2)]
+        assert host.result() == 0
+        results = [out.getvalue().splitlines()[-1], *(guest.result()[1].strip() for guest in guests)]
+        assert len(set(results)) == 1
+        assert set(re.findall(r"greedy-\d", results[0])) >= {"greedy-1", "greedy-2", "greedy-3"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"players": 6}, "6 players cannot play. Choose 2 to 5."),
+        ({"seats": 3}, "3 seats cannot be taken. Choose 1 to 2."),
+        ({"seats": 0}, "0 seats cannot be taken. Choose 1 to 2."),
+        ({"games": 0}, "0 games cannot be played. Choose 1 or more."),
+        ({"table": "ABCD", "games": 2}, "A table plays one game."),
+        ({"brains": ("greedy", "clever")}, "There is no brain 'clever'."),
+    ],
+)
+async def test_wrong_use(changes: dict[str, object], sentence: str) -> None:
+    """Options that make no sense are told in a sentence; nothing is connected to."""
+    code, out, errors = await told(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
+    assert (code, out) == (2, "")
+    assert errors.startswith(sentence)
+    assert errors.count("\n") == 1
+
+
+async def test_no_server() -> None:
+    """Without a server there is one sentence."""
+    async with running(Config()) as server:
+        chosen = options(server)
+    assert await told(chosen) == (1, "", f"Nobody answers at {chosen.url}. Is the server running?\n")
+
+
+async def test_no_table() -> None:
+    """The server's refusal is the sentence."""
+    async with running(Config()) as server:
+        code, out, errors = await told(options(server, table="ABCD"))
+    assert (code, out) == (1, "")
+    assert errors.startswith("There is no table ABCD.")
+
+
+async def test_the_server_goes_away_for_good() -> None:
+    """Bots give up with a sentence once the server has been away for long enough."""
+    out, errors = Heard(), io.StringIO()
+    async with running(Config()) as server:
+        patience = Patience(keep_trying=0.05, first_pause=0.001)
+        chosen = BotOptions(f"ws://127.0.0.1:{server.port}", patience=patience)
+        bots = asyncio.create_task(run_bots(chosen, out, errors))
+        await out.flushed.wait()
+    async with asyncio.timeout(PATIENCE):
+        assert await bots == 1
+    assert "Gave up after 0.05 seconds." in errors.getvalue()
+    assert errors.getvalue().count("\n") == 1
+
+
+async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An illegal move of a brain ends the run with the server's sentence."""
+    always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
+    monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
+    async with running(Config()) as server:
+        code, _, errors = await told(options(server, seats=2, brains=("stubborn",)))
+    assert code == 1
+    assert errors.startswith("Position 1 is taken.")
+
+
+def test_result_lines() -> None:
+    """Points by name; who won, and by what."""
+    state = TableState("ABCD", "over", [SeatLine("ann"), SeatLine("bob")], host=0)
+    tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
+    for winners, decided, ending in (
+        ((0,), DecidedBy.POINTS, "ann wins"),
+        ((1,), DecidedBy.ITEMS, "bob wins on laurels, discs and captives"),
+        ((0, 1), DecidedBy.ITEMS, "ann and bob share the victory"),
+        ((0, 1), DecidedBy.NOTHING, "ann and bob share the victory"),
+    ):
+        ended = GameEnded((tally, tally), tuple(map(Seat, winners)), decided)
+        assert result_line(state, ended) == f"ann 4, bob 4; {ending}"

@@ -1,0 +1,222 @@
+"""The model of a table: every way to hear of a game leads to the same view, and gaps are noticed."""
+
+from typing import TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableModel
+from engine.game import Game, Setup
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.view import SPECTATOR, Eyes, Phase, eyes_of, redacted, snapshot
+from protocol.codec import BadMessage, decode_server, encode
+from protocol.events import event_map, legal_message
+from protocol.messages import (
+    Done,
+    Events,
+    Said,
+    Seated,
+    SeatLine,
+    Snapshot,
+    TableState,
+    Watching,
+)
+from protocol.snapshot import snapshot_message
+from tests.games import games, played
+
+TOKEN = "a-token"
+STATE = TableState("ABCD", "gathering", [SeatLine("ann", here=True), SeatLine()], host=0)
+
+
+def eyes(seat: Seat | None) -> Eyes:
+    return SPECTATOR if seat is None else eyes_of(seat)
+
+
+def legal_for(game: Game, seat: Seat | None) -> Legal | None:
+    legal = game.legal()
+    return legal if legal is not None and legal.seat == seat else None
+
+
+def told(game: Game, seat: Seat | None, first: int, last: int | None = None) -> Events:
+    """Return the frame with the events from number `first` on, as it comes off the wire."""
+    last = len(game.events) if last is None else last
+    seen = [event_map(redacted(event, eyes(seat))) for event in game.events[first - 1 : last]]
+    legal = legal_for(game, seat) if last == len(game.events) else None
+    return wired(Events(first, seen, game.view.turn, None if legal is None else legal_message(legal)))
+
+
+def pictured(game: Game, seat: Seat | None) -> Snapshot:
+    """Return the game's snapshot, as it comes off the wire."""
+    view = snapshot(game.view, eyes(seat))
+    return wired(snapshot_message(view, len(game.events), legal_for(game, seat)))
+
+
+M = TypeVar("M", Events, Snapshot)
+
+
+def wired(message: M) -> M:
+    decoded = decode_server(encode(message))
+    assert isinstance(decoded, type(message))
+    return decoded
+
+
+def at_table(seat: Seat | None) -> TableModel:
+    """Return the model of a client that has just come to the table."""
+    model = TableModel()
+    model.take(Watching(1, "ABCD") if seat is None else Seated(1, "ABCD", seat, TOKEN))
+    return model
+
+
+def someone(game: Game) -> list[Seat | None]:
+    return [None, *(Seat(seat) for seat in range(game.view.seats))]
+
+
+def assert_knows(model: TableModel, game: Game) -> None:
+    assert model.view == snapshot(game.view, eyes(model.seat))
+    assert model.seq == len(game.events)
+    assert model.legal == legal_for(game, model.seat)
+
+
+@given(games(), st.data())
+def test_events_in_frames_of_any_size_lead_to_the_view(game: Game, data: st.DataObject) -> None:
+    """However the events are cut into frames, the model ends up knowing what the seat may know."""
+    for seat in someone(game):
+        model = at_table(seat)
+        while model.seq < len(game.events):
+            last = data.draw(st.integers(model.seq + 1, len(game.events)))
+            (update,) = model.take(told(game, seat, model.seq + 1, last))
+            assert isinstance(update, Happened)
+            assert update.seq == model.seq == last
+        assert_knows(model, game)
+
+
+@given(games(), st.data())
+def test_a_snapshot_and_the_events_after_it_lead_to_the_view(game: Game, data: st.DataObject) -> None:
+    """Whoever comes late knows as much as whoever was there."""
+    for seat in someone(game):
+        model = at_table(seat)
+        assert model.take(pictured(game, seat)) == (Refreshed(),)
+        assert_knows(model, game)
+        before = data.draw(st.integers(1, len(game.events)))
+        model = at_table(seat)
+        model.take(told(game, seat, 1, before))
+        model.take(told(game, seat, before + 1))
+        assert_knows(model, game)
+
+
+@given(games(), st.data())
+def test_events_told_twice_count_once(game: Game, data: st.DataObject) -> None:
+    """A frame that overlaps with what is known adds only what is new."""
+    model = at_table(Seat(0))
+    known = data.draw(st.integers(1, len(game.events)))
+    model.take(told(game, Seat(0), 1, known))
+    again = data.draw(st.integers(1, known))
+    updates = model.take(told(game, Seat(0), again))
+    new = len(game.events) - known
+    assert [len(update.events) for update in updates if isinstance(update, Happened)] == [new] * bool(new)
+    assert_knows(model, game)
+
+
+def test_an_old_frame_does_not_bring_old_legal_moves_back() -> None:
+    """What was legal some events ago is not legal now."""
+    game = played(Setup(2, Seat(0)), 1, 0)
+    model = at_table(Seat(0))
+    old = told(game, Seat(0), 1)
+    model.take(old)
+    assert model.legal is not None
+    game.apply(next(iter(game.legal_commands())))
+    model.take(told(game, Seat(0), model.seq + 1))
+    assert model.legal is None
+    assert model.take(old) == ()
+    assert model.legal is None
+
+
+@given(games(), st.data())
+def test_a_gap_is_told_and_changes_nothing(game: Game, data: st.DataObject) -> None:
+    """Events that do not follow on what is known are refused with the number to ask from."""
+    seen = data.draw(st.integers(0, len(game.events) - 1))
+    model = at_table(Seat(0))
+    if seen:
+        model.take(told(game, Seat(0), 1, seen))
+    if seen + 2 > len(game.events):
+        return
+    with pytest.raises(Gap) as gap:
+        model.take(told(game, Seat(0), seen + 2))
+    assert gap.value.after == seen == model.seq
+    model.take(told(game, Seat(0), seen + 1))
+    assert_knows(model, game)
+
+
+def test_an_empty_frame_may_bring_the_legal_moves() -> None:
+    """Who comes back and has missed nothing is told its legal moves again."""
+    game = played(Setup(2, Seat(0)), 1, 0)
+    model = at_table(Seat(0))
+    model.take(told(game, Seat(0), 1, len(game.events)))
+    model.legal = None
+    assert model.take(told(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
+    assert_knows(model, game)
+    assert model.take(told(game, Seat(0), len(game.events) + 1)) == ()
+
+
+def test_coming_back_keeps_what_is_known() -> None:
+    """The seat's token and view outlast a Seated without a token; another seat starts afresh."""
+    game = played(Setup(2), 1, 10)
+    model = at_table(Seat(0))
+    model.take(pictured(game, Seat(0)))
+    model.take(Seated(2, "ABCD", 0))
+    assert (model.token, model.seq) == (TOKEN, len(game.events))
+    model.take(Seated(3, "ABCD", 1, "another"))
+    assert (model.token, model.seq, model.view) == ("another", 0, None)
+
+
+def test_leaving_forgets_everything() -> None:
+    """After clear the model is as new."""
+    model = at_table(Seat(1))
+    model.take(pictured(played(Setup(2), 1, 10), Seat(1)))
+    model.take(STATE)
+    model.clear()
+    assert model == TableModel()
+
+
+def test_the_token_does_not_show() -> None:
+    """A model in a log or a traceback gives no seat away."""
+    assert TOKEN not in repr(at_table(Seat(0)))
+
+
+def test_nothing_of_another_table_is_taken_in() -> None:
+    """What still comes after leaving, or speaks of another table, changes nothing."""
+    game = played(Setup(2), 1, 10)
+    lobby = TableModel()
+    for message in (STATE, told(game, None, 1), pictured(game, None), Said("hello"), Done(4)):
+        assert lobby.take(message) == ()
+    assert lobby == TableModel()
+    model = at_table(Seat(0))
+    model.take(TableState("WXYZ", "gathering", [SeatLine(), SeatLine()], host=0))
+    assert model.state is None
+
+
+def test_the_table_and_the_talk_are_told() -> None:
+    """Changes carry the state before, and texts cannot act on a terminal."""
+    model = at_table(Seat(0))
+    assert model.take(STATE) == (TableChanged(STATE, None),)
+    loud = TableState("ABCD", "gathering", [SeatLine("\x1b[2J"), SeatLine()], host=0)
+    (changed,) = model.take(loud)
+    assert isinstance(changed, TableChanged)
+    assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
+    assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
+    assert model.take(Said("hi")) == (Heard(None, "hi"),)
+
+
+def test_events_that_cannot_follow_are_bad_messages() -> None:
+    """Nonsense from a server is one kind of error, not any."""
+    game = played(Setup(2, Seat(0)), 1)
+    assert game.view.phase is Phase.OVER
+    placed = next(
+        event_map(redacted(event, SPECTATOR)) for event in game.events if "field" in event_map(event)
+    )
+    laid = {"t": "laid", "seat": 0, "tile": "A", "position": 7, "orientation": 0}
+    for content in (placed, laid, {"t": "placed", "seat": 0}, {"t": "?"}):
+        with pytest.raises(BadMessage):
+            at_table(Seat(0)).take(Events(1, [content]))
