@@ -119,12 +119,11 @@ class Outlook:
         to_come = _to_come(view, self._filling)
         self._owners = [view.owners.get(field, _NOBODY) for field in FIELDS]
         self._soldiers: set[int] = set()
-        self._board = _Board(
-            [0.0] * len(FIELDS), [0.0] * len(FIELDS), [0.0] * len(FIELDS), [0.0] * len(FIELDS)
-        )
+        nothing = [0.0] * len(FIELDS)
+        board = _Board(nothing, nothing, nothing, nothing).copy()
         for index, field in enumerate(FIELDS):
             odds = odds_of(view, field) if field in view.placed else to_come
-            self._board.put(index, odds)
+            board.put(index, odds)
             if odds == CERTAIN[Kind.SOLDIER]:
                 self._soldiers.add(index)
         spaces = [sum(self._owners[field] == _NOBODY for field in near) for near in self._ground.near]
@@ -134,7 +133,6 @@ class Outlook:
         self._hills: list[float] = []
         self._boards: list[_Board] = []  # before each hill's soldiers act
         self._settled: list[_Board] = []  # and after
-        board = self._board
         for hill in range(len(TILES)):
             self._boards.append(board.copy())
             self._captives.append(self._captives[-1] + self._soldiers_settled(board, hill))
@@ -275,7 +273,7 @@ def _to_come(view: View, filling: float) -> Odds:
     counts = dict.fromkeys(Kind, 0.0)
     for hand in view.setup.hands:
         for piece, count in hand.items():
-            counts[Piece(piece).kind] += count
+            counts[piece.kind] += count
     for field in view.placed:
         for kind, odds in zip(Kind, odds_of(view, field), strict=True):
             counts[kind] -= odds
