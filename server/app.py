@@ -23,7 +23,9 @@ from server.records import write_record
 from server.session import Session
 
 _BACKLOG: Final = 1024
-_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # bytes that the system takes in and we then parse at once
+# What the system holds for each connection beside what we do: little, or a thousand of them cost gigabytes.
+_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once
+_SEND_BUFFER: Final = 64 * 1024
 
 wire_log: Final = logging.getLogger("palatinus.wire")
 wire_log.setLevel(logging.INFO)  # below that it would tell whole frames: hidden pieces, tokens
@@ -144,5 +146,6 @@ def _listener(config: Config) -> socket.socket:
         reason = getattr(error, "strerror", None) or str(error)
         text = f"cannot listen on {config.host} port {config.port}: {reason}. Choose another --host or --port"
         raise StartError(text) from error
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # connections inherit it
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # connections inherit these
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     return listener

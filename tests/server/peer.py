@@ -1,9 +1,12 @@
 """A client made of a socket and the codec, which remembers every frame and folds what it is told."""
 
 import asyncio
+import base64
 import contextlib
 import itertools
 import random
+import socket
+import struct
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -11,8 +14,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from engine.board import FIELDS
+from engine.events import SeenEvent
 from engine.pieces import Seat
-from engine.view import View, snapshot
+from engine.view import SPECTATOR, View, eyes_of, folded, snapshot
 from protocol.codec import decode_server, encode
 from protocol.events import event_of
 from protocol.limits import VERSIONS
@@ -50,6 +54,16 @@ PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anythin
 
 Message = TypeVar("Message")
 
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + base64.b64encode(bytes(16)) + b"\r\n\r\n"
+)
+
+
+def frame(opcode: int, payload: bytes = b"") -> bytes:
+    """Return a masked websocket frame of at most 125 bytes, for those who speak without a library."""
+    return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(payload)) + payload
+
 
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait for what nobody is told of."""
@@ -74,6 +88,7 @@ class Peer:
         self.seat: Seat | None = None
         self.view: View | None = None
         self.seq = 0
+        self.seen: list[SeenEvent] = []
         self.legal: LegalMoves | None = None
 
     def next_id(self) -> int:
@@ -98,6 +113,12 @@ class Peer:
     async def until(self, kind: type[Message]) -> Message:
         """Return the next message of a kind; what comes before it is taken in too."""
         while not isinstance(message := await self.receive(), kind):
+            pass
+        return message
+
+    async def news(self) -> Events | Snapshot:
+        """Return the next message about the game."""
+        while not isinstance(message := await self.receive(), Events | Snapshot):
             pass
         return message
 
@@ -162,6 +183,11 @@ class Peer:
         assert isinstance(answer, Seated), answer
         return answer
 
+    def go_back_to(self, seq: int, seen: Sequence[SeenEvent]) -> None:
+        """Know no more than the first `seq` of the events `seen`."""
+        eyes = SPECTATOR if self.seat is None else eyes_of(self.seat)
+        self.view, self.seq, self.legal = folded(seen[:seq], eyes), seq, None
+
     def some_move(self, chooser: random.Random) -> Lay | PlacePiece:
         """Return a random one of the moves that this peer was told are legal."""
         assert self.legal is not None, "not on turn"
@@ -183,9 +209,12 @@ class Peer:
             case Events():
                 assert message.seq == self.seq + 1, "the events of a table have no gaps"
                 if self.view is None:
-                    self.view = View(frozenset() if self.seat is None else frozenset((self.seat,)))
-                for event in message.events:
-                    self.view.fold(event_of(event))
+                    self.go_back_to(0, [])
+                    assert self.view is not None
+                for content in message.events:
+                    event = event_of(content)
+                    self.seen.append(event)
+                    self.view.fold(event)
                 self.seq += len(message.events)
                 self.legal = message.legal
                 assert self.view.turn == message.turn
@@ -221,6 +250,22 @@ async def connected(port: int) -> AsyncIterator[Peer]:
     async with stranger(port) as peer:
         await peer.hello()
         yield peer
+
+
+@contextlib.asynccontextmanager
+async def deaf(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.StreamWriter]:
+    """Connect, say hello and more, and never read."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    client.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
+    _, writer = await asyncio.open_connection(sock=client, limit=1)
+    frames = (frame(0x2, encode(message)) for message in (Hello(list(VERSIONS), "deaf"), *messages))
+    writer.write(UPGRADE + b"".join(frames))
+    try:
+        yield writer
+    finally:
+        writer.transport.abort()
 
 
 @contextlib.asynccontextmanager

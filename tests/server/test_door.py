@@ -1,11 +1,9 @@
 """Browsers, scanners and floods at the port: a short polite answer, and nobody is disturbed."""
 
 import asyncio
-import base64
 import contextlib
 import logging
 import socket
-import struct
 from collections.abc import AsyncIterator
 
 import pytest
@@ -16,18 +14,9 @@ from websockets.typing import Origin
 from protocol.codec import encode
 from protocol.messages import Hello
 from server.app import Running
-from tests.server.peer import PATIENCE, Peer, connected, house
+from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, house
 
-UPGRADE = (
-    b"GET / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + base64.b64encode(bytes(16)) + b"\r\n\r\n"
-)
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
-
-
-def frame(opcode: int, payload: bytes = b"") -> bytes:
-    """Return a small masked websocket frame."""
-    return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(payload)) + payload
 
 
 @contextlib.asynccontextmanager

@@ -40,8 +40,9 @@ async def lines(peer: Peer) -> list[TableLine]:
 
 async def state_where(peer: Peer, fits: Callable[[TableState], bool]) -> TableState:
     """Return the first state of the table from now on that fits."""
-    while not fits(state := await peer.until(TableState)):
-        pass
+    state = await peer.until(TableState)
+    while not fits(state):
+        state = await peer.until(TableState)
     return state
 
 

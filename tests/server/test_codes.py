@@ -1,0 +1,160 @@
+"""Every refusal code is provoked once; a new one without a provocation fails."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import pytest
+
+from protocol.codes import Code
+from protocol.messages import (
+    Hello,
+    JoinTable,
+    Lay,
+    Leave,
+    OpenTable,
+    Ping,
+    Refused,
+    Resume,
+    Say,
+    StartGame,
+    Sync,
+    Watch,
+)
+from server.app import Running
+from server.journal import JournalError
+from tests.server.peer import Peer, company, connected, game, house, stranger
+
+Provocation = Callable[[Running, contextlib.AsyncExitStack], Awaitable[Refused]]
+
+
+async def bad_message(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    await peer.socket.send(b"\xc1")
+    return await peer.until(Refused)
+
+
+async def no_common_version(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(stranger(server.port))
+    await peer.send(Hello([99], "test"))
+    return await peer.until(Refused)
+
+
+async def hello_first(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(stranger(server.port))
+    return await peer.refused(Ping(7))
+
+
+async def hello_twice(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    await peer.send(Hello([1], "test"))
+    return await peer.until(Refused)
+
+
+async def not_at_a_table(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    return await peer.refused(Leave(7))
+
+
+async def no_such_table(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    return await peer.refused(Watch(7, "AAAA"))
+
+
+async def too_many_tables(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    for _ in range(20):
+        await peer.open(2)
+        await peer.done(Leave(peer.next_id()))
+    return await peer.refused(OpenTable(7, 2, "Anna"))
+
+
+async def not_stored(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    async def failing(*_: object) -> None:
+        raise JournalError("the disk is full")
+
+    peer = await stack.enter_async_context(connected(server.port))
+    server.lobby._journal.append = failing  # type: ignore[assignment, method-assign]
+    return await peer.refused(OpenTable(7, 2, "Anna"))
+
+
+def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
+    """Send a message from outside to a table of three with two seats taken."""
+
+    async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+        host = await stack.enter_async_context(connected(server.port))
+        await host.open(2, "Anna")
+        return await (await stack.enter_async_context(connected(server.port))).refused(message(host))
+
+    return provoked
+
+
+def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay) -> Provocation:
+    """Send a message as seat (2: spectator) of a full table of two that has not begun."""
+
+    async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+        peers = await stack.enter_async_context(company(server.port, 2, watched=True))
+        return await peers[seat].refused(message)
+
+    return provoked
+
+
+async def seats_empty(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    await peer.open(2)
+    return await peer.refused(StartGame(7))
+
+
+async def table_full(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(company(server.port, 2))
+    late = await stack.enter_async_context(connected(server.port))
+    return await late.refused(JoinTable(7, peers[0].code, "Late"))
+
+
+async def already_started(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 2))
+    late = await stack.enter_async_context(connected(server.port))
+    return await late.refused(JoinTable(7, peers[0].code, "Late"))
+
+
+async def id_reused(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(company(server.port, 2))
+    await peers[0].done(Say(7, "hello"))
+    return await peers[0].refused(Sync(7))
+
+
+PROVOCATIONS: Final[dict[Code, Provocation]] = {
+    Code.BAD_MESSAGE: bad_message,
+    Code.NO_COMMON_VERSION: no_common_version,
+    Code.HELLO_FIRST: hello_first,
+    Code.HELLO_TWICE: hello_twice,
+    Code.ID_REUSED: id_reused,
+    Code.BAD_NAME: by_newcomer(lambda host: JoinTable(7, host.code, "\x1b")),
+    Code.NAME_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "anna")),
+    Code.BAD_TEXT: at_full_table(0, Say(7, "\x1b")),
+    Code.TOO_MANY_TABLES: too_many_tables,
+    Code.NO_SUCH_TABLE: no_such_table,
+    Code.TABLE_FULL: table_full,
+    Code.SEAT_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "Late", 0)),
+    Code.BAD_TOKEN: by_newcomer(lambda host: Resume(7, host.code, "guessed")),
+    Code.AT_A_TABLE: at_full_table(0, OpenTable(7, 2, "Anna")),
+    Code.NOT_AT_A_TABLE: not_at_a_table,
+    Code.NOT_A_PLAYER: at_full_table(2, StartGame(7)),
+    Code.NOT_THE_HOST: at_full_table(1, StartGame(7)),
+    Code.SEATS_EMPTY: seats_empty,
+    Code.ALREADY_STARTED: already_started,
+    Code.NOT_STARTED: at_full_table(0, Lay(7, 1, 0)),
+    Code.NOT_STORED: not_stored,
+}
+
+
+@pytest.mark.parametrize("code", Code)
+async def test_every_code_has_its_cause(code: Code) -> None:
+    """The refusal has a sentence that ends in a full stop, and the id of what it answers if there was one."""
+    async with house() as server, contextlib.AsyncExitStack() as stack:
+        refused = await PROVOCATIONS[code](server, stack)
+        assert refused.code == code
+        assert refused.text.endswith(".")
+        without_id = {Code.BAD_MESSAGE, Code.NO_COMMON_VERSION, Code.HELLO_TWICE}
+        assert refused.id == (None if code in without_id else 7)
+        assert refused.rule is None

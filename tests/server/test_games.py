@@ -1,0 +1,145 @@
+"""Whole games over real sockets: what every peer folds is what its seat may know, event by event."""
+
+import asyncio
+import random
+
+import pytest
+
+from engine.events import Placed, WolfPlaced
+from engine.view import eyes_of, folded, redacted, snapshot
+from protocol.events import event_of
+from protocol.messages import Events, Snapshot, StartGame, TableState
+from tests.server.peer import (
+    check_views,
+    company,
+    connected,
+    game,
+    house,
+    on_turn,
+    play_on,
+    table_of,
+    together,
+)
+
+
+@pytest.mark.parametrize("random_layout", [True, False], ids=["random layout", "laid by players"])
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layout: bool) -> None:
+    """After every event each player's view and the spectator's equal the server's own, redacted."""
+    chooser = random.Random(players)
+    async with (
+        house() as server,
+        game(server.port, players, watched=True, random_layout=random_layout, starting=None) as peers,
+    ):
+        table = table_of(server, peers)
+        check_views(table, peers)
+        while (mover := on_turn(peers)) is not None:
+            await mover.done(mover.some_move(chooser))
+            await together(peers, mover.seq)
+            check_views(table, peers)
+        for peer in peers:
+            assert peer.view is not None
+            assert peer.view.result is not None
+            assert (await peer.until(TableState)).stage == "over"
+
+
+async def test_many_tables_play_at_once_and_keep_apart() -> None:
+    """Each table's peers hear their own game alone."""
+
+    async def one(port: int, number: int) -> None:
+        async with game(port, 2 + number % 4) as peers:
+            await play_on(peers, random.Random(number))
+            check_views(table_of(server, peers), peers)
+            assert {message.table for message in peers[0].heard if isinstance(message, TableState)} == {
+                peers[0].code
+            }
+
+    async with house() as server, asyncio.TaskGroup() as tables:
+        for number in range(8):
+            tables.create_task(one(server.port, number))
+
+
+async def test_only_the_seat_on_turn_is_told_its_legal_moves() -> None:
+    """Others and spectators never receive `legal`: it would give a hand away."""
+    async with house() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
+        await play_on(peers, random.Random(3))
+        for peer in peers:
+            told = [message for message in peer.heard if isinstance(message, Events)]
+            for message in told:
+                assert (message.legal is not None) == (message.turn is not None and message.turn == peer.seat)
+        assert sum(message.legal is not None for peer in peers for message in _events(peer)) == 6 + 36
+
+
+async def test_a_wolf_is_told_whole_to_its_owner_alone() -> None:
+    """The others get its people and its field."""
+    async with house() as server, game(server.port, 2, watched=True) as peers:
+        await play_on(peers, random.Random(4))
+        for peer in peers:
+            told = [event_of(event) for message in _events(peer) for event in message.events]
+            own = [event for event in told if isinstance(event, Placed) and event.piece.wolf]
+            hidden = [event for event in told if isinstance(event, WolfPlaced)]
+            assert {event.seat for event in own} == (set() if peer.seat is None else {peer.seat})
+            assert {event.seat for event in hidden} == {0, 1} - {peer.seat}
+
+
+async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
+    """A spectator who comes in at any moment gets a snapshot and goes on from it."""
+    async with house() as server, game(server.port, 2, random_layout=False) as peers:
+        table = table_of(server, peers)
+        chooser = random.Random(5)
+        while on_turn(peers) is not None:
+            async with connected(server.port) as late:
+                await late.watch(peers[0].code)
+                await late.until(Snapshot)
+                check_views(table, [late])
+                await play_on(peers, chooser, moves=2)
+                await late.caught_up(peers[0].seq)
+                check_views(table, [late])
+
+
+async def test_a_dropped_player_plays_on_from_where_it_was() -> None:
+    """Only the missing events come, and the game goes on."""
+    async with house() as server, game(server.port, 2) as peers:
+        table = table_of(server, peers)
+        chooser = random.Random(6)
+        await play_on(peers, chooser, moves=3)
+        gone = peers[1]
+        await gone.socket.close()
+        await play_on(peers[:1], chooser, moves=1)
+        async with connected(server.port) as again:
+            again.view, again.seq, again.seat = gone.view, gone.seq, gone.seat
+            await again.resume(gone.code, gone.token, after=gone.seq)
+            await again.caught_up(peers[0].seq)
+            if again.legal is None and peers[0].legal is None:
+                await again.until(Events)
+            await play_on([peers[0], again], chooser)
+            check_views(table, [peers[0], again])
+
+
+async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
+    """A typical move, that is: not the start, and not the scoring."""
+    async with house() as server, game(server.port, 4, watched=True) as peers:
+        before = [len(peer.frames) for peer in peers]
+        await play_on(peers, random.Random(7), moves=28)
+        for peer, start in zip(peers, before, strict=True):
+            sizes = [len(frame) for frame in peer.frames[start:]]
+            assert sum(sizes) / len(sizes) < 100
+
+
+async def test_the_server_keeps_what_the_peers_were_told() -> None:
+    """Folding the server's own events, redacted, gives each seat's view: nothing else was told."""
+    async with house() as server, company(server.port, 2, random_layout=True) as peers:
+        await peers[0].done(StartGame(peers[0].next_id()))
+        await together(peers, peers[0].seq)
+        await play_on(peers, random.Random(8), moves=9)
+        mine = table_of(server, peers).seating.game
+        assert mine is not None
+        for peer in peers:
+            assert peer.seat is not None
+            eyes = eyes_of(peer.seat)
+            assert peer.view == folded([redacted(event, eyes) for event in mine.events], eyes)
+            assert peer.view == snapshot(mine.view, eyes)
+
+
+def _events(peer: object) -> list[Events]:
+    return [message for message in getattr(peer, "heard", []) if isinstance(message, Events)]
