@@ -107,15 +107,12 @@ class Panel:
     def _held(self, number: int, each: turn.Held) -> Line:
         chosen = each.piece == turn.held(self.ui, self.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
-        words = (
-            kind_words(each.piece) if each.legal or not each.count else f"{kind_words(each.piece)}, not now"
-        )
         left = beside(
             line(f"{self.look.turn if chosen else ' '} {number} ", style),
             line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style),
-            line(f" {words}", style),
+            line(f" {kind_words(each.piece)}", style),
         )
-        count = f" {self.look.times}{each.count}" if each.count else " none"
+        count = " none" if not each.count else f" {self.look.times}{each.count}" if each.legal else " not now"
         return ends(left, line(count, style), self.width, style)
 
     def _laying(self, legal: LegalLays) -> list[Row]:

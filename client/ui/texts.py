@@ -64,7 +64,7 @@ def piece_words(piece: Piece | Wolf) -> str:
 
 
 def kind_words(piece: Piece) -> str:
-    return f"{KINDS[piece.kind]}{' + wolf' if piece.wolf else ''}"
+    return f"{'wolf ' if piece.wolf else ''}{KINDS[piece.kind]}"
 
 
 def counted(number: int, one: str, many: str) -> str:

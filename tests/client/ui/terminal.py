@@ -1,0 +1,121 @@
+"""A terminal with a program in it: a real pty outside, a screen emulator to look at."""
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pexpect
+import pyte
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 30.0  # seconds until a test gives up waiting: never how long anything should take
+
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "ctrl-c": "\x03",
+}
+
+
+class Terminal:
+    """`palatinus` with these arguments in a terminal of 80x24, between two looks at its settings."""
+
+    def __init__(
+        self, *arguments: str, size: tuple[int, int] = (80, 24), environment: dict[str, str]
+    ) -> None:
+        columns, lines = size
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._screen)
+        self.raw = b""
+        program = f'stty -g; "{sys.executable}" "{ROOT / "palatinus.py"}" "$@"; echo "exit $?"; stty -g'
+        self._child = pexpect.spawn(
+            "/bin/sh",
+            ["-c", program, "sh", *arguments],
+            dimensions=(lines, columns),
+            env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
+            timeout=PATIENCE,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.close(force=True)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def press(self, *keys: str) -> None:
+        """Send keys by name, and other text as it is."""
+        for key in keys:
+            self._child.send(KEYS.get(key, key))
+
+    def click(self, column: int, line: int) -> None:
+        """Press and release the mouse's left button there, counted from 0 (SGR mouse mode)."""
+        self._child.send(f"\x1b[<0;{column + 1};{line + 1}M\x1b[<0;{column + 1};{line + 1}m")
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._screen.resize(lines, columns)
+        self._screen.reset()
+        self._child.setwinsize(lines, columns)
+
+    def until(self, seen: Callable[[str], object], what: str) -> None:
+        """Read until the screen is as wanted; fails with the screen if it does not get there."""
+        deadline = time.monotonic() + PATIENCE
+        while not seen(self.text):
+            assert time.monotonic() < deadline, f"no {what} on the screen:\n{self.text}"
+            self._read()
+
+    def shows(self, *patterns: str) -> None:
+        """Read until each pattern is on the screen."""
+        for pattern in patterns:
+            self.until(re.compile(pattern).search, pattern)
+
+    def found(self, pattern: str) -> list[str]:
+        """Return all that matches on the screen as it is now."""
+        return re.findall(pattern, self.text)
+
+    def ended(self) -> tuple[int, str]:
+        """Read to the end; return the exit code, and what stood on the terminal when the program was gone.
+
+        Fails unless the terminal's settings are as before and the program's own screen is left.
+        """
+        while True:
+            try:
+                self._read()
+            except pexpect.EOF:
+                break
+        before, *_ = self.raw.split(b"\r\n")
+        ending = re.search(rb"exit (\d+)\r\n(.*)\r\n$", self.raw, re.DOTALL)
+        assert ending is not None, self.raw[-2000:]
+        code, settings = ending.groups()
+        assert settings == before, "the terminal's settings have changed"
+        for mode in (b"1049", b"1000", b"1006", b"2004"):  # the other screen, the mouse, bracketed paste
+            assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
+        assert self.raw.rfind(b"\x1b[?25h") >= self.raw.rfind(b"\x1b[?25l"), "the cursor is hidden"
+        left = self.raw.rpartition(b"\x1b[?1049l")[2]
+        return int(code), left.decode(errors="replace")
+
+    def _read(self) -> None:
+        try:
+            chunk = self._child.read_nonblocking(65536, timeout=0.2)
+        except pexpect.TIMEOUT:
+            return
+        self.raw += chunk
+        self._stream.feed(chunk)

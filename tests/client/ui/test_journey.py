@@ -1,0 +1,183 @@
+"""Whole games in a real terminal: server, bots and client as `palatinus play` starts them."""
+
+import re
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from client.ui.grid import HEX_POSITIONS, SMALL
+from client.ui.keys import Way
+from client.ui.turn import moved
+from engine.board import Hex
+from tests.client.ui.terminal import Terminal
+
+TOP = 1  # the board's first line on the screen
+WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Return an environment that leaves nothing behind."""
+    return {"HOME": str(tmp_path)}
+
+
+def on(terminal: Terminal, cell: Hex) -> str:
+    """Return what the screen shows on a hex, with the edges of the cursor if it is there."""
+    column, line = SMALL.body_of(cell)
+    return terminal.lines[TOP + line].ljust(80)[column - 1 : column + SMALL.across]
+
+
+def cursor(terminal: Terminal) -> Hex | None:
+    return next((cell for cell in HEX_POSITIONS if on(terminal, cell).startswith("▐")), None)
+
+
+def empty(terminal: Terminal) -> list[Hex]:
+    """Return the hexes where a field's name stands instead of a piece."""
+    return [cell for cell in HEX_POSITIONS if re.search(r"[A-G][1-6]", on(terminal, cell))]
+
+
+def way_to(start: Hex, goal: Hex) -> list[str]:
+    """Return the arrow keys that lead from one hex to the other."""
+    ways: dict[Hex, list[str]] = {start: []}
+    edge = deque([start])
+    while goal not in ways:
+        cell = edge.popleft()
+        for key, way in WAYS.items():
+            there = moved(cell, way)
+            if there not in ways:
+                ways[there] = [*ways[cell], key]
+                edge.append(there)
+    return ways[goal]
+
+
+def lay(terminal: Terminal) -> None:
+    """Turn the tile drawn and lay it where it first may lie."""
+    tile = terminal.found(r"lay tile (\w)")[0]
+    terminal.press("r")
+    terminal.shows(r"turned 1")
+    terminal.press("enter")
+    terminal.until(lambda text: f"Your turn: lay tile {tile}" not in text, "end of the turn")
+
+
+def place(terminal: Terminal) -> None:
+    """Take the first piece that may be placed now, and place it on the first empty field."""
+    left = terminal.found(r"YOUR HAND +(\d+)")[0]
+    number = terminal.found(r"(\d) \w\w\*? .*×\d")[0]
+    goal, start = empty(terminal)[0], cursor(terminal)
+    assert start is not None
+    terminal.press(number)
+    terminal.shows(rf"► {number} ")
+    terminal.press(*way_to(start, goal))
+    terminal.until(lambda _: cursor(terminal) == goal, "cursor on the field")
+    terminal.press("enter")
+    smaller_hand(terminal, left)
+
+
+def smaller_hand(terminal: Terminal, left: str) -> None:
+    """Read until no hand of so many is shown."""
+    terminal.until(lambda text: not re.search(rf"YOUR HAND +{left}\b", text), "smaller hand")
+
+
+def play(terminal: Terminal) -> None:
+    """Play all own turns until the scoring begins."""
+    turn = re.compile(r"Your turn: (lay|place)|the game is over")
+    while True:
+        terminal.until(turn.search, "own turn")
+        match terminal.found(turn.pattern)[0]:
+            case "lay":
+                lay(terminal)
+            case "place":
+                place(terminal)
+            case _:
+                return
+
+
+def walk_through_scoring(terminal: Terminal) -> None:
+    """Go through the scoring step by step, to the result."""
+    terminal.shows(r"step 1 of \d+")
+    steps = int(terminal.found(r"step 1 of (\d+)")[0])
+    hills = set()
+    for step in range(2, steps):
+        terminal.press("enter")
+        terminal.shows(rf"step {step} of")
+        hills.update(terminal.found(r"HILL (\w)"))
+    assert hills == set("ABCDEFG")
+    terminal.press("left")
+    terminal.shows(rf"step {steps - 2} of")
+    terminal.press("enter", "enter")
+    terminal.shows(r"wins with|share the victory|wins:", "captives", "POINTS")
+
+
+def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
+    """From the command line through tiles, pieces and scoring to the result, and back to the shell."""
+    arguments = ("play", "--players", "3", "--seed", "1", "--name", "Ann")
+    with Terminal(*arguments, environment=environment) as terminal:
+        play(terminal)
+        walk_through_scoring(terminal)
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+
+
+def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
+    """Typed commands alone, both peoples, without a character beyond ASCII or a colour."""
+    arguments = ("play", "--players", "2", "--random-layout", "--ascii", "--seed", "2", "--name", "Ann")
+    with Terminal(*arguments, environment={**environment, "NO_COLOR": "1"}) as terminal:
+        for _ in range(16):
+            terminal.shows(r"Your turn: place")
+            left = terminal.found(r"YOUR HAND +(\d+)")[0]
+            piece = terminal.found(r"\d ([EL][mfs]\*?) .*x\d")[-1]
+            field = re.findall(r"[A-G][1-6]", on(terminal, empty(terminal)[0]))[0]
+            terminal.press(":", f"{piece} {field}", "enter")
+            smaller_hand(terminal, left)
+        terminal.shows(r"step 1 of")
+        terminal.press("s")
+        terminal.shows("POINTS")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+        assert terminal.raw.isascii()
+        assert not re.search(rb"\x1b\[[0-9;]*(?:3[0-7]|[34]8;5|4[0-7])[0-9;]*m", terminal.raw)
+
+
+def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None:
+    """What goes wrong is told in the server's words; the window may shrink and grow."""
+    arguments = ("play", "--players", "2", "--random-layout", "--seed", "3", "--name", "Ann")
+    with Terminal(*arguments, environment=environment) as terminal:
+        terminal.shows(r"Your turn: place")
+        goal = empty(terminal)[5]
+        name = re.findall(r"[A-G][1-6]", on(terminal, goal))[0]
+        column, line = SMALL.body_of(goal)
+        terminal.click(column + 2, TOP + line)
+        terminal.until(lambda _: cursor(terminal) == goal, "cursor where the mouse was clicked")
+        terminal.press("2")
+        terminal.shows(r"► 2 ")
+        terminal.click(column + 2, TOP + line)
+        terminal.shows(rf"Ann places Em\* on {name}")
+        terminal.shows(r"Your turn: place")
+        terminal.press(":", f"m {name}", "enter")
+        terminal.shows(rf"{name} is taken.*R4\.1")
+        terminal.resize(20, 10)
+        terminal.shows("small: 80x24")
+        terminal.resize(120, 40)
+        terminal.shows("YOUR HAND", r"━━━┓     ┏━━━")
+        terminal.resize(80, 24)
+        terminal.shows("YOUR HAND")
+        terminal.press("?")
+        terminal.shows("KEYS")
+        terminal.press("escape")
+        terminal.shows("YOUR HAND")
+        terminal.press("ctrl-c")
+        terminal.shows(r"Quit\?")
+        terminal.press("y")
+        assert terminal.ended()[0] == 0
+
+
+def test_no_server_is_one_sentence(environment: dict[str, str]) -> None:
+    """Nobody answers at that address: a sentence, exit code 1, and the terminal as it was."""
+    with Terminal("join", "ws://127.0.0.1:9", "--name", "Ann", environment=environment) as terminal:
+        code, left = terminal.ended()
+        assert code == 1
+        assert re.search(r"palatinus: .*127\.0\.0\.1:9", left)
+        assert "Traceback" not in left
