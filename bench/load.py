@@ -46,6 +46,8 @@ class Figures:
     cpu: float = 0.0
     bytes_sent: int = 0
     bytes_received: int = 0
+    placements: int = 0
+    placement_bytes: int = 0  # of those moves that scoring does not follow
     latencies: list[float] = field(default_factory=list)
 
     def percentile(self, percent: float) -> float:
@@ -59,6 +61,7 @@ class Figures:
             "moves_per_second": self.moves / self.seconds,
             "cpu_per_1000_moves": 1000 * self.cpu / self.moves,
             "bytes_per_move": (self.bytes_sent + self.bytes_received) / self.moves,
+            "bytes_per_placement": self.placement_bytes / self.placements,
             "p50_ms": 1000 * self.percentile(50),
             "p95_ms": 1000 * self.percentile(95),
             "p99_ms": 1000 * self.percentile(99),
@@ -157,16 +160,18 @@ def measured(
         tables.prepare()
         for table in tables.tables:
             table.frames, table.at = rng.choice(games), 0
-        before = [(wire.bytes_in, wire.bytes_out) for table in tables.tables for wire in table.wires]
+        for table in tables.tables:
+            for wire in table.wires:
+                wire.bytes_in = wire.bytes_out = 0
         cpu = _cpu(server)
         began = time.perf_counter()
         _play(tables.tables, figures, rate, rng)
         figures.seconds += time.perf_counter() - began
         figures.cpu += _cpu(server) - cpu
         wires = [wire for table in tables.tables for wire in table.wires]
-        for wire, (bytes_in, bytes_out) in zip(wires, before, strict=True):
-            figures.bytes_received += wire.bytes_in - bytes_in
-            figures.bytes_sent += wire.bytes_out - bytes_out
+        for wire in wires:
+            figures.bytes_received += wire.bytes_in
+            figures.bytes_sent += wire.bytes_out
         tables.tidy()
     return figures
 
@@ -216,6 +221,9 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
                 figures.latencies.append(last_heard - table.sent)
                 figures.moves += 1
                 table.at += 1
+                if table.at == len(table.frames) - 1:
+                    figures.placements += table.at
+                    figures.placement_bytes += sum(wire.bytes_in + wire.bytes_out for wire in table.wires)
                 if table.at == len(table.frames):
                     playing -= 1
                 elif rate is None:

@@ -14,6 +14,8 @@ Field = NewType("Field", str)  # tile letter and number: C4 (R2.4)
 DIRECTIONS: Final = ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))  # clockwise from east (R2.1)
 TILES: Final = tuple(Tile(letter) for letter in SPRINGS)
 FIELDS: Final = tuple(Field(f"{tile}{number}") for tile in TILES for number in range(1, 7))
+_FIELDS_OF: Final = {tile: tuple(field for field in FIELDS if field[0] == tile) for tile in TILES}
+_WITH_SPRING: Final = frozenset(field for field in FIELDS if int(field[1]) in SPRINGS[field[0]])
 CENTRE: Final = 0
 OUTER_POSITIONS: Final = range(1, 7)
 ORIENTATIONS: Final = range(6)
@@ -34,6 +36,11 @@ def neighbours(cell: Hex) -> tuple[Hex, ...]:
 
 
 HILLS: Final = ((0, 0), *(rotated((2, 1), turns) for turns in range(6)))  # by tile position (R2.2)
+_FIELD_HEXES: Final = frozenset(cell for hill in HILLS for cell in neighbours(hill))
+# Every layout has its fields on the same 42 hexes: which of those are adjacent is worked out once.
+_AROUND: Final = {
+    cell: tuple(beside for beside in neighbours(cell) if beside in _FIELD_HEXES) for cell in _FIELD_HEXES
+}
 
 
 def bordering(position: int) -> tuple[int, ...]:
@@ -52,11 +59,11 @@ def tile_of(field: Field) -> Tile:
 
 def fields_of(tile: Tile) -> tuple[Field, ...]:
     """Return the six fields around the tile's hill, clockwise from the arrow (R2.3)."""
-    return tuple(Field(f"{tile}{number}") for number in range(1, 7))
+    return _FIELDS_OF[tile]
 
 
 def has_spring(field: Field) -> bool:
-    return int(field[1]) in SPRINGS[field[0]]
+    return field in _WITH_SPRING
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class Layout:
                     self.fields[field_hex(position, laid.orientation, int(field[1]))] = field
         self.hexes: dict[Field, Hex] = {field: cell for cell, field in self.fields.items()}
         self._adjacent = {
-            field: tuple(self.fields[beside] for beside in neighbours(cell) if beside in self.fields)
+            field: tuple(self.fields[beside] for beside in _AROUND[cell] if beside in self.fields)
             for cell, field in self.fields.items()
         }
 

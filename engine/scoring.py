@@ -34,22 +34,17 @@ class Board:
 
     def __init__(self, layout: Layout, pieces: Mapping[Field, Piece], owners: Mapping[Field, Seat]) -> None:
         self.layout = layout
-        self.pieces = dict(pieces)
+        self.kinds = {field: piece.kind for field, piece in pieces.items()}
         self.owners = owners
 
-    def on(self, hill: Tile, *kinds: Kind) -> list[Field]:
-        """Return the hill's fields where one of `kinds` stands, clockwise from the arrow."""
-        return [
-            field for field in fields_of(hill) if field in self.pieces and self.pieces[field].kind in kinds
-        ]
+    def on(self, hill: Tile) -> list[tuple[Field, Kind]]:
+        """Return what stands on the hill's fields, clockwise from the arrow."""
+        return [(field, self.kinds[field]) for field in fields_of(hill) if field in self.kinds]
 
     def beside(self, field: Field, kind: Kind) -> tuple[Field, ...]:
         """Return the adjacent fields where `kind` stands, of any owner and on any tile."""
-        return tuple(
-            beside
-            for beside in self.layout.adjacent(field)
-            if beside in self.pieces and self.pieces[beside].kind is kind
-        )
+        kinds = self.kinds
+        return tuple([beside for beside in self.layout.adjacent(field) if kinds.get(beside) is kind])
 
 
 def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator[ScoringEvent]:
@@ -59,7 +54,7 @@ def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator
         acts = tuple(soldiers_settled(board, hill))
         for act in acts:
             for gone in removed(act):
-                del board.pieces[gone]
+                del board.kinds[gone]
         told.extend(acts)
         told.append(control_settled(board, hill, laurels[hill], seats))
     yield from told
@@ -74,7 +69,9 @@ def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
 def soldiers_settled(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
     """Yield what each of the hill's soldiers does, all on the board as it stands (R5.1 to R5.5)."""
     captives: set[Field] = set()
-    for field in board.on(hill, Kind.SOLDIER):
+    for field, kind in board.on(hill):
+        if kind is not Kind.SOLDIER:
+            continue
         seat = board.owners[field]
         merchants = board.beside(field, Kind.MERCHANT)
         farmers = board.beside(field, Kind.FARMER)
@@ -101,8 +98,9 @@ def control_settled(board: Board, hill: Tile, laurel: Laurel, seats: int) -> Hil
 
 def influences(board: Board, hill: Tile) -> Iterator[Influence]:
     """Yield the influence of each merchant and farmer on the hill, clockwise from the arrow (R6.1)."""
-    for field in board.on(hill, Kind.MERCHANT, Kind.FARMER):
-        kind = board.pieces[field].kind
+    for field, kind in board.on(hill):
+        if kind is Kind.SOLDIER:  # R6.4
+            continue
         terms = merchant_terms(board, field) if kind is Kind.MERCHANT else farmer_terms(board, field)
         yield Influence(field, board.owners[field], kind, tuple(terms))
 
@@ -110,8 +108,7 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
 def merchant_terms(board: Board, field: Field) -> Iterator[Term]:
     """Yield what each inhabitant beside the merchant on `field` is worth to it (R6.2)."""
     for beside in board.layout.adjacent(field):
-        if beside in board.pieces:
-            kind = board.pieces[beside].kind
+        if (kind := board.kinds.get(beside)) is not None:
             yield Term(WHY_TO_MERCHANT[kind], beside, WORTH_TO_MERCHANT[kind])
 
 
@@ -120,7 +117,7 @@ def farmer_terms(board: Board, field: Field) -> Iterator[Term]:
     if has_spring(field):
         yield Term(Why.OWN_SPRING, field, WORTH_TO_FARMER)
     for beside in board.layout.adjacent(field):
-        if beside not in board.pieces:
+        if beside not in board.kinds:
             yield Term(Why.EMPTY, beside, WORTH_TO_FARMER)
         if has_spring(beside):
             yield Term(Why.SPRING, beside, WORTH_TO_FARMER)

@@ -74,7 +74,8 @@ class SqliteJournal:
 
     def __init__(self, data: Path) -> None:
         self.path = data / FILE_NAME
-        self._waiting: queue.SimpleQueue[_Append | None] = queue.SimpleQueue()
+        self._gathered: list[_Append] = []
+        self._waiting: queue.SimpleQueue[list[_Append] | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         try:
             data.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -112,27 +113,33 @@ class SqliteJournal:
         rows = [(code, first + index, entry_text(entry)) for index, entry in enumerate(entries)]
         forgotten = [(code,) for entry in entries if isinstance(entry, Forgotten)]
         stored = self._loop.create_future()
-        self._waiting.put(_Append(rows, forgotten, stored))
+        if not self._gathered:
+            # The thread is woken once for all that the tables append in one turn of the event loop.
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(_Append(rows, forgotten, stored))
         await stored
 
+    def _hand_over(self) -> None:
+        if self._gathered:
+            self._waiting.put(self._gathered)
+            self._gathered = []
+
     async def close(self) -> None:
+        self._hand_over()
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join)
         self._database.close()
 
     def _write(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch = [first]
-            closing = False
+        closing = False
+        while not closing and (batch := self._waiting.get()) is not None:
             while not self._waiting.empty():
                 following = self._waiting.get()
                 if following is None:
                     closing = True
                     break
-                batch.append(following)
+                batch = batch + following
             self._loop.call_soon_threadsafe(_settle, batch, self._commit(batch))
-            if closing:
-                return
 
     def _commit(self, batch: list[_Append]) -> sqlite3.Error | None:
         try:

@@ -1,0 +1,65 @@
+"""Processes that are measured: started, asked for memory and CPU, loaded, and ended."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running server or floor."""
+
+    name: str
+    port: int
+    process: psutil.Process
+    tree: Path
+
+    @property
+    def resident(self) -> int:
+        """Return the memory it holds, in bytes."""
+        return int(self.process.memory_info().rss)
+
+    @property
+    def cpu(self) -> float:
+        """Return the seconds of CPU it has used."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+    def loaded(self, *options: str) -> dict[str, float]:
+        """Run the load against it in a process of its own; return what the load saw."""
+        command = [sys.executable, "-m", "bench.load", self.name, "--port", str(self.port)]
+        command += ["--pid", str(self.process.pid), *options]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE, check=False, cwd=self.tree
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")
+        seen: dict[str, float] = json.loads(done.stdout)
+        return seen
+
+
+@contextlib.contextmanager
+def subject(name: str, *options: str, tree: Path) -> Iterator[Subject]:
+    """Run `server` or `floor` of the source tree `tree` while the context lasts."""
+    command = [sys.executable, "-m", "bench.subject", name, *options]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tree
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield Subject(name, int(process.stdout.readline()), psutil.Process(process.pid), tree)
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()

@@ -1,0 +1,154 @@
+"""The server under load beside the floor: moves a second, latency, bytes, CPU, memory.
+
+    python -m bench.server
+
+What is compared runs in turn, A B A B, because machines drift; ratios are taken pair by pair.
+"""
+
+import argparse
+import contextlib
+import json
+import statistics
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bench.process import Subject, subject
+from bench.wire import Wire, packed
+
+TABLES: Final = (1, 10, 50, 200)
+_MOVES: Final = {1: 960, 10: 3200, 50: 6400, 200: 6400}
+_FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run as long
+_CONNECTIONS: Final = 500
+_REPEATS: Final = 3
+_SHARE_OFFERED: Final = 0.1  # of the floor's moves a second, for latency at a load that both can carry
+
+Samples = dict[str, list[float]]
+
+
+@contextlib.contextmanager
+def server(tree: Path, *, journal: bool) -> Iterator[Subject]:
+    """Run the real server, with its journal in a folder that goes with it, or without one."""
+    with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
+        options = ("--data", folder) if journal else ()
+        with subject("server", *options, tree=tree) as running:
+            yield running
+
+
+def throughput(tree: Path, repeats: int = _REPEATS) -> Samples:
+    """Return samples of moves a second, CPU, latency and bytes for every number of tables."""
+    samples: Samples = defaultdict(list)
+    for tables in TABLES:
+        options = ("--tables", str(tables), "--moves")
+        moves = _MOVES[tables]
+        for _ in range(repeats):
+            with subject("floor", tree=tree) as floor:
+                least = floor.loaded(*options, str(_FLOOR_FACTOR * moves))
+            with server(tree, journal=True) as stored:
+                seen = stored.loaded(*options, str(moves))
+            with server(tree, journal=False) as unstored:
+                light = unstored.loaded(*options, str(moves))
+            key = f"T={tables}"
+            samples[f"{key} floor: moves/s"].append(least["moves_per_second"])
+            samples[f"{key} moves/s, journal on"].append(seen["moves_per_second"])
+            samples[f"{key} moves/s, journal off"].append(light["moves_per_second"])
+            samples[f"{key} share of the floor, journal on"].append(
+                seen["moves_per_second"] / least["moves_per_second"]
+            )
+            samples[f"{key} share of the floor, journal off"].append(
+                light["moves_per_second"] / least["moves_per_second"]
+            )
+            samples[f"{key} floor: CPU ms per 1000 moves"].append(1000 * least["cpu_per_1000_moves"])
+            samples[f"{key} CPU ms per 1000 moves, journal on"].append(1000 * seen["cpu_per_1000_moves"])
+            samples[f"{key} CPU ms per 1000 moves, journal off"].append(1000 * light["cpu_per_1000_moves"])
+            for percentile in ("p50_ms", "p95_ms", "p99_ms"):
+                samples[f"{key} latency {percentile}, journal on"].append(seen[percentile])
+            samples[f"{key} bytes a move, whole game"].append(seen["bytes_per_move"])
+            samples[f"{key} bytes a move, scoring left out"].append(seen["bytes_per_placement"])
+    return samples
+
+
+def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
+    """Return samples of latency at T = 50 and a fixed offered load that both server and floor can carry."""
+    rate = _SHARE_OFFERED * floor_moves
+    options = ("--tables", "50", "--moves", str(max(1600, int(4 * rate))), "--rate", f"{rate:.0f}")
+    samples: Samples = defaultdict(list)
+    for _ in range(repeats):
+        with subject("floor", tree=tree) as floor:
+            least = floor.loaded(*options)
+        with server(tree, journal=True) as stored:
+            seen = stored.loaded(*options)
+        samples["offered load: moves/s"].append(rate)
+        for percentile in ("p50_ms", "p95_ms", "p99_ms"):
+            samples[f"offered load: floor latency {percentile}"].append(least[percentile])
+            samples[f"offered load: latency {percentile}"].append(seen[percentile])
+        samples["offered load: p99 against the floor's"].append(seen["p99_ms"] / least["p99_ms"])
+    return samples
+
+
+def memory(tree: Path) -> Samples:
+    """Return what a connection costs on the server and on the floor, and what a table in play costs besides."""
+    costs = {}
+    for name in ("server", "floor"):
+        with subject(name, tree=tree) as running:
+            hello = packed(t="hello", versions=[1], client="bench")
+            greetings = {"server": (hello, "welcome"), "floor": (packed(t="group", group=0), "grouped")}
+            frame, answer = greetings[name]
+
+            def connect(
+                number: int, port: int = running.port, frame: bytes = frame, answer: str = answer
+            ) -> list[Wire]:
+                wires = [Wire(port) for _ in range(number)]
+                for wire in wires:
+                    wire.send(frame)
+                    wire.expect(answer)
+                return wires
+
+            kept = connect(50)  # so that what the first ones load once is not counted
+            before = running.resident
+            kept += connect(_CONNECTIONS)
+            costs[name] = (running.resident - before) / _CONNECTIONS
+            if name == "server":
+                before = running.resident
+                tables = play_halfway(kept)
+                costs["table"] = (running.resident - before) / tables
+            for wire in kept:
+                wire.close()
+    return {
+        "memory a connection, KiB": [costs["server"] / 1024],
+        "floor: memory a connection, KiB": [costs["floor"] / 1024],
+        "memory a connection above the floor's, KiB": [(costs["server"] - costs["floor"]) / 1024],
+        "memory a table in play, connections left out, KiB": [costs["table"] / 1024],
+    }
+
+
+def play_halfway(wires: list[Wire]) -> int:
+    """Seat the wires four to a table and start the games; return how many."""
+    tables = len(wires) // 4
+    for number in range(tables):
+        host, *others = wires[4 * number : 4 * number + 4]
+        host.send(packed(t="open", id=1, players=4, name="s0", random_layout=True))
+        code = host.expect("seated")["table"]
+        for seat, wire in enumerate(others, start=1):
+            wire.send(packed(t="join", id=1, table=code, name=f"s{seat}"))
+            wire.expect("seated")
+        host.send(packed(t="start", id=2))
+        host.expect("events")
+    return tables
+
+
+def samples(tree: Path, repeats: int = _REPEATS) -> Samples:
+    """Return all samples of the server."""
+    found = throughput(tree, repeats)
+    found |= latency(tree, statistics.median(found["T=50 floor: moves/s"]), repeats)
+    return found | memory(tree)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=_REPEATS)
+    print(json.dumps(samples(Path.cwd(), parser.parse_args().repeats), indent=1))
