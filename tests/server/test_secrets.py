@@ -1,0 +1,187 @@
+"""Indistinguishable: who may not know the kind of a wolf piece is sent the same bytes whatever it is."""
+
+import logging
+import random
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from engine.board import FIELDS
+from engine.components import DEALS
+from protocol.messages import JoinTable, Lay, Leave, ListTables, Ping, PlacePiece, Say, Sync, Watch
+from server.app import running
+from server.config import Config
+from tests.server.peer import Peer, connected, game, play_on, together
+
+OURS = ("server", "palatinus", "engine", "protocol")  # loggers
+WATCHING = 0  # the seat that must not notice a difference; the spectator must not either
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Everything that the watching seat and the spectators were sent, and the server's log."""
+
+    seat: list[bytes]
+    spectator: list[bytes]
+    latecomers: list[bytes]
+    log: list[str]
+
+
+def plan(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
+    """Return the faces that each seat places, in order; `swapped`, the others' wolves come in reverse.
+
+    Soldiers come early enough for R4.3, and wolves at the same moments in both versions.
+    """
+    rng = random.Random(seed)
+    deal = DEALS[players]
+    own = [f"0 {face}" for face, count in deal.own.items() for _ in range(count)]
+    second = [f"1 {face}" for face, count in deal.second.items() for _ in range(count)]
+    faces: list[list[str]] = []
+    for seat in range(players):
+        others = [face for face in own + second if face != "0 s"]
+        rng.shuffle(others)
+        order = [others[0], *["0 s"] * deal.own["s"], *others[1:]]
+        for people in "01":
+            places = [at for at, face in enumerate(order) if face[0] == people and face[-1] == "*"]
+            wolves = sorted(order[at] for at in places)  # merchants after farmers
+            if swapped and seat != WATCHING:
+                wolves.reverse()
+            for at, wolf in zip(places, wolves, strict=True):
+                order[at] = wolf
+        faces.append(order)
+    return faces
+
+
+async def heard_in(players: int, seed: int, log: pytest.LogCaptureFixture, *, swapped: bool) -> Heard:
+    """Play a game to the last move but one, with mishaps on the way, and return what others heard of it."""
+    log.clear()
+    rng = random.Random(seed)
+    fields = rng.sample(FIELDS, len(FIELDS))
+    faces = plan(players, seed, swapped=swapped)
+    latecomers: list[bytes] = []
+    async with running(Config(seed=seed)) as server, game(server.port, players, watched=True) as peers:
+        code = peers[0].code
+        for number, peer in enumerate(peers):
+            peer.id = 1000 * number
+        start = [len(peer.frames) for peer in peers]
+        last = sum(len(order) for order in faces) - 1
+        for turn in range(last):
+            seat = turn % players
+            mover = peers[seat]
+            piece = named(mover, faces[seat][turn // players])
+            await mishaps(peers, mover, rng, fields[turn - 1] if turn else None)
+            await mover.done(PlacePiece(mover.next_id(), piece, fields[turn]))
+            await together(peers, mover.seq)
+            for peer in (peers[WATCHING], peers[-1]):
+                if rng.random() < 0.3:
+                    await caught_up_again(peer, rng)
+            if rng.random() < 0.2:
+                latecomers += await seen_by_latecomer(server.port, peers[-1], rng)
+        for peer in peers:
+            await peer.ask(Ping(peer.next_id()))  # all that was on its way has come
+        tokens = [peer.token for peer in peers if peer.token]
+    blank = [code.encode(), *(token.encode() for token in tokens)]
+    return Heard(
+        [blanked(frame, blank) for frame in peers[WATCHING].frames[start[WATCHING] :]],
+        [blanked(frame, blank) for frame in peers[-1].frames[start[-1] :]],
+        [blanked(frame, blank) for frame in latecomers],
+        sorted(_plain(record, code) for record in log.records if record.name.startswith(OURS)),
+    )
+
+
+def named(mover: Peer, face: str) -> str:
+    """Return the piece of the mover that a plan calls `0 m*`, say: of its first people."""
+    assert mover.view is not None
+    assert mover.seat is not None
+    peoples = mover.view.setup.peoples[mover.seat]
+    number, kind = face.split()
+    return peoples[int(number)] + kind
+
+
+async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, taken: str | None) -> None:
+    """Have some moves refused, of the mover and of the watching seat, and say something now and then."""
+    what = rng.randrange(6)
+    other = peers[(peers.index(mover) + 1) % (len(peers) - 1)]
+    if what == 0 and taken is not None:
+        assert mover.view is not None
+        assert mover.seat is not None
+        held = rng.choice(sorted(mover.view.setup.hands[mover.seat]))
+        await mover.refused(PlacePiece(mover.next_id(), str(held), taken))
+    elif what == 1:
+        await mover.refused(PlacePiece(mover.next_id(), rng.choice(["Am*", "Af*", "As"]), taken or "A1"))
+    elif what == 2:
+        await other.refused(PlacePiece(other.next_id(), rng.choice(["Em*", "Sf*"]), "A1"))
+    elif what == 3:
+        await mover.refused(Lay(mover.next_id(), 1, 0))
+    elif what == 4:
+        await mover.done(Say(mover.next_id(), "hm"))
+
+
+async def caught_up_again(peer: Peer, rng: random.Random) -> None:
+    """Ask for what happened since a random event, or for everything."""
+    seen, seq, legal = list(peer.seen), peer.seq, peer.legal
+    after = rng.choice([0, rng.randint(1, seq)])
+    peer.go_back_to(after, seen)
+    await peer.done(Sync(peer.next_id(), after))
+    peer.seen = seen
+    assert (peer.seq, peer.legal) == (seq, legal)
+
+
+async def seen_by_latecomer(port: int, spectator: Peer, rng: random.Random) -> list[bytes]:
+    """Return what somebody is sent who looks in for a moment, with or without knowing some events."""
+    async with connected(port) as late:
+        late.id = 0
+        await late.refused(JoinTable(late.next_id(), spectator.code, "Late"))
+        await late.ask(ListTables(late.next_id()))
+        after = rng.choice([0, rng.randint(1, spectator.seq)])
+        late.go_back_to(after, spectator.seen)
+        await late.send(Watch(late.next_id(), spectator.code, after))
+        await late.news()
+        assert late.view == spectator.view
+        await late.done(Leave(late.next_id()))
+        return late.frames
+
+
+def blanked(frame: bytes, secrets: list[bytes]) -> bytes:
+    for secret in secrets:
+        frame = frame.replace(secret, b"?" * len(secret))
+    return frame
+
+
+def _plain(record: logging.LogRecord, code: str) -> str:
+    text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {record.getMessage()}")
+    return text.replace(code, "CODE")
+
+
+async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixture) -> None:
+    """Not at any level: frames bear hidden pieces and tokens."""
+    caplog.set_level(logging.DEBUG)
+    async with running(Config()) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        async with connected(server.port) as again:
+            await again.resume(peers[0].code, peers[0].token)
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith(OURS)]
+    assert ours
+    for line in ours:
+        assert "BINARY" not in line
+        assert not any(peer.token in line for peer in peers)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+async def test_swapping_hidden_kinds_changes_no_byte(caplog: pytest.LogCaptureFixture, players: int) -> None:
+    """Events, refusals, syncs, snapshots, lists, chat and the log are the same, to the last byte."""
+    caplog.set_level(logging.DEBUG)
+    seed = players
+    one = await heard_in(players, seed, caplog, swapped=False)
+    two = await heard_in(players, seed, caplog, swapped=True)
+    for seat in range(1, players):
+        assert plan(players, seed, swapped=False)[seat] != plan(players, seed, swapped=True)[seat]
+    assert one.seat == two.seat
+    assert one.spectator == two.spectator
+    assert one.latecomers == two.latecomers
+    assert one.log == two.log
+    assert one.seat
+    assert one.spectator
+    assert one.latecomers
+    assert any("took seat" in line for line in one.log)
