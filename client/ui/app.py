@@ -30,6 +30,9 @@ from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
+# Terminals that know this mode show what lies between in one go; the others pass over it.
+_HOLD: Final = "\x1b[?2026h"
+_LET_GO: Final = "\x1b[?2026l"
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
 
@@ -107,6 +110,8 @@ class Client:
             color_depth=_colours(options),
             full_screen=True,
             mouse_support=True,
+            before_render=lambda app: app.output.write_raw(_HOLD),
+            after_render=_let_go,
         )
         self._app.ttimeoutlen = _ESCAPE_SECONDS
 
@@ -241,6 +246,11 @@ class Client:
         with contextlib.suppress(Refusal, ConnectFailed, TimeoutError):
             async with asyncio.timeout(_FAREWELL_SECONDS):
                 await self._connection.leave()
+
+
+def _let_go(app: Application[None]) -> None:
+    app.output.write_raw(_LET_GO)
+    app.output.flush()
 
 
 def _look(options: Options) -> Look:

@@ -61,6 +61,11 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.lines)
 
+    @property
+    def _drawn(self) -> bool:
+        """Tell whether the last screen has come as a whole."""
+        return self.raw.rfind(b"\x1b[?2026l") > self.raw.rfind(b"\x1b[?2026h")
+
     def press(self, *keys: str) -> None:
         """Send keys by name, and other text as it is."""
         for key in keys:
@@ -78,7 +83,7 @@ class Terminal:
     def until(self, seen: Callable[[str], object], what: str) -> None:
         """Read until the screen is as wanted; fails with the screen if it does not get there."""
         deadline = time.monotonic() + PATIENCE
-        while not seen(self.text):
+        while not (self._drawn and seen(self.text)):
             assert time.monotonic() < deadline, f"no {what} on the screen:\n{self.text}"
             self._read()
 
@@ -106,7 +111,7 @@ class Terminal:
         assert ending is not None, self.raw[-2000:]
         code, settings = ending.groups()
         assert settings == before, "the terminal's settings have changed"
-        for mode in (b"1049", b"1000", b"1006", b"2004"):  # the other screen, the mouse, bracketed paste
+        for mode in (b"1049", b"1000", b"1006", b"2004", b"2026"):  # screen, mouse, mouse, paste, held output
             assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
         assert self.raw.rfind(b"\x1b[?25h") >= self.raw.rfind(b"\x1b[?25l"), "the cursor is hidden"
         left = self.raw.rpartition(b"\x1b[?1049l")[2]
