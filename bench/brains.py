@@ -52,7 +52,7 @@ def played(first: NamedBrain, second: NamedBrain, players: int, number: int) -> 
             moves, seconds, longest = moves + 1, seconds + took, max(longest, took)
         game.apply(command)
     result = game.view.result
-    assert result is not None  # noqa: S101 - the loop ends with the game
+    assert result is not None
     points = [tally.points for tally in result.tallies]
     share = 1 / len(result.winners) if own in result.winners else 0.0
     others = (sum(points) - points[own]) / (players - 1)

@@ -5,7 +5,6 @@
 What is compared runs in turn, A B A B, because machines drift; ratios are taken pair by pair.
 """
 
-import argparse
 import contextlib
 import json
 import statistics
@@ -89,7 +88,7 @@ def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
 
 
 def memory(tree: Path) -> Samples:
-    """Return what a connection costs on the server and on the floor, and what a table in play costs besides."""
+    """Return what a connection costs on the server and on the floor, and what a table costs besides."""
     costs = {}
     for name in ("server", "floor"):
         with subject(name, tree=tree) as running:
@@ -147,8 +146,4 @@ def samples(tree: Path, repeats: int = _REPEATS) -> Samples:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeats", type=int, default=_REPEATS)
-    print(json.dumps(samples(Path.cwd(), parser.parse_args().repeats), indent=1))
+    print(json.dumps(samples(Path.cwd())))

@@ -1,0 +1,143 @@
+"""All measurements in one run, as one table and as JSON; or two commits side by side.
+
+    python -m bench [--only server,engine] [--json FILE]
+    python -m bench --compare REV [--only ...]
+
+Everything runs on the loopback address and on two cores, bounded in count and time.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+Samples = dict[str, list[float]]
+
+SECTIONS: Final = ("engine", "playouts", "server", "idle", "client")
+ROOT: Final = Path(__file__).parent.parent
+_PATIENCE: Final = 280.0
+_ROUNDS: Final = 3  # of A B in a comparison
+
+# What is aimed at; `>=` or `<=` a number.
+TARGETS: Final = {
+    "T=50 share of the floor, journal on": (">=", 0.4),
+    "offered load: p99 against the floor's": ("<=", 2.0),
+    "T=50 bytes a move, scoring left out": ("<=", 400.0),
+    "memory a connection above the floor's, KiB": ("<=", 20.0),
+    "CPU a move, T=200 against T=10": ("<=", 1.25),
+    "playouts: 4 players /s": (">=", 50_000.0),
+    "client: start to first screen, s": ("<=", 0.4),
+    "client: key to redraw p95, ms": ("<=", 16.0),
+}
+
+
+def measured(section: str, tree: Path) -> Samples:
+    """Run one section of the bench in a source tree; raises RuntimeError if it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"bench.{section}"],
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+        cwd=tree,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"bench.{section} failed: {done.stderr.strip().splitlines()[-1:]}")
+    found: Samples = json.loads(done.stdout)
+    return found
+
+
+def with_growth(found: Samples) -> Samples:
+    """Add how the cost of a move grows from 10 tables to 200."""
+    few, many = (found.get(f"T={tables} CPU ms per 1000 moves, journal on", []) for tables in (10, 200))
+    if few and many:
+        found["CPU a move, T=200 against T=10"] = [b / a for a, b in zip(few, many, strict=True)]
+    return found
+
+
+def table(found: Samples) -> str:
+    """Return the figures as a table: median, range, and what is aimed at."""
+    width = max(map(len, found))
+    lines = [f"{'':{width}}  {'median':>10}  {'range':>23}  target"]
+    for name, values in found.items():
+        middle = statistics.median(values)
+        reach = f"{shown(min(values))} .. {shown(max(values))}" if len(values) > 1 else ""
+        aim = ""
+        if name in TARGETS:
+            sign, bound = TARGETS[name]
+            met = middle >= bound if sign == ">=" else middle <= bound
+            aim = f"{sign} {bound:g}: {'met' if met else 'missed'}"
+        lines.append(f"{name:{width}}  {shown(middle):>10}  {reach:>23}  {aim}".rstrip())
+    return "\n".join(lines)
+
+
+def shown(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def compared(sections: tuple[str, ...], revision: str) -> Samples:
+    """Return the ratios of this tree's figures to another commit's, taken in turn."""
+    ratios: Samples = defaultdict(list)
+    with checked_out(revision) as other:
+        for section in sections:
+            for _ in range(_ROUNDS):
+                here, there = measured(section, ROOT), measured(section, other)
+                for name in here.keys() & there.keys():
+                    before = statistics.median(there[name])
+                    if before:
+                        ratios[name].append(statistics.median(here[name]) / before)
+    return dict(sorted(ratios.items()))
+
+
+@contextmanager
+def checked_out(revision: str) -> Iterator[Path]:
+    """Check a commit out beside this tree while the context lasts."""
+    with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
+        tree = Path(folder) / "tree"
+        git("worktree", "add", "--detach", "--quiet", str(tree), revision)
+        try:
+            yield tree
+        finally:
+            git("worktree", "remove", "--force", str(tree))
+
+
+def git(*words: str) -> None:
+    subprocess.run(["git", *words], check=True, cwd=ROOT)  # noqa: S607 - the reader's own git
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", help=f"some of {','.join(SECTIONS)}")
+    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")
+    parser.add_argument(
+        "--compare", metavar="REV", help="print this tree's figures as ratios to those of REV"
+    )
+    options = parser.parse_args()
+    sections = tuple(options.only.split(",")) if options.only else SECTIONS
+    if unknown := set(sections) - set(SECTIONS):
+        parser.error(f"no section {', '.join(sorted(unknown))}: choose of {', '.join(SECTIONS)}")
+    if options.compare:
+        found = compared(sections, options.compare)
+        print(f"this tree against {options.compare}, median and range of the ratios")
+    else:
+        found = {}
+        for section in sections:
+            print(f"measuring: {section} ...", file=sys.stderr, flush=True)
+            found |= measured(section, ROOT)
+        found = with_growth(found)
+    print(table(found))
+    options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""The engine and the codec on one core: how often a second each thing is done.
+
+python -m bench.engine
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from typing import Final
+
+from engine.events import Place
+from engine.game import Game, RandomChance, Setup
+from engine.pieces import Piece, Seat
+from engine.scoring import Board, scored
+from engine.view import eyes_of, redacted, snapshot
+from protocol.codec import decode_client, decode_server, encode
+from protocol.events import event_map, legal_message
+from protocol.messages import Events, PlacePiece
+
+Samples = dict[str, list[float]]
+
+_SECONDS: Final = 0.3
+_REPEATS: Final = 5
+
+
+def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[float]:
+    """Return samples of how often a second `work` can be done."""
+    work()
+    found = []
+    for _ in range(_REPEATS):
+        count, began = 0, time.perf_counter()
+        while (took := time.perf_counter() - began) < seconds / _REPEATS:
+            work()
+            count += 1
+        found.append(count / took)
+    return found
+
+
+def played(players: int, seed: int) -> Game:
+    """Return a finished random game."""
+    rng = random.Random(seed)
+    game = Game.new(Setup(players, random_layout=True), RandomChance(rng))
+    while (legal := game.legal()) is not None:
+        game.apply(rng.choice(list(legal.commands())))
+    return game
+
+
+def placed_at_random(players: int, rng: random.Random) -> Game:
+    """Play a game of random pieces on random fields, without listing every command, to its end."""
+    game = Game.new(Setup(players, random_layout=True), RandomChance(rng))
+    while (legal := game.legal()) is not None:
+        field = rng.choice(legal.fields)
+        game.apply(Place(legal.seat, rng.choice(legal.pieces), field))
+    return game
+
+
+def samples() -> Samples:
+    """Return how often a second the engine and the codec do what a server does."""
+    found: Samples = {}
+    for players in (2, 3, 4, 5):
+        rng = random.Random(players)
+        found[f"engine: whole games of {players} told as events /s"] = per_second(
+            lambda players=players, rng=rng: placed_at_random(players, rng),
+            1.0,  # type: ignore[misc]
+        )
+    whole = played(4, 1)
+    view = whole.view
+    board = {field: Piece(piece) for field, piece in view.placed.items()}
+    found["engine: scorings /s"] = per_second(
+        lambda: list(scored(Board(view.layout, board, view.owners), view.laurels, 4))
+    )
+    half = Game(whole.events[: len(whole.events) // 3], RandomChance(random.Random(1)))
+    legal = half.legal()
+    assert legal is not None
+    eyes = eyes_of(Seat(0))
+    command = next(iter(legal.commands()))
+    (event, *_) = half.decided(command)
+    found["engine: legal moves /s"] = per_second(half.legal)
+    found["engine: decisions /s"] = per_second(lambda: half.decided(command))
+    found["engine: snapshots /s"] = per_second(lambda: snapshot(half.view, eyes))
+    found["engine: redactions /s"] = per_second(lambda: redacted(event, eyes))
+    message = Events(17, [event_map(event)], 1, legal_message(legal))
+    frame = encode(message)
+    command_frame = encode(PlacePiece(7, "Em*", "C4"))
+    found["codec: events encoded /s"] = per_second(lambda: encode(message))
+    found["codec: events decoded /s"] = per_second(lambda: decode_server(frame))
+    found["codec: commands decoded /s"] = per_second(lambda: decode_client(command_frame))
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(samples()))

@@ -1,0 +1,56 @@
+"""A server full of idle tables: what they cost, and whether one active table among them notices.
+
+python -m bench.idle
+"""
+
+import json
+import resource
+import time
+from pathlib import Path
+from typing import Final
+
+from bench.process import subject
+from bench.server import Samples, play_halfway
+from bench.wire import Wire, packed
+
+TABLES: Final = 500
+_SEATS: Final = 4
+_CPU_SECONDS: Final = 5.0
+_ACTIVE: Final = ("--tables", "1", "--moves", "640", "--rate", "100")
+
+
+def samples(tree: Path) -> Samples:
+    """Return what 500 tables with 2,000 seated connections cost while nobody moves."""
+    _allow_many_files()
+    found: Samples = {}
+    with subject("server", tree=tree) as server:
+        alone = server.loaded(*_ACTIVE)
+        before = server.resident
+        wires = []
+        for _ in range(TABLES * _SEATS):
+            wire = Wire(server.port)
+            wire.send(packed(t="hello", versions=[1], client="bench"))
+            wire.expect("welcome")
+            wires.append(wire)
+        play_halfway(wires)
+        found["idle: memory of 500 tables with 2,000 connections, MiB"] = [(server.resident - before) / 2**20]
+        cpu, began = server.cpu, time.perf_counter()
+        time.sleep(_CPU_SECONDS)
+        found["idle: CPU, % of a core"] = [100 * (server.cpu - cpu) / (time.perf_counter() - began)]
+        among = server.loaded(*_ACTIVE)
+        for percentile in ("p50_ms", "p99_ms"):
+            found[f"idle: latency {percentile} of one active table alone"] = [alone[percentile]]
+            found[f"idle: latency {percentile} of one active table among them"] = [among[percentile]]
+        for wire in wires:
+            wire.close()
+    return found
+
+
+def _allow_many_files() -> None:
+    """Raise this process's limit on open files, which its children inherit, as far as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+if __name__ == "__main__":
+    print(json.dumps(samples(Path.cwd())))
