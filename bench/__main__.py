@@ -118,9 +118,7 @@ def main() -> int:
     )
     parser.add_argument("--only", help=f"some of {','.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")
-    parser.add_argument(
-        "--compare", metavar="REV", help="print this tree's figures as ratios to those of REV"
-    )
+    parser.add_argument("--compare", metavar="REV", help="print ratios to the figures of REV")
     options = parser.parse_args()
     sections = tuple(options.only.split(",")) if options.only else SECTIONS
     if unknown := set(sections) - set(SECTIONS):

@@ -3,6 +3,7 @@
 python -m bench.engine
 """
 
+import functools
 import json
 import random
 import time
@@ -37,21 +38,12 @@ def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[fl
     return found
 
 
-def played(players: int, seed: int) -> Game:
-    """Return a finished random game."""
-    rng = random.Random(seed)
-    game = Game.new(Setup(players, random_layout=True), RandomChance(rng))
-    while (legal := game.legal()) is not None:
-        game.apply(rng.choice(list(legal.commands())))
-    return game
-
-
 def placed_at_random(players: int, rng: random.Random) -> Game:
     """Play a game of random pieces on random fields, without listing every command, to its end."""
     game = Game.new(Setup(players, random_layout=True), RandomChance(rng))
     while (legal := game.legal()) is not None:
-        field = rng.choice(legal.fields)
-        game.apply(Place(legal.seat, rng.choice(legal.pieces), field))
+        assert isinstance(legal, LegalPlaces)
+        game.apply(Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields)))
     return game
 
 
@@ -59,12 +51,9 @@ def samples() -> Samples:
     """Return how often a second the engine and the codec do what a server does."""
     found: Samples = {}
     for players in (2, 3, 4, 5):
-        rng = random.Random(players)
-        found[f"engine: whole games of {players} told as events /s"] = per_second(
-            lambda players=players, rng=rng: placed_at_random(players, rng),
-            1.0,  # type: ignore[misc]
-        )
-    whole = played(4, 1)
+        told = functools.partial(placed_at_random, players, random.Random(players))
+        found[f"engine: whole games of {players} told as events /s"] = per_second(told, 1.0)
+    whole = placed_at_random(4, random.Random(1))
     view = whole.view
     board = {field: Piece(piece) for field, piece in view.placed.items()}
     found["engine: scorings /s"] = per_second(
@@ -72,7 +61,7 @@ def samples() -> Samples:
     )
     half = Game(whole.events[: len(whole.events) // 3], RandomChance(random.Random(1)))
     legal = half.legal()
-    assert legal is not None
+    assert isinstance(legal, LegalPlaces)
     eyes = eyes_of(Seat(0))
     command = next(iter(legal.commands()))
     (event, *_) = half.decided(command)
