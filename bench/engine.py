@@ -12,6 +12,7 @@ from typing import Final
 
 from engine.events import Place
 from engine.game import Game, RandomChance, Setup
+from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.scoring import Board, scored
 from engine.view import eyes_of, redacted, snapshot

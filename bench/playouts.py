@@ -1,0 +1,78 @@
+"""Full random games a second on one core: lean playouts beside the game that tells events.
+
+    python -m bench.playouts --seconds 2
+
+A game is all placements, each a random choice of a legal piece and a free field, and the scoring; the layouts
+lie before the clock starts. Both sides take turns, so that a busy machine slows both.
+"""
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from engine.components import DEALS
+from engine.events import Event, Place
+from engine.game import Game, RandomChance, Setup
+from engine.legal import LegalPlaces
+from engine.position import Position, playout
+
+_REPEATS: Final = 9
+_LAYOUTS: Final = 4
+
+
+def rate(play: Callable[[], object], seconds: float) -> float:
+    """Return how many times a second `play` runs."""
+    runs, now = 0, time.perf_counter()
+    begun, end = now, now + seconds
+    while now < end:
+        for _ in range(20):  # the clock is read rarely, for it takes time too
+            play()
+        runs += 20
+        now = time.perf_counter()
+    return runs / (now - begun)
+
+
+def told(events: Sequence[Event], rng: random.Random) -> Game:
+    """Play the game that `events` start to its end with random moves."""
+    game = Game(events, RandomChance(rng))
+    while isinstance(legal := game.legal(), LegalPlaces):
+        game.apply(Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields)))
+    assert game.over
+    return game
+
+
+def measured(players: int, seconds: float) -> str:
+    """Return the figures for so many players."""
+    rng = random.Random(players)
+    setup = Setup(players, random_layout=True)
+    games = [Game.new(setup, RandomChance(rng)) for _ in range(_LAYOUTS)]
+    positions = [Position.of(game.view) for game in games]
+    lean, telling = [], []
+    for repeat in range(_REPEATS):
+        position, events = positions[repeat % _LAYOUTS], games[repeat % _LAYOUTS].events
+        lean.append(rate(lambda position=position: playout(position, rng), seconds / _REPEATS / 2))  # type: ignore[misc]
+        telling.append(rate(lambda events=events: told(events, rng), seconds / _REPEATS / 2))  # type: ignore[misc]
+    playouts, reference = statistics.median(lean), statistics.median(telling)
+    return (
+        f"{players} players  {playouts:8,.0f} playouts/s  [{min(lean):,.0f} to {max(lean):,.0f}]  "
+        f"{reference:5,.0f} games/s told  [{min(telling):,.0f} to {max(telling):,.0f}]  "
+        f"ratio {playouts / reference:.0f}"
+    )
+
+
+def main() -> int:
+    """Print a line for each number of players."""
+    parser = argparse.ArgumentParser(prog="python -m bench.playouts", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=4.0, help="for each number of players (default: 4)")
+    options = parser.parse_args()
+    print(f"one core, medians of {_REPEATS} repeats")
+    for players in DEALS:
+        print(measured(players, options.seconds), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
