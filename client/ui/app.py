@@ -27,6 +27,7 @@ from client.ui.update import Outcome, pressed, updated
 from engine.events import LayTile, Place
 from engine.view import Phase
 from protocol.limits import NAME_LENGTH
+from protocol.messages import TableState
 from protocol.text import unsafe
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
@@ -118,7 +119,7 @@ class Client:
     async def run(self) -> None:
         """Show the screen until the player quits."""
         async with self._tasks:
-            works = (self._listen(), self._refresh(), self._begin())
+            works = (self._listen(), self._attend())
             helpers = [self._tasks.create_task(work) for work in works]
             with _ending_on_signals(self._quit):
                 await self._app.run_async(set_exception_handler=False)
@@ -170,28 +171,28 @@ class Client:
         """Take in the news until the connection is gone for good."""
         async for update in self._connection.updates():
             self._show(news.heard(self._ui, update, self._connection.model))
-            if isinstance(update, TableChanged) and self._options.auto_start and self._may_start():
+            if isinstance(update, TableChanged) and self._options.auto_start and self._fills(update):
                 self._tasks.create_task(self._ask(requests.Start()))
 
-    def _may_start(self) -> bool:
-        model = self._connection.model
-        state = model.state
+    def _fills(self, update: TableChanged) -> bool:
+        """Tell whether the last free seat of this host's table has just been taken."""
+        state, before = update.state, update.before
         return (
-            state is not None
-            and state.stage == "gathering"
-            and state.host == model.seat
-            and all(seat.name is not None for seat in state.seats)
+            state.stage == "gathering"
+            and state.host == self._connection.model.seat
+            and _full(state)
+            and (before is None or not _full(before))
         )
 
-    async def _refresh(self) -> None:
-        """Keep the lobby's list of tables fresh."""
+    async def _attend(self) -> None:
+        """Go where the options say, and keep the lobby's list of tables fresh."""
+        await self._begin()
         while True:
             if self._connection.model.table is None and self._connection.online:
                 await self._ask(requests.Refresh())
             await asyncio.sleep(_LOBBY_SECONDS)
 
     async def _begin(self) -> None:
-        """Go where the options send this client."""
         options = self._options
         if options.players is not None:
             await self._ask(requests.Open(options.players, options.random_layout))
@@ -246,6 +247,10 @@ class Client:
         with contextlib.suppress(Refusal, ConnectFailed, TimeoutError):
             async with asyncio.timeout(_FAREWELL_SECONDS):
                 await self._connection.leave()
+
+
+def _full(state: TableState) -> bool:
+    return all(seat.name is not None for seat in state.seats)
 
 
 def _let_go(app: Application[None]) -> None:

@@ -1,0 +1,244 @@
+"""The program around the screen: how it starts, what it asks of a server, and how it ends."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from client.table import TableModel
+from client.ui import app
+from client.ui.app import Client, Options, run
+from client.ui.state import Ui
+from protocol.messages import (
+    Done,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Refused,
+    Say,
+    Seated,
+    SeatLine,
+    StartGame,
+    TableLine,
+    Tables,
+    TableState,
+    Watch,
+    Watching,
+)
+from tests.client.scripted import PATIENCE, Line, scripted
+
+
+class Keyboard:
+    """The keys of a terminal that nobody looks at, and the state of the screen that they lead to."""
+
+    def __init__(self, pipe: PipeInput) -> None:
+        self.press = pipe.send_text
+        self.changed = asyncio.Event()
+        self.client: Client | None = None
+
+    async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
+        """Wait until the client's state is as wanted."""
+        async with asyncio.timeout(PATIENCE):
+            while self.client is None or not seen(self.client._ui, self.client._connection.model):
+                self.changed.clear()
+                await self.changed.wait()
+
+
+@pytest.fixture
+async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        keyboard = Keyboard(pipe)
+
+        class Watched(Client):
+            def _show(self, ui: Ui) -> None:
+                super()._show(ui)
+                keyboard.client = self
+                keyboard.changed.set()
+
+        monkeypatch.setattr(app, "Client", Watched)
+        yield keyboard
+
+
+def at_rest(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the client sits at a table and waits for nothing."""
+    return model.table is not None and not ui.busy
+
+
+def gathering(*names: str | None) -> TableState:
+    return TableState("KXQT", "gathering", [SeatLine(name, name is not None) for name in names], 0)
+
+
+async def lobby(line: Line, *tables: TableLine) -> None:
+    """Greet the client and tell it the tables."""
+    await line.welcome()
+    asked = await line.hear(ListTables)
+    await line.tell(Tables(asked.id, list(tables)))
+
+
+async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
+    """Enter joins the table chosen; what is typed there is said; Esc leaves it."""
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("\r")
+        join = await line.hear(JoinTable)
+        assert (join.table, join.name) == ("KXQT", "Ann")
+        await line.tell(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
+        await keys.until(at_rest)
+        keys.press("thello\r")
+        say = await line.hear(Say)
+        assert say.text == "hello"
+        await line.tell(Done(say.id))
+        await keys.until(at_rest)
+        keys.press("\x1b")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        tables = await line.hear(ListTables)
+        await line.tell(Tables(tables.id, []))
+        await keys.until(lambda ui, _: not ui.tables)
+        keys.press("q")
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> None:
+    """`palatinus play`: the table is opened, its code handed on, and the game started by itself."""
+    codes: list[str] = []
+
+    async def opened(code: str) -> None:
+        codes.append(code)
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        opening = await line.hear(OpenTable)
+        assert (opening.players, opening.random_layout) == (2, True)
+        await line.tell(
+            Seated(opening.id, "KXQT", 0, "secret"), gathering("Ann", None), gathering("Ann", "bot")
+        )
+        start = await line.hear(StartGame)
+        await line.tell(Done(start.id))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        options = Options(url, "Ann", players=2, random_layout=True, auto_start=True, opened=opened)
+        assert await run(options) == 0
+    assert codes == ["KXQT"]
+
+
+async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
+    """The table given is full: the lobby is shown, and everything works there."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        join = await line.hear(JoinTable)
+        await line.tell(Refused("table-full", "Every seat is taken.", join.id))
+        await lobby_again(line)
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("w")
+        watch = await line.hear(Watch)
+        assert watch.table == "ABCD"
+        await line.tell(Watching(watch.id, "ABCD"))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async def lobby_again(line: Line) -> None:
+        asked = await line.hear(ListTables)
+        await line.tell(Tables(asked.id, [TableLine("ABCD", "Bob", 2, 2, "playing")]))
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT")) == 0
+
+
+async def test_watching_from_the_start(keys: Keyboard) -> None:
+    async def act(line: Line) -> None:
+        await line.welcome()
+        watch = await line.hear(Watch)
+        await line.tell(Watching(watch.id, "KXQT"))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
+
+
+async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
+    """A paste into the line being typed is text, whatever keys it is made of."""
+
+    async def act(line: Line) -> None:
+        await lobby(line)
+        await keys.until(lambda ui, _: not ui.busy)
+        keys.press("\x1b[200~q\x1b[201~")  # where no line is typed, a paste does nothing
+        keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
+        join = await line.hear(JoinTable)
+        assert join.table == "KXQT"
+        await line.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
+        await keys.until(lambda ui, _: ui.notice is not None)
+        keys.press("q")
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_a_signal_ends_the_program_in_good_order(keys: Keyboard) -> None:
+    async def act(line: Line) -> None:
+        await lobby(line)
+        await keys.until(lambda ui, _: not ui.busy)
+        signal.raise_signal(signal.SIGTERM)
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_an_error_of_the_program_is_one_sentence(
+    keys: Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever fails while drawing ends the program, which says so without a traceback."""
+    del keys
+
+    def drawn(*_: object) -> None:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(app, "drawn", drawn)
+
+    async def act(line: Line) -> None:
+        with contextlib.suppress(Exception):
+            await lobby(line)
+
+    async with asyncio.timeout(PATIENCE), scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 1
+    assert (
+        capsys.readouterr().err
+        == "palatinus: The client stopped: RuntimeError: no ink. Please report this.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
+async def test_a_bad_name_is_wrong_use(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run(Options("ws://127.0.0.1:9", name)) == 2
+    assert capsys.readouterr().err.startswith("palatinus: The name")
+
+
+async def test_without_a_server_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
+    assert capsys.readouterr().err.count("\n") == 1
