@@ -5,20 +5,20 @@ import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 
-from engine.game import Game
+from engine.game import Game, RandomChance
 from protocol.codes import CloseCode
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config
 from server.conversation import Conversation
 from server.door import Door
 from server.journal import Journal, NoJournal, SqliteJournal
-from server.lobby import Lobby
+from server.lobby import Lobby, chances, kept_tables
 from server.records import write_record
 from server.session import Session
 
@@ -69,9 +69,10 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     with listener:
         journal: Journal = NoJournal() if config.data is None else SqliteJournal(config.data)
         try:
-            kept = journal.tables()
+            fresh = chances(config.seed)
+            kept = kept_tables(journal, fresh)
             async with asyncio.TaskGroup() as tasks:
-                house = _House(config, journal, tasks)
+                house = _House(config, journal, tasks, fresh)
                 house.lobby.restore(kept)
                 async with house.open(listener, tls) as server:
                     started(Running(listener.getsockname()[1], house.lobby))
@@ -87,8 +88,10 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 class _House:
     """The lobby, and the door to it."""
 
-    def __init__(self, config: Config, journal: Journal, tasks: asyncio.TaskGroup) -> None:
-        self.lobby = Lobby(config, journal, tasks, self._when_over)
+    def __init__(
+        self, config: Config, journal: Journal, tasks: asyncio.TaskGroup, fresh: Iterator[RandomChance]
+    ) -> None:
+        self.lobby = Lobby(config, journal, tasks, fresh, self._when_over)
         self.door = Door(config.limits)
         self._config = config
         self._tasks = tasks

@@ -43,6 +43,9 @@ class Journal(Protocol):
     def tables(self) -> dict[str, list[Entry]]:
         """Return the entries of every table that is not forgotten; raises JournalError if damaged."""
 
+    def damaged(self, what: str) -> JournalError:
+        """Return the error that tells what is wrong with the entries."""
+
     async def close(self) -> None: ...
 
 
@@ -54,6 +57,9 @@ class NoJournal:
 
     def tables(self) -> dict[str, list[Entry]]:
         return {}
+
+    def damaged(self, what: str) -> JournalError:
+        return JournalError(what)
 
     async def close(self) -> None:
         pass
@@ -96,16 +102,16 @@ class SqliteJournal:
             for code, number, body in rows:
                 entries = tables.setdefault(code, [])
                 if number != len(entries):
-                    raise self._damaged(f"entry {len(entries)} of table {code} is missing")
+                    raise self.damaged(f"entry {len(entries)} of table {code} is missing")
                 try:
                     entries.append(entry_of(body))
                 except (msgspec.DecodeError, TypeError) as error:
-                    raise self._damaged(f"entry {number} of table {code}: {error}") from error
+                    raise self.damaged(f"entry {number} of table {code}: {error}") from error
         except sqlite3.Error as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
         return tables
 
-    def _damaged(self, what: str) -> JournalError:
+    def damaged(self, what: str) -> JournalError:
         advice = "Restore a copy of the file, or choose another --data"
         return JournalError(f"the journal {self.path} is damaged: {what}. {advice}")
 

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from engine.game import Game, RandomChance
 from protocol.codes import Code
@@ -12,7 +12,7 @@ from protocol.limits import ARRAY_LENGTH
 from protocol.messages import OpenTable, TableLine
 from server.config import Config
 from server.entries import Entry, Opened, Taken
-from server.journal import Journal, JournalError
+from server.journal import Journal
 from server.requests import Refusal
 from server.seating import Seating
 from server.session import Session
@@ -20,6 +20,24 @@ from server.table import Table, check_name
 from server.tokens import new_code, new_token, token_hash
 
 log = logging.getLogger(__name__)
+
+
+def chances(seed: int | None) -> Iterator[RandomChance]:
+    """Yield a generator of its own for each table: what one table draws tells nothing about another."""
+    seeds = random.SystemRandom() if seed is None else random.Random(seed)
+    while True:
+        yield RandomChance(random.Random(seeds.getrandbits(256)))
+
+
+def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, Seating]:
+    """Return what an earlier process kept, by table codes; raises JournalError if it makes no sense."""
+    kept = {}
+    for code, entries in journal.tables().items():
+        try:
+            kept[code] = Seating(entries, next(chances))
+        except Exception as error:  # whatever it is, no server wrote this
+            raise journal.damaged(f"table {code}: {error}") from error
+    return kept
 
 
 class Lobby:
@@ -30,6 +48,7 @@ class Lobby:
         config: Config,
         journal: Journal,
         tasks: asyncio.TaskGroup,
+        chances: Iterator[RandomChance],
         when_over: Callable[[str, Game], None],
     ) -> None:
         self.tables: dict[str, Table] = {}
@@ -39,16 +58,11 @@ class Lobby:
         self._when_over = when_over
         self._running: set[asyncio.Task[None]] = set()
         self._opening: set[str] = set()  # codes of tables that are being stored
-        self._seeds = random.SystemRandom() if config.seed is None else random.Random(config.seed)
+        self._chances = chances
 
-    def restore(self, kept: Mapping[str, Iterable[Entry]]) -> None:
+    def restore(self, kept: Mapping[str, Seating]) -> None:
         """Take up the tables of an earlier process, by their codes."""
-        for code, entries in kept.items():
-            try:
-                seating = Seating(entries, self._chance())
-            except Exception as error:  # whatever it is, this server did not write it
-                text = f"the journal's table {code} is damaged: {error}"
-                raise JournalError(f"{text}. Restore a copy of the file, or choose another --data") from error
+        for code, seating in kept.items():
             self._run(code, seating)
         if kept:
             log.info("resumed %d tables", len(kept))
@@ -91,12 +105,8 @@ class Lobby:
         finally:
             self._opening.discard(code)
         session.tables_opened += 1
-        table = self._run(code, Seating(entries, self._chance()))
+        table = self._run(code, Seating(entries, next(self._chances)))
         table.seat_opener(session, message.id, token)
-
-    def _chance(self) -> RandomChance:
-        # A generator of its own for each table: what one table draws tells nothing about another.
-        return RandomChance(random.Random(self._seeds.getrandbits(256)))
 
     def _run(self, code: str, seating: Seating) -> Table:
         table = Table(code, seating, self._journal, self._config.limits, self._when_over)

@@ -1,0 +1,63 @@
+"""`palatinus serve` as a process of its own, to be stopped, interrupted and killed."""
+
+import asyncio
+import contextlib
+import re
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.server.peer import PATIENCE
+
+PROGRAM = Path(__file__).parents[2] / "palatinus.py"
+
+
+@dataclass
+class Serving:
+    """A server process that has told where it is reached."""
+
+    process: Process
+    port: int
+    announced: list[str]
+
+    async def ended(self) -> tuple[int, str, str]:
+        """Wait for the end; return exit code, what else was printed, and what went to stderr."""
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self.process.communicate()
+        return self.process.returncode or 0, out.decode(), err.decode()
+
+
+async def started(*options: str) -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, str(PROGRAM), "serve", *options, stdout=PIPE, stderr=PIPE
+    )
+
+
+@contextlib.asynccontextmanager
+async def serving(*options: str) -> AsyncIterator[Serving]:
+    """Run a server process on a free port; it is killed in the end if it still runs."""
+    process = await started("--host", "127.0.0.1", "--port", "0", *options)
+    try:
+        assert process.stdout is not None
+        announced: list[str] = []
+        async with asyncio.timeout(PATIENCE):
+            while not (found := re.search(r":(\d+)$", announced[-1] if announced else "")):
+                line = await process.stdout.readline()
+                assert line, (await process.communicate())[1].decode()
+                announced.append(line.decode().rstrip("\n"))
+        yield Serving(process, int(found[1]), announced)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def refused_to_start(*options: str) -> tuple[int, str]:
+    """Run a server that cannot start; return its exit code and what it says about it."""
+    process = await started(*options)
+    async with asyncio.timeout(PATIENCE):
+        out, err = await process.communicate()
+    assert out == b""
+    return process.returncode or 0, err.decode()

@@ -1,0 +1,168 @@
+"""`palatinus serve` as a stranger runs it: addresses, signals, and wrong use told in one line."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+
+from protocol.messages import TableState
+from server.app import running
+from server.command import reachable
+from server.config import Config
+from server.journal import FILE_NAME
+from tests.server.peer import Peer, connected, game, house
+from tests.server.process import refused_to_start, serving
+
+
+def check_one_line(code: int, err: str, *words: str) -> None:
+    """Fail unless wrong use ended in exit code 2 and one clear line that has `words`."""
+    assert code == 2
+    assert err.startswith("palatinus"), err
+    assert err.endswith("\n")
+    assert err.count("\n") == 1, err
+    for word in words:
+        assert word in err
+
+
+async def test_the_addresses_are_printed_as_commands() -> None:
+    """Others type what stands there."""
+    async with serving("--memory") as server:
+        assert server.announced[-1] == f"  palatinus join ws://127.0.0.1:{server.port}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    """Clients get a close code and a reason; the exit code is 0; stderr stays empty."""
+    async with serving("--data", str(tmp_path)) as server:
+        async with game(server.port, 2, watched=True) as peers, connected(server.port) as in_lobby:
+            _, silent = await asyncio.open_connection("127.0.0.1", server.port)
+            await in_lobby.nothing_but_pong()
+            server.process.send_signal(number)
+            for peer in (*peers, in_lobby):
+                assert await peer.closed() == (1001, "the server is stopping")
+            code, out, err = await server.ended()
+            silent.close()
+        assert (code, err) == (0, "")
+        assert out == "Palatinus has stopped.\n"
+
+
+async def test_a_port_in_use_is_told_in_one_line() -> None:
+    """What is wrong, and what to do."""
+    async with house() as other:
+        code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
+        check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
+
+
+async def test_a_host_that_is_none_is_told_in_one_line() -> None:
+    """A name that cannot be found, cannot be a name, or is not this machine's."""
+    hosts = ("no such host", "x" * 300, "a..b", "192.0.2.1")
+    starts = [refused_to_start("--memory", "--host", host, "--port", "0") for host in hosts]
+    for code, err in await asyncio.gather(*starts):
+        check_one_line(code, err, "--host")
+
+
+async def test_a_bad_option_is_told_in_one_line() -> None:
+    """With the option's name."""
+    wrong = (
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--port", "http"],
+        ["--max-tables", "0"],
+        ["--max-connections", "none"],
+        ["--rate", "1e99"],
+        ["--nonsense"],
+        ["--data", "x", "--memory"],
+    )
+    for options, (code, err) in zip(
+        wrong, await asyncio.gather(*(refused_to_start(*options) for options in wrong)), strict=True
+    ):
+        check_one_line(code, err, options[-1] if options[-1] == "--memory" else options[0])
+
+
+async def test_a_data_folder_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """A file in its place, say."""
+    (tmp_path / "file").write_text("x")
+    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path / "file"))
+    check_one_line(code, err, "--data")
+
+
+async def test_a_journal_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """The file stays as it is."""
+    (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)
+    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
+    check_one_line(code, err, str(tmp_path), "--data")
+    assert (tmp_path / FILE_NAME).read_bytes() == b"no database at all " * 100
+
+
+async def test_a_journal_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    """Two servers would write into each other's tables."""
+    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
+        await peer.open(2)
+        code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
+        check_one_line(code, err, "another server", "--data")
+        await peer.until(TableState)
+        await peer.nothing_but_pong()
+
+
+def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
+    """Nobody can join 0.0.0.0."""
+    everywhere = "0.0.0.0"  # noqa: S104 - nothing listens there
+    assert "127.0.0.1" in reachable(everywhere)
+    assert everywhere not in reachable(everywhere)
+    assert reachable("192.0.2.7") == ["192.0.2.7"]
+    assert reachable("game.example") == ["game.example"]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """Return a self-signed certificate for this machine, with its key in the file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl here to make a certificate")
+    path = tmp_path / "cert.pem"
+    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=here"
+    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(tmp_path / "key.pem"), "-out", str(path)]
+    subprocess.run([*made.split(), *more], check=True, capture_output=True)
+    return path
+
+
+async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
+    """The address says wss; plain connections and silent ones end without harm."""
+    key = certificate.with_name("key.pem")
+    async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        assert server.announced[-1] == f"  palatinus join wss://127.0.0.1:{server.port}"
+        trusting = ssl.create_default_context(cafile=certificate)
+        async with connect(f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None) as client:
+            peer = Peer(client)
+            await peer.hello()
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+            await peer.nothing_but_pong()
+            server.process.send_signal(signal.SIGTERM)
+            assert (await peer.closed())[0] == 1001
+        code, _, err = await server.ended()
+        assert (code, err) == (0, "")
+
+
+async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate: Path) -> None:
+    """Missing, without its key, no certificate, or a key without one: never plain in its place."""
+    key = str(certificate.with_name("key.pem"))
+    missing = str(certificate.with_name("missing.pem"))
+    wrong = (
+        ["--tls-cert", missing],
+        ["--tls-cert", str(certificate)],
+        ["--tls-cert", key],
+        ["--tls-cert", str(certificate), "--tls-key", missing],
+        ["--tls-key", key],
+    )
+    starts = [refused_to_start("--memory", "--port", "0", *options) for options in wrong]
+    for code, err in await asyncio.gather(*starts):
+        check_one_line(code, err, "cert")
