@@ -1,22 +1,26 @@
 """Events and legal moves as the maps that travel in messages, and back."""
 
-from dataclasses import replace
-from typing import Final
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from msgspec import convert, to_builtins
 
-from engine.board import FIELDS
+from engine.board import FIELDS, TILES, Field, Tile
+from engine.components import PEOPLES
 from engine.events import (
     Captured,
     CentreTurned,
     GameEnded,
     GameStarted,
     HillScored,
+    Influence,
     LaurelsDealt,
     LayoutDrawn,
     Placed,
     SeenEvent,
     SoldierFled,
+    Term,
     TileDrawn,
     TileLaid,
     WolfPlaced,
@@ -43,6 +47,8 @@ EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "ended": GameEnded,
 }
 _TAG_OF: Final = {kind: tag for tag, kind in EVENT_TAGS.items()}
+Check: TypeAlias = Callable[[Any], bool]
+
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
 
 
@@ -59,15 +65,45 @@ def event_of(content: EventMap) -> SeenEvent:
         raise BadMessage("`t` is no event that this version knows")
     try:
         event: SeenEvent = convert(content, kind, dec_hook=_hook)
-        return _with_pieces(event) if isinstance(event, GameStarted) else event
+        if isinstance(event, GameStarted):
+            event = _with_pieces(event)
     except ValueError as error:  # ValidationError is one
         raise BadMessage(readable(error)) from error
+    if not _CHECK[kind](event):
+        raise BadMessage(f"`{tag}` names a tile, a field or a seat that there is not")
+    return event
+
+
+def _check_of(hint: Any) -> Check | None:
+    """Return what tells whether a value of the type `hint` names only tiles, fields and seats that exist.
+
+    To msgspec these are any strings and numbers, and what a client shows must not be any string.
+    """
+    if hint in _EXISTS:
+        return _EXISTS[hint]
+    if get_origin(hint) in {tuple, dict}:
+        inner = [_check_of(part) for part in get_args(hint) if part is not Ellipsis]
+        if (first := inner[0]) is None:
+            return None
+        return lambda values: all(map(first, values))
+    if not (dataclasses.is_dataclass(hint) or hint in {Term, Influence}):
+        return None
+    checks = [(name, check) for name, part in get_type_hints(hint).items() if (check := _check_of(part))]
+    return lambda value: all(check(getattr(value, name)) for name, check in checks)
+
+
+_EXISTS: Final[dict[Any, Check]] = {
+    Tile: frozenset(TILES).__contains__,
+    Field: frozenset(FIELDS).__contains__,
+    Seat: range(len(PEOPLES)).__contains__,
+}
+_CHECK: Final = {kind: _check_of(kind) or bool for kind in EVENT_TAGS.values()}
 
 
 def _with_pieces(started: GameStarted) -> GameStarted:
     """Return `started` with pieces in its hands: msgspec leaves a map's string keys what they are."""
     hands = tuple({Piece(piece): count for piece, count in hand.items()} for hand in started.hands)
-    return replace(started, hands=hands)
+    return dataclasses.replace(started, hands=hands)
 
 
 def _hook(kind: type, content: object) -> Piece:

@@ -178,3 +178,28 @@ def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
         view_of(told, Seat(0))
     except BadMessage:
         return
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"t": "drawn", "seat": 0, "tile": "\x1b[2J"},
+        {"t": "drawn", "seat": 5, "tile": "A"},
+        {"t": "wolf", "seat": 1, "people": "E", "field": "A7"},
+        {"t": "revealed", "pieces": {"\x1b": "Em*"}},
+        {"t": "layout", "tiles": [{"tile": "H", "orientation": 0}]},
+        {"t": "fled", "hill": "A", "field": "A1", "seat": 1, "merchants": [], "farmers": ["\x07"]},
+        {
+            "t": "scored",
+            "hill": "A",
+            "laurel": "Caelius",
+            "pieces": [["A1", 0, "m", [["merchant", "\x1b]0;", 2]]]],
+            "influence": [2, 0],
+            "leaders": [0],
+        },
+    ],
+)
+def test_what_a_server_names_exists(content: dict[str, Any]) -> None:
+    """Tiles, fields and seats that there are not are refused, however deep: a client shows them to people."""
+    with pytest.raises(BadMessage, match="that there is not"):
+        event_of(content)
