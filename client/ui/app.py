@@ -277,10 +277,14 @@ def _colours(options: Options) -> ColorDepth | None:
 def _ending_on_signals(quit_: Callable[[], None]) -> Iterator[None]:
     """End the program in good order when it is told to stop, so that the terminal is restored."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, quit_)
+    # Windows has no SIGHUP, and its event loop takes no handlers.
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with contextlib.suppress(NotImplementedError):
+        for number in numbers:
+            loop.add_signal_handler(number, quit_)
     try:
         yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
+        with contextlib.suppress(NotImplementedError):
+            for number in numbers:
+                loop.remove_signal_handler(number)

@@ -92,15 +92,28 @@ def help_page(number: int, here: Where, look: Look) -> list[Line]:
     return _keys_page(here, look) if number == 0 else _signs_page(look)
 
 
-def _keys_page(here: Where, look: Look) -> list[Line]:
+def key_rows(here: Where, look: Look) -> list[tuple[str, str]]:
+    """Return the keys that work there, and what each does; number keys that do the same in one row."""
     rows: list[tuple[str, str]] = []
     for key in keys_at(here):
         names = ", ".join(key_name(name, look) for name in key.names)
-        if rows and rows[-1][1] == key.help:  # number keys: one row for all of them
+        if rows and rows[-1][1] == key.help:
             rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", key.help)
         else:
             rows.append((names, key.help))
-    return [line("KEYS", "class:heading"), *(_row(names, words) for names, words in rows)]
+    return rows
+
+
+def _keys_page(here: Where, look: Look) -> list[Line]:
+    rows = [_row(_few(names), words) for names, words in key_rows(here, look)]
+    return [line("KEYS", "class:heading"), *rows]
+
+
+def _few(names: str) -> str:
+    """Return as many of a key's names as have room."""
+    while len(names) > _KEYS_WIDTH:
+        names = names.rpartition(", ")[0]
+    return names
 
 
 def _row(names: str, words: str) -> Line:

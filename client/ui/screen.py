@@ -16,7 +16,7 @@ from client.ui.news import names_at
 from client.ui.pages import help_page, page_count, rules_page
 from client.ui.panel import Panel
 from client.ui.result import result_page
-from client.ui.state import Overlay, Ui, Where, last_step, where
+from client.ui.state import Overlay, Ui, Where, last_step, steps, where
 from client.ui.tables import lobby, room
 from client.ui.texts import turn_told
 from client.ui.typed import completions
@@ -53,8 +53,20 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"
-    left = line(f" Palatinus{table} {look.dot} {turn_told(model, names_at(model))}", style)
+    left = line(f" Palatinus{table} {look.dot} {_stage(ui, model)}", style)
     return ends(left, line(f"  {ui.name} ", style), width, style)
+
+
+def _stage(ui: Ui, model: TableModel) -> str:
+    """Return where the game is, or the walk through its scoring."""
+    view = model.view
+    if view is None or view.phase is not Phase.OVER:
+        return turn_told(model, names_at(model))
+    step = steps(view)[min(ui.step, last_step(view))]
+    hill = getattr(view.scoring[step.event], "hill", None)
+    if hill is not None:
+        return f"scoring hill {hill}"
+    return "the scoring" if ui.step == 0 else "the result"
 
 
 def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
@@ -126,7 +138,7 @@ def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the last lines of the log, and below them what is to be read now."""
     now: list[Line] = []
     if ui.overlay is Overlay.QUIT:
-        words = "The game is still running. Quit? y: quit, n: stay. Your seat is kept while the server runs."
+        words = "The game is still running. Quit? y: quit, n: stay"
         now = [
             fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
             for row in wrapped(words, width - 2)

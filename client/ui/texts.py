@@ -223,14 +223,12 @@ def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
 
 
 def turn_told(model: TableModel, names: Sequence[str]) -> str:
-    """Return what the table waits for."""
+    """Return what the table waits for while nothing is being scored."""
     view = model.view
     if model.table is None:
         return "the lobby"
     if view is None:
         return "waiting for players"
-    if view.phase is Phase.OVER:
-        return "the game is over"
     if view.turn is None:
         return "one moment"
     if view.phase is Phase.LAYING:

@@ -141,6 +141,8 @@ def _laying(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return _aimed_at(ui, number, legal), None
         case PointAt(cell) if HEX_POSITIONS[cell] != aimed:
             return _aimed_at(ui, HEX_POSITIONS[cell], legal), None
+        case Act.PAGE_UP | Act.PAGE_DOWN:
+            return _scrolled(ui, action), None
         case Act.CONFIRM | PointAt():
             return ui, LayTile(legal.seat, aimed, ui.turned)
         case _:
@@ -174,10 +176,15 @@ def _playing(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Act.CANCEL:
             return replace(ui, piece=None), None
         case Act.PAGE_UP | Act.PAGE_DOWN:
-            by = _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES
-            return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0))), None
+            return _scrolled(ui, action), None
         case _:
             return ui, None
+
+
+def _scrolled(ui: Ui, action: Act) -> Ui:
+    """Show older or newer lines of the log."""
+    by = _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES
+    return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0)))
 
 
 def _held(ui: Ui, chosen: turn.Held) -> Outcome:

@@ -83,7 +83,7 @@ def smaller_hand(terminal: Terminal, left: str) -> None:
 
 def play(terminal: Terminal) -> None:
     """Play all own turns until the scoring begins."""
-    turn = re.compile(r"Your turn: (lay|place)|the game is over")
+    turn = re.compile(r"Your turn: (lay|place)|the scoring")
     while True:
         terminal.until(turn.search, "own turn")
         match terminal.found(turn.pattern)[0]:

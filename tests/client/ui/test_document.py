@@ -1,0 +1,68 @@
+"""docs/client.md shows the keys and the screens as they are."""
+
+import os
+import re
+
+from client.ui.keys import key_name, keys_at
+from client.ui.look import UNICODE
+from client.ui.pages import key_rows
+from client.ui.state import Where
+from tests.client.ui.seen import SCREENS
+from tests.client.ui.terminal import ROOT
+
+DOCUMENT = ROOT / "docs" / "client.md"
+PLACES = {
+    Where.LOBBY: "In the lobby",
+    Where.ROOM: "Waiting at a table",
+    Where.LAYING: "Laying a tile",
+    Where.PLAYING: "Placing",
+    Where.SCORING: "The scoring",
+    Where.RESULT: "The result",
+    Where.READING: "Reading help or rules",
+    Where.QUITTING: "Asked whether to quit",
+    Where.TYPING: "Typing a line",
+}
+SHOWN = {
+    "lobby": "The lobby",
+    "room": "Waiting for players",
+    "laying": "Laying a tile",
+    "placing": "Placing",
+    "scoring-piece": "The scoring",
+    "result": "The result",
+}
+
+
+def keys() -> str:
+    parts = []
+    for place, title in PLACES.items():
+        rows = [f"| {names.replace('|', '&#124;')} | {words} |" for names, words in key_rows(place, UNICODE)]
+        parts.append("\n".join((f"### {title}", "", "| key | what it does |", "|---|---|", *rows)))
+    return "\n\n".join(parts)
+
+
+def screens() -> str:
+    parts = []
+    for name, title in SHOWN.items():
+        text = (SCREENS / f"{name}-80x24.txt").read_text(encoding="utf-8")
+        text = re.sub(r" *\|$", "", text, flags=re.MULTILINE)
+        parts.append(f"### {title}\n\n```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts)
+
+
+def test_the_document_shows_what_is() -> None:
+    """Every key and every screen; SCREENS=new in the environment writes them anew."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    made = text
+    for name, content in (("keys", keys()), ("screens", screens())):
+        before, begin, rest = made.partition(f"<!-- {name}: ")
+        source, end, after = rest.partition(" -->\n")
+        made = f"{before}{begin}{source}{end}\n{content}\n\n<!-- end -->{after.partition('<!-- end -->')[2]}"
+    if os.environ.get("SCREENS") == "new":
+        DOCUMENT.write_text(made, encoding="utf-8")
+        text = made
+    assert text == made
+
+
+def test_every_place_is_documented() -> None:
+    assert set(PLACES) == set(Where)
+    assert all(key_name(name, UNICODE) for place in Where for key in keys_at(place) for name in key.names)
