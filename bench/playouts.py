@@ -7,6 +7,7 @@ lie before the clock starts. Both sides take turns, so that a busy machine slows
 """
 
 import argparse
+import functools
 import random
 import statistics
 import time
@@ -53,8 +54,8 @@ def measured(players: int, seconds: float) -> str:
     lean, telling = [], []
     for repeat in range(_REPEATS):
         position, events = positions[repeat % _LAYOUTS], games[repeat % _LAYOUTS].events
-        lean.append(rate(lambda position=position: playout(position, rng), seconds / _REPEATS / 2))  # type: ignore[misc]
-        telling.append(rate(lambda events=events: told(events, rng), seconds / _REPEATS / 2))  # type: ignore[misc]
+        lean.append(rate(functools.partial(playout, position, rng), seconds / _REPEATS / 2))
+        telling.append(rate(functools.partial(told, events, rng), seconds / _REPEATS / 2))
     playouts, reference = statistics.median(lean), statistics.median(telling)
     return (
         f"{players} players  {playouts:8,.0f} playouts/s  [{min(lean):,.0f} to {max(lean):,.0f}]  "

@@ -1,0 +1,268 @@
+"""The lean position against the game: the same moves, the same result, and playouts that keep the rules."""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.board import FIELDS, TILES, LaidTile, layout_of
+from engine.components import DEALS, PEOPLES, Laurel
+from engine.events import GameEnded, Place
+from engine.game import Game, Setup
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Kind, Piece, Seat
+from engine.position import Hand, Position, filled, hand_of, playout
+from engine.scoring import Board, scored
+from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, scores, terrain_of
+from engine.view import eyes_of, snapshot
+from tests.games import begun, layouts, played, seeds, setups, some_command
+
+PLAYERS = tuple(DEALS)
+
+
+def laid(setup: Setup, seed: int) -> Game:
+    """Return a game whose tiles lie and where no piece stands."""
+    game = begun(setup, seed)
+    chooser = random.Random(seed)
+    while isinstance(game.legal(), LegalLays):
+        game.apply(some_command(game, chooser))
+    return game
+
+
+def start(players: int, seed: int = 1) -> Position:
+    return Position.of(laid(Setup(players, random_layout=True), seed).view)
+
+
+def later(position: Position, moves: int, chooser: random.Random) -> Position:
+    """Return the position after so many random moves."""
+    position = position.copy()
+    for _ in range(moves):
+        position.play(chooser.choice(position.kinds), chooser.choice(position.free))
+    return position
+
+
+def state(position: Position) -> tuple[object, ...]:
+    """Return all that sets a position apart; hands are compared as the objects they are."""
+    return (
+        position.terrain,
+        position.turn,
+        tuple(position.board),
+        tuple(position.hands),
+        tuple(position.free),
+        position.left,
+    )
+
+
+def ended(game: Game) -> Scores:
+    """Return the result that the game tells."""
+    return told(game.view.result)
+
+
+def told(result: object) -> Scores:
+    assert isinstance(result, GameEnded)
+    points = tuple(tally.points for tally in result.tallies)
+    return Scores(points, tuple(tally.items for tally in result.tallies), result.winners)
+
+
+def place(game: Game, kind: Kind, field: int) -> None:
+    """Place any piece of that kind from the hand on turn."""
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    piece = next(piece for piece in legal.pieces if piece.kind is kind)
+    game.apply(Place(legal.seat, piece, FIELDS[field]))
+
+
+# -- beside the game ------------------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(setups(), seeds)
+def test_a_position_keeps_step_with_the_game(setup: Setup, seed: int) -> None:
+    """R4.1, R4.3, R5 to R7: the same moves at every step, wolf and people merged, and the same result."""
+    game = laid(setup, seed)
+    chooser = random.Random(seed)
+    position = Position.of(game.view)
+    while isinstance(legal := game.legal(), LegalPlaces):
+        assert not position.over
+        assert position.turn == legal.seat
+        assert set(position.kinds) == {piece.kind for piece in legal.pieces}
+        assert position.free == [NUMBERS[field] for field in legal.fields]
+        assert state(position) == state(Position.of(game.view))
+        piece, field = chooser.choice(legal.pieces), chooser.choice(legal.fields)
+        game.apply(Place(legal.seat, piece, field))
+        position.play(piece.kind, NUMBERS[field])
+    assert position.over
+    assert position.kinds == ()
+    assert position.scores() == ended(game)
+
+
+@settings(max_examples=100)
+@given(layouts(), st.permutations(list(Laurel)), st.sampled_from(PLAYERS), seeds)
+def test_any_board_scores_as_it_does_in_the_game(
+    tiles: tuple[LaidTile, ...], tokens: list[Laurel], players: int, seed: int
+) -> None:
+    """R5 to R7, on boards no game ends with: nearly empty, full, all soldiers, a seat without a piece."""
+    chooser = random.Random(seed)
+    laurels = dict(zip(TILES, tokens, strict=True))
+    terrain = terrain_of(tiles, laurels)
+    for _ in range(5):
+        density, weights = chooser.random(), [chooser.random() for _ in Kind]
+        owners = {field: Seat(chooser.randrange(players)) for field in FIELDS if chooser.random() < density}
+        pieces = {
+            field: Piece.of(PEOPLES[seat], chooser.choices(tuple(Kind), weights)[0])
+            for field, seat in owners.items()
+        }
+        *_, result = scored(Board(layout_of(tiles), pieces, owners), laurels, players)
+        standings = terrain.standings(occupants_of(pieces, owners), players)
+        assert scores(standings) == told(result)
+
+
+def test_a_position_can_be_scored_before_it_is_over() -> None:
+    """R5 to R7, as the board stands; scoring leaves the position as it was."""
+    position = later(start(3), 20, random.Random(1))
+    before = state(position)
+    assert position.scores() == position.scores()
+    assert state(position) == before
+
+
+# -- positions ------------------------------------------------------------------------------------
+
+
+def test_a_position_needs_the_placing_phase() -> None:
+    """R3.3, R4.4: there is none while tiles are laid or when the game is over."""
+    for game in (begun(Setup(2), 1), played(Setup(2), 1)):
+        with pytest.raises(ValueError, match="moment at which pieces are placed"):
+            Position.of(game.view)
+
+
+def test_a_position_needs_all_hands() -> None:
+    """R4.2: one seat's eyes do not see enough."""
+    game = laid(Setup(2), 1)
+    with pytest.raises(ValueError, match="all hands"):
+        Position.of(snapshot(game.view, eyes_of(Seat(0))))
+
+
+def test_an_illegal_move_changes_nothing() -> None:
+    """R4.1, R4.3: the field must be free, and the kind one that may be placed."""
+    position = start(4)
+    position.play(Kind.SOLDIER, 0)
+    for _ in range(3):
+        position.play(Kind.MERCHANT, position.free[0])
+    before = state(position)
+    with pytest.raises(KeyError):
+        position.play(Kind.SOLDIER, position.free[0])
+    with pytest.raises(ValueError, match="not in list"):
+        position.play(Kind.MERCHANT, 0)
+    assert state(position) == before
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    position = start(5)
+    before = state(position)
+    twin = position.copy()
+    assert state(twin) == before
+    later(twin, 35, random.Random(1))
+    assert state(twin) == before
+    twin.play(Kind.FARMER, 7)
+    assert state(position) == before
+
+
+# -- playouts -------------------------------------------------------------------------------------
+
+
+def reachable(hand: Hand) -> set[Hand]:
+    """Return the hand and all that can become of it."""
+    found = {hand}
+    for after in hand.after.values():
+        found |= reachable(after)
+    return found
+
+
+@pytest.mark.parametrize("players", PLAYERS)
+def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
+    """R4.3: what a playout draws from a hand is what may be placed, and leads to the hand it leaves."""
+    deal = DEALS[players]
+    second = PEOPLES[1] if deal.second else None
+    hands = reachable(hand_of(1, deal.hand(PEOPLES[0], second), deal.soldierless_at))
+    for hand in hands:
+        expected = {occupant(1, kind): after.draws for kind, after in hand.after.items()}
+        times = Counter(drawn for drawn, _ in hand.draws)
+        assert set(times) == set(expected)
+        assert len(set(times.values())) <= 1
+        assert all(expected[drawn] is draws for drawn, draws in hand.draws)
+        left = sum(hand.counts)
+        assert hand.counts[2] == 0 or left > deal.soldierless_at  # R4.3
+
+
+class Told(random.Random):
+    """Chance that remembers what it gave."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.given: list[int] = []
+
+    def getrandbits(self, k: int, /) -> int:
+        self.given.append(super().getrandbits(k))
+        return self.given[-1]
+
+
+@settings(max_examples=40)
+@given(setups(), seeds, st.integers(0, 35))
+def test_the_game_accepts_every_move_of_a_playout(setup: Setup, seed: int, moves: int) -> None:
+    """R4.1, R4.3, R5 to R7: a playout, made again move by move in the game, is legal and ends the same."""
+    game = laid(setup, seed)
+    chooser = random.Random(seed)
+    for _ in range(min(moves, game.view.to_place - 1)):
+        game.apply(some_command(game, chooser))
+    position = Position.of(game.view)
+    before = state(position)
+    chance = Told(seed)
+    board = filled(position, chance)
+    free = position.free.copy()
+    for number in chance.given:
+        index = number % len(free)
+        free[index], free[-1] = free[-1], free[index]
+        field = free.pop()
+        assert game.view.turn == board[field] % FARMER
+        place(game, tuple(Kind)[board[field] // FARMER], field)
+    assert scores(playout(position, random.Random(seed))) == ended(game)
+    assert state(position) == before
+
+
+@pytest.mark.parametrize("players", PLAYERS)
+def test_every_field_is_equally_likely(players: int) -> None:
+    """R4.1: the first and the last piece of a playout may come to stand on any free field."""
+    for moves in (0, start(players).left - 1):
+        position = later(start(players), moves, random.Random(1))
+        rng = random.Random(players)
+        taken = Counter[int]()
+        times = 200 * len(position.free)
+        for _ in range(times):
+            board = filled(position, rng)
+            taken.update(field for field in position.free if board[field] != EMPTY)
+        expected = times * position.left / len(position.free)
+        assert all(abs(taken[field] - expected) < 5 * expected**0.5 for field in position.free)
+
+
+@pytest.mark.parametrize(
+    ("players", "results"),
+    [
+        (2, [[16, 23], [19, 16], [24, 11]]),
+        (3, [[8, 9, 19], [10, 13, 9], [4, 16, 17]]),
+        (4, [[16, 5, 11, 7], [4, 14, 2, 12], [10, 5, 8, 10]]),
+        (5, [[8, 5, 8, 11, 6], [8, 9, 11, 4, 6], [10, 12, 10, 2, 7]]),
+    ],
+)
+def test_a_seed_gives_the_same_playouts_everywhere(players: int, results: list[list[int]]) -> None:
+    """The figures were written down once; a machine or a Python that disagrees fails here."""
+    position, rng = start(players), random.Random(7)
+    found = [list(scores(playout(position, rng)).points) for _ in range(3)]
+    assert found == results
+
+
+def test_the_positions_of_a_game_share_its_terrain() -> None:
+    """Its tables take longer to build than many playouts."""
+    game = laid(Setup(4), 1)
+    assert Position.of(game.view).terrain is Position.of(snapshot(game.view, game.view.eyes)).terrain
