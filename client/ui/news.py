@@ -37,8 +37,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
-            pause = f"Trying again in {retry_in:.0f} s." if retry_in >= 1 else "Trying again."
-            return replace(ui, lost=f"{reason} {pause}")
+            pause = f"trying again in {retry_in:.0f} s" if retry_in >= 1 else "trying again"
+            return replace(ui, lost=f"No connection, {pause}. {reason}")
         case Back():
             return replace(ui, lost=None, notice=Notice("The connection is back."))
         case Closed(_, reason):

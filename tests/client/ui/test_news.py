@@ -73,7 +73,7 @@ def test_chat_is_told_with_its_speaker() -> None:
 def test_a_lost_connection_is_told_until_it_is_back() -> None:
     model = TableModel()
     lost = heard(Ui("Ann"), Lost("The server does not answer.", 2.2), model)
-    assert lost.lost == "The server does not answer. Trying again in 2 s."
+    assert lost.lost == "No connection, trying again in 2 s. The server does not answer."
     assert heard(lost, Back(), model).lost is None
     assert (
         heard(replace(lost, busy=True), Closed(1001, "The server stops."), model).lost == "The server stops."
