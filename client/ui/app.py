@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -103,7 +103,8 @@ class Client:
         self._connection = connection
         self._look = _look(options)
         self._ui = Ui(name=options.name, address=options.url)
-        self._tasks = asyncio.TaskGroup()
+        self._group = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._app: Application[None] = Application(
             layout=Layout(Window(Screen(self._frame, self._press, self._act), always_hide_cursor=True)),
             key_bindings=bindings(self._press, self._act),
@@ -118,14 +119,19 @@ class Client:
 
     async def run(self) -> None:
         """Show the screen until the player quits."""
-        async with self._tasks:
-            works = (self._listen(), self._attend())
-            helpers = [self._tasks.create_task(work) for work in works]
+        async with self._group:
+            self._begin(self._listen())
+            self._begin(self._attend())
             with _ending_on_signals(self._quit):
                 await self._app.run_async(set_exception_handler=False)
             await self._farewell()
-            for helper in helpers:
-                helper.cancel()
+            for task in self._tasks:
+                task.cancel()  # a request may wait for a connection that is not coming back
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._group.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _frame(self, width: int, height: int) -> Frame:
         with self._guarded():
@@ -157,7 +163,7 @@ class Client:
         if isinstance(request, requests.Quit):
             self._quit()
         elif request is not None:
-            self._tasks.create_task(self._ask(request))
+            self._begin(self._ask(request))
 
     def _show(self, ui: Ui) -> None:
         self._ui = ui
@@ -172,7 +178,7 @@ class Client:
         async for update in self._connection.updates():
             self._show(news.heard(self._ui, update, self._connection.model))
             if isinstance(update, TableChanged) and self._options.auto_start and self._fills(update):
-                self._tasks.create_task(self._ask(requests.Start()))
+                self._begin(self._ask(requests.Start()))
 
     def _fills(self, update: TableChanged) -> bool:
         """Tell whether the last free seat of this host's table has just been taken."""
@@ -186,13 +192,13 @@ class Client:
 
     async def _attend(self) -> None:
         """Go where the options say, and keep the lobby's list of tables fresh."""
-        await self._begin()
+        await self._enter()
         while True:
             if self._connection.model.table is None and self._connection.online:
                 await self._ask(requests.Refresh())
             await asyncio.sleep(_LOBBY_SECONDS)
 
-    async def _begin(self) -> None:
+    async def _enter(self) -> None:
         options = self._options
         if options.players is not None:
             await self._ask(requests.Open(options.players, options.random_layout))

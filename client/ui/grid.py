@@ -63,14 +63,6 @@ class Scale:
         column, line = self.corner(cell)
         return column + 1, line + self.slope + 1
 
-    def hex_at(self, point: Point) -> Hex | None:
-        """Return the hex whose straight part `point` lies in."""
-        for cell in HEX_POSITIONS:
-            column, line = self.body_of(cell)
-            if 0 <= point[0] - column < self.across - 1 and 0 <= point[1] - line < self.body:
-                return cell
-        return None
-
 
 SMALL: Final = Scale(across=6, slope=0, body=1)
 MEDIUM: Final = Scale(across=8, slope=1, body=1)

@@ -21,7 +21,6 @@ class Look:
     cursor: tuple[str, str]
     turn: str
     times: str
-    rule: str
     dot: str
     keys: Mapping[str, str]
 
@@ -35,7 +34,6 @@ UNICODE: Final = Look(
     cursor=("▐", "▌"),
     turn="►",
     times="×",
-    rule="─",
     dot="·",
     keys={"left": "←", "right": "→", "up": "↑", "down": "↓"},
 )
@@ -48,7 +46,6 @@ ASCII: Final = Look(
     cursor=("[", "]"),
     turn=">",
     times="x",
-    rule="-",
     dot="-",
     keys={},
 )

@@ -16,11 +16,12 @@ from client.ui.news import names_at
 from client.ui.pages import help_page, page_count, rules_page
 from client.ui.panel import Panel
 from client.ui.result import result_page
-from client.ui.state import Overlay, Ui, Where, last_step, steps, where
+from client.ui.state import Overlay, Ui, Where, hill_of, last_step, steps, where
 from client.ui.tables import lobby, room
 from client.ui.texts import turn_told
 from client.ui.typed import completions
 from client.ui.walk import scene
+from engine.board import HILLS
 from engine.legal import LegalLays
 from engine.view import Phase, View
 
@@ -63,7 +64,7 @@ def _stage(ui: Ui, model: TableModel) -> str:
     if view is None or view.phase is not Phase.OVER:
         return turn_told(model, names_at(model))
     step = steps(view)[min(ui.step, last_step(view))]
-    hill = getattr(view.scoring[step.event], "hill", None)
+    hill = hill_of(view.scoring[step.event])
     if hill is not None:
         return f"scoring hill {hill}"
     return "the scoring" if ui.step == 0 else "the result"
@@ -207,5 +208,5 @@ def _marks(ui: Ui, model: TableModel) -> Marks:
     """Return what the board points at while the game runs."""
     aimed = turn.trial(ui, model)
     if aimed is not None and isinstance(model.legal, LegalLays):
-        return Marks(cursor=turn.hill_of(aimed[0]), trial=aimed, choices=model.legal.positions)
+        return Marks(cursor=HILLS[aimed[0]], trial=aimed, choices=model.legal.positions)
     return Marks(cursor=ui.cursor, last=ui.last)

@@ -6,8 +6,8 @@ from typing import Final
 
 from client.table import TableModel
 from client.ui.entry import Entry
-from engine.board import Field, Hex
-from engine.events import HillScored
+from engine.board import Field, Hex, Tile
+from engine.events import Captured, HillScored, ScoringEvent, SoldierFled
 from engine.legal import LegalLays
 from engine.pieces import Piece
 from engine.view import Phase, View
@@ -95,10 +95,13 @@ def where(ui: Ui, model: TableModel) -> Where:
 
 def next_hill_step(view: View, step: int) -> int:
     """Return the first step of the next hill, or the result after the last one."""
-    all_steps = steps(view)
-    hills = [getattr(view.scoring[each.event], "hill", None) for each in all_steps]
-    here = hills[step]
-    return next((at for at in range(step, len(hills)) if hills[at] != here), len(hills) - 1)
+    hills = [hill_of(view.scoring[each.event]) for each in steps(view)]
+    return next((at for at in range(step, len(hills)) if hills[at] != hills[step]), len(hills) - 1)
+
+
+def hill_of(event: ScoringEvent) -> Tile | None:
+    """Return the hill that is being scored, None before the first and after the last."""
+    return event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
 
 
 def last_step(view: View) -> int:

@@ -7,7 +7,7 @@ from client.table import TableModel
 from client.ui.grid import HEX_POSITIONS
 from client.ui.keys import Way
 from client.ui.state import Ui
-from engine.board import HILLS, Field, Hex, LaidTile
+from engine.board import Field, Hex, LaidTile
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 
@@ -86,7 +86,3 @@ def moved(cell: Hex, way: Way) -> Hex:
 
 def field_at(model: TableModel, cell: Hex) -> Field | None:
     return None if model.view is None else model.view.layout.fields.get(cell)
-
-
-def hill_of(position: int) -> Hex:
-    return HILLS[position]

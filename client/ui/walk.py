@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from client.ui.board import Marks
-from client.ui.state import Step, steps
+from client.ui.state import Step, hill_of, steps
 from client.ui.texts import amounts, influence_told, told
 from engine.board import Tile
 from engine.components import LAUREL_WORTH
@@ -35,7 +35,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     """Return the scene of a step."""
     step = steps(view)[number]
     event = view.scoring[step.event]
-    hill = event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
+    hill = hill_of(event)
     earlier = view.scoring[: step.event]
     acts = tuple(
         act for act in (*earlier, event) if isinstance(act, SoldierFled | Captured) and act.hill == hill

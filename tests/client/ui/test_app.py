@@ -165,6 +165,25 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann", table="KXQT")) == 0
 
 
+async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
+    """A request that waits for the connection ends with the program."""
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("w")
+        await line.hear(Watch)
+        line.drop()
+
+    async with asyncio.timeout(PATIENCE):
+        async with scripted(act) as url:
+            quitting = asyncio.create_task(run(Options(url, "Ann")))
+            await keys.until(lambda ui, _: ui.busy)
+        await keys.until(lambda ui, _: ui.lost is not None)
+        keys.press("q")
+        assert await quitting == 0
+
+
 async def test_watching_from_the_start(keys: Keyboard) -> None:
     async def act(line: Line) -> None:
         await line.welcome()
