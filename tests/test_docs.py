@@ -8,12 +8,15 @@ import msgspec
 import pytest
 
 from engine.errors import Fault
+from engine.final import scored_line
 from protocol import messages
 from protocol.codes import CloseCode, Code
 from protocol.events import EVENT_TAGS
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 FROM_CLIENT = typing.get_args(messages.ClientMessage)
 FROM_SERVER = typing.get_args(messages.ServerMessage)
@@ -93,3 +96,34 @@ def test_every_close_code_is_documented() -> None:
     """Each close code that the server uses is explained."""
     told = set(first_column(section("Close codes", PROTOCOL)))
     assert {str(code.value) for code in CloseCode} <= told
+
+
+def test_the_readme_shows_the_board_as_it_looks() -> None:
+    """The picture in the README is the screen that the drawing tests hold the client to."""
+    screen = (
+        (ROOT / "tests/client/ui/screens/placing-80x24.txt").read_text(encoding="utf-8").splitlines()[:24]
+    )
+    picture = "\n".join(line.rstrip("|").rstrip() for line in screen)
+    assert f"```\n{picture}\n```" in README, "copy tests/client/ui/screens/placing-80x24.txt into README.md"
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    """What a stranger types is what CI proves."""
+    commands = re.findall(r"```sh\n(python3 .*)\n```", README)
+    assert [command.split()[-1] for command in commands] == ["play", ".venv/bin/pytest"]
+    assert commands[1] in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_readmes_example_position_can_be_scored() -> None:
+    """The line under `palatinus score` is one that it takes."""
+    found = re.search(r"```json\n(.*)\n```", README)
+    assert found
+    assert '"winners"' in scored_line(found[1])
+
+
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
+def test_links_lead_somewhere(document: str) -> None:
+    """Every relative link in the documents is a file."""
+    path = ROOT / document
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{document} links to {target}"
