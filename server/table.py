@@ -91,10 +91,12 @@ class Table:
         for session in list(self._audience):
             self._audience.remove(session)
             session.refuse(Code.NO_SUCH_TABLE, f"Table {self.code} is closed.")
-        while not self.requests.empty():
+        while True:
+            await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
+            if self.requests.empty():
+                return
             while not self.requests.empty():
                 self._turn_away(self.requests.get_nowait())
-            await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
 
     def line(self) -> TableLine:
         """Return the table's line in the list of tables."""

@@ -1,0 +1,112 @@
+"""When something of ours fails: it harms one table or one file, and the others play on."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.record import replayed
+from protocol.codes import Code
+from protocol.messages import ListTables, Refused, Sync, Tables
+from server.app import running
+from server.config import Config
+from server.table import Table
+from tests.server.peer import Peer, connected, eventually, game, house, play_on, table_of
+
+
+async def test_a_table_that_fails_takes_no_other_with_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its players are told and are in the lobby again; the log has the reason; the rest goes on."""
+    async with (
+        house(requests=1) as server,
+        game(server.port, 2, watched=True) as bad,
+        game(server.port, 2) as good,
+    ):
+        table = table_of(server, bad)
+        talk = Table._talk
+
+        async def failing(self: Table, session: object, message: object) -> object:
+            if self is table:
+                raise RuntimeError("a mistake of ours")
+            return await talk(self, session, message)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Table, "_talk", failing)
+        for peer in bad:
+            await peer.send(*(Sync(number) for number in range(5)))
+        for peer in bad:
+            await _told_of_the_end(peer)
+            tables = await peer.ask(ListTables(peer.next_id()))
+            assert isinstance(tables, Tables)
+            assert [line.table for line in tables.tables] == [good[0].code]
+        for peer in bad:
+            await peer.open(2)
+        await play_on(good, random.Random(1), moves=3)
+        assert [record.message for record in caplog.records if record.exc_info] == [
+            f"table {bad[0].code} failed and is closed"
+        ]
+
+
+async def _told_of_the_end(peer: Peer) -> None:
+    while True:
+        refused = await peer.until(Refused)
+        assert refused.code in {Code.NO_SUCH_TABLE, Code.NOT_AT_A_TABLE}
+        if refused.code == Code.NO_SUCH_TABLE and refused.id is None:
+            return
+
+
+async def test_a_failed_table_is_there_again_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was played is in the journal."""
+
+    async def failing(*_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(2), moves=5)
+        with monkeypatch.context() as patch:
+            patch.setattr(Table, "_talk", failing)
+            await peers[0].send(Sync(1))
+            await eventually(lambda: not server.lobby.tables)
+    async with running(Config(data=tmp_path)) as server, connected(server.port) as again:
+        again.seat = peers[1].seat
+        again.go_back_to(peers[1].seq, peers[1].seen)
+        await again.resume(peers[1].code, peers[1].token, after=peers[1].seq)
+        await again.news()
+        assert again.seq == peers[1].seq
+
+
+async def test_a_finished_game_is_written_as_a_record(tmp_path: Path) -> None:
+    """The file replays to the same events."""
+    async with running(Config(records=tmp_path)) as server, game(server.port, 3) as peers:
+        await play_on(peers, random.Random(3))
+        await eventually(lambda: any(tmp_path.glob("*.txt")))
+        mine = table_of(server, peers).seating.game
+        assert mine is not None
+    assert replayed(the_record_in(tmp_path)).events == mine.events
+
+
+def the_record_in(folder: Path) -> str:
+    (path,) = folder.iterdir()
+    return path.read_text(encoding="utf-8")
+
+
+async def test_a_record_that_cannot_be_written_harms_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No folder, or a mistake of ours: it is logged, and the players see their result."""
+
+    def failing(*_: object) -> str:
+        raise RuntimeError("a mistake of ours")
+
+    (tmp_path / "file").write_text("x")
+    for records in (tmp_path / "file", tmp_path / "folder"):
+        async with running(Config(records=records)) as server, game(server.port, 2) as peers:
+            await play_on(peers, random.Random(4))
+            await eventually(lambda: "could not be written" in caplog.text)
+            caplog.clear()
+            async with connected(server.port) as late:
+                await late.watch(peers[0].code)
+                await late.news()
+        monkeypatch.setattr("server.records.recorded", failing)
