@@ -20,7 +20,13 @@ from typing import Final
 
 Samples = dict[str, list[float]]
 
-SECTIONS: Final = ("engine", "playouts", "server", "idle", "client")
+SECTIONS: Final = {  # each a module that prints its samples as JSON
+    "engine": ["bench.engine"],
+    "playouts": ["bench.playouts", "--json"],
+    "server": ["bench.server"],
+    "idle": ["bench.idle"],
+    "client": ["bench.client"],
+}
 ROOT: Final = Path(__file__).parent.parent
 _PATIENCE: Final = 280.0
 _ROUNDS: Final = 3  # of A B in a comparison
@@ -41,7 +47,7 @@ TARGETS: Final = {
 def measured(section: str, tree: Path) -> Samples:
     """Run one section of the bench in a source tree; raises RuntimeError if it fails."""
     done = subprocess.run(
-        [sys.executable, "-m", f"bench.{section}"],
+        [sys.executable, "-m", *SECTIONS[section]],
         capture_output=True,
         text=True,
         timeout=_PATIENCE,
@@ -120,7 +126,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")
     parser.add_argument("--compare", metavar="REV", help="print ratios to the figures of REV")
     options = parser.parse_args()
-    sections = tuple(options.only.split(",")) if options.only else SECTIONS
+    sections = tuple(options.only.split(",")) if options.only else tuple(SECTIONS)
     if unknown := set(sections) - set(SECTIONS):
         parser.error(f"no section {', '.join(sorted(unknown))}: choose of {', '.join(SECTIONS)}")
     if options.compare:

@@ -8,6 +8,7 @@ lie before the clock starts. Both sides take turns, so that a busy machine slows
 
 import argparse
 import functools
+import json
 import random
 import statistics
 import time
@@ -45,8 +46,8 @@ def told(events: Sequence[Event], rng: random.Random) -> Game:
     return game
 
 
-def measured(players: int, seconds: float) -> str:
-    """Return the figures for so many players."""
+def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Return how often a second a game of so many players is played out, and told as events."""
     rng = random.Random(players)
     setup = Setup(players, random_layout=True)
     games = [Game.new(setup, RandomChance(rng)) for _ in range(_LAYOUTS)]
@@ -56,6 +57,11 @@ def measured(players: int, seconds: float) -> str:
         position, events = positions[repeat % _LAYOUTS], games[repeat % _LAYOUTS].events
         lean.append(rate(functools.partial(playout, position, rng), seconds / _REPEATS / 2))
         telling.append(rate(functools.partial(told, events, rng), seconds / _REPEATS / 2))
+    return lean, telling
+
+
+def line(players: int, lean: list[float], telling: list[float]) -> str:
+    """Return the figures for so many players as a line."""
     playouts, reference = statistics.median(lean), statistics.median(telling)
     return (
         f"{players} players  {playouts:8,.0f} playouts/s  [{min(lean):,.0f} to {max(lean):,.0f}]  "
@@ -68,10 +74,21 @@ def main() -> int:
     """Print a line for each number of players."""
     parser = argparse.ArgumentParser(prog="python -m bench.playouts", description=__doc__)
     parser.add_argument("--seconds", type=float, default=4.0, help="for each number of players (default: 4)")
+    parser.add_argument("--json", action="store_true", help="print the samples as JSON")
     options = parser.parse_args()
-    print(f"one core, medians of {_REPEATS} repeats")
+    found = {}
+    if not options.json:
+        print(f"one core, medians of {_REPEATS} repeats")
     for players in DEALS:
-        print(measured(players, options.seconds), flush=True)
+        lean, telling = samples(players, options.seconds)
+        found[f"playouts: {players} players /s"] = lean
+        found[f"playouts: {players} players, against games told as events"] = [
+            a / b for a, b in zip(lean, telling, strict=True)
+        ]
+        if not options.json:
+            print(line(players, lean, telling), flush=True)
+    if options.json:
+        print(json.dumps(found))
     return 0
 
 

@@ -1,0 +1,113 @@
+"""The terminal client in a real terminal: how soon it shows, how soon a key is answered, what a game costs.
+
+python -m bench.client
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import pexpect
+import psutil
+
+from bench.process import subject
+
+Samples = dict[str, list[float]]
+
+_STARTS: Final = 5
+_KEYS: Final = 200
+_GAMES: Final = 3
+_DRAWN: Final = b"\x1b[?2026l"  # the end of one whole redraw
+_PATIENCE: Final = 20
+
+
+def samples(tree: Path) -> Samples:
+    """Return seconds to the first screen, milliseconds from key to redraw, and a watched game's CPU."""
+    return started(tree) | answered(tree) | watched(tree)
+
+
+def _let_settle(screen: pexpect.spawn) -> None:
+    """Wait until nothing is drawn any more."""
+    while screen.expect_exact([_DRAWN, pexpect.TIMEOUT], timeout=1) == 0:
+        pass
+
+
+def terminal(tree: Path, *arguments: str) -> pexpect.spawn:
+    """Run `palatinus` in a pty of 120x40."""
+    screen = pexpect.spawn(
+        sys.executable,
+        [str(tree / "palatinus.py"), *arguments],
+        dimensions=(40, 120),
+        timeout=_PATIENCE,
+        cwd=str(tree),
+    )
+    screen.delaybeforesend = None  # it waits 50 ms by default, for password prompts
+    return screen
+
+
+def started(tree: Path) -> Samples:
+    """Return how long `palatinus play` takes to show the board of a game that has begun."""
+    found = []
+    for _ in range(_STARTS):
+        began = time.perf_counter()
+        screen = terminal(tree, "play", "--random-layout", "--name", "bench")
+        screen.expect_exact("YOUR HAND")
+        screen.expect_exact(_DRAWN)
+        found.append(time.perf_counter() - began)
+        screen.close(force=True)
+    return {"client: start to first screen, s": found}
+
+
+def answered(tree: Path) -> Samples:
+    """Return how long after a key that moves the cursor the screen is whole again."""
+    screen = terminal(tree, "play", "--random-layout", "--players", "2", "--name", "bench")
+    screen.expect_exact("Your turn")
+    screen.expect_exact(_DRAWN)
+    _let_settle(screen)
+    took = []
+    for number in range(_KEYS):
+        began = time.perf_counter()
+        screen.send("hl"[number % 2])
+        screen.expect_exact(_DRAWN)
+        took.append(1000 * (time.perf_counter() - began))
+    screen.close(force=True)
+    took.sort()
+    return {
+        "client: key to redraw p50, ms": [took[_KEYS // 2]],
+        "client: key to redraw p95, ms": [took[int(_KEYS * 0.95)]],
+    }
+
+
+def watched(tree: Path) -> Samples:
+    """Return the CPU of a client that watches four bots play a whole game, its start included."""
+    found = []
+    bots = [sys.executable, "palatinus.py", "bot"]
+    with subject("server", tree=tree) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+        for _ in range(_GAMES):
+            playing = subprocess.Popen(
+                [*bots, url, "--players", "4", "--seats", "3", "--random-layout", "--brain", "random"],
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=tree,
+            )
+            assert playing.stdout is not None
+            table = playing.stdout.readline().split()[-1]
+            screen = terminal(tree, "join", url, table, "--watch", "--name", "bench")
+            screen.expect_exact(_DRAWN)
+            subprocess.run(
+                [*bots, url, table, "--brain", "random"], check=True, cwd=tree, stdout=subprocess.DEVNULL
+            )
+            _let_settle(screen)
+            times = psutil.Process(screen.pid).cpu_times()
+            found.append(times.user + times.system)
+            screen.close(force=True)
+            playing.communicate()
+    return {"client: CPU of watching a whole game, s": found}
+
+
+if __name__ == "__main__":
+    print(json.dumps(samples(Path.cwd())))
