@@ -43,7 +43,7 @@ async def test_a_table_that_fails_takes_no_other_with_it(
             await peer.open(2)
         await play_on(good, random.Random(1), moves=3)
         assert [record.message for record in caplog.records if record.exc_info] == [
-            f"table {bad[0].code} failed and is closed"
+            f"table {table.code} failed and is closed"
         ]
 
 
