@@ -26,6 +26,7 @@ _BACKLOG: Final = 1024
 # What the system holds for each connection beside what we do: little, or a thousand of them cost gigabytes.
 _RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once
 _SEND_BUFFER: Final = 64 * 1024
+_NO_WRITE_LIMIT: Final = 2**30  # bytes; who lets Limits.outgoing_bytes pile up is dropped long before
 
 wire_log: Final = logging.getLogger("palatinus.wire")
 wire_log.setLevel(logging.INFO)  # below that it would tell whole frames: hidden pieces, tokens
@@ -114,6 +115,8 @@ class _House:
             ping_timeout=limits.ping_seconds,
             close_timeout=limits.close_seconds,
             max_size=CLIENT_FRAME_BYTES,
+            # Never wait for a slow reader: pings and goodbyes would wait too, and it would stay for ever.
+            write_limit=_NO_WRITE_LIMIT,
             logger=wire_log,
         )
 

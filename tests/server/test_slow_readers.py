@@ -1,9 +1,11 @@
 """Clients that do not read: dropped once too much waits for them, and nobody is delayed."""
 
 import asyncio
+import contextlib
 
 from protocol.codec import encode
 from protocol.messages import ListTables, OpenTable, Say, TableState, Watch
+from server.table import Table
 from tests.server.peer import PATIENCE, Peer, company, connected, deaf, frame, house, table_of
 
 MOST = 20_000  # bytes that may wait for a client
@@ -50,3 +52,36 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_dropped() -> None:
                 deaf_one.write(list_of_tables * 100)
                 await asyncio.sleep(0)
                 await other.nothing_but_pong()
+
+
+async def fill(table: Table, host: Peer) -> None:
+    """Talk until much, but not too much, waits for somebody."""
+    while max(each.connection.transport.get_write_buffer_size() for each in table._audience) < 100_000:
+        await host.done(Say(host.next_id(), "x" * 200))
+
+
+async def test_a_client_that_never_reads_is_missed_by_its_pongs() -> None:
+    """Though less waits for it than it may let wait: it answers no ping."""
+    async with (
+        house(burst=10**6, ping_seconds=0.3, close_seconds=0.1) as server,
+        company(server.port, 2) as (host, other),
+        deaf(server.port, Watch(1, host.code)),
+    ):
+        assert (await host.until(TableState)).spectators == 1
+        await fill(table_of(server, [host]), host)
+        while _spectators(host) != 0:
+            await host.receive()
+        await other.done(Say(other.next_id(), "still here"))
+
+
+async def test_a_client_that_never_reads_does_not_delay_the_end() -> None:
+    """The server says goodbye and does not wait for it to be read."""
+    clock = asyncio.get_running_loop().time
+    async with contextlib.AsyncExitStack() as clients:
+        async with house(burst=10**6, ping_seconds=1000.0, close_seconds=0.1) as server:
+            host, _ = await clients.enter_async_context(company(server.port, 2))
+            await clients.enter_async_context(deaf(server.port, Watch(1, host.code)))
+            assert (await host.until(TableState)).spectators == 1
+            await fill(table_of(server, [host]), host)
+            began = clock()
+        assert clock() - began < PATIENCE / 2
