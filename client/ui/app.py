@@ -2,26 +2,21 @@
 
 import asyncio
 import contextlib
-import os
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Final
 
-from prompt_toolkit.application import Application
-from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
 from client.table import TableChanged
 from client.ui import news, requests
-from client.ui.control import Screen, bindings
 from client.ui.frame import Frame
 from client.ui.keys import Action
-from client.ui.look import STYLE, Look, look_for
 from client.ui.requests import Request
 from client.ui.screen import drawn
+from client.ui.shell import Shell, look_here, stopped_by
 from client.ui.state import Ui
 from client.ui.update import Outcome, pressed, updated
 from engine.events import LayTile, Place
@@ -30,10 +25,6 @@ from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 from protocol.text import unsafe
 
-_ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
-# Terminals that know this mode show what lies between in one go; the others pass over it.
-_HOLD: Final = "\x1b[?2026h"
-_LET_GO: Final = "\x1b[?2026l"
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
 
@@ -71,8 +62,7 @@ async def run(options: Options) -> int:
     except ConnectFailed as error:
         return _failed(str(error), 1)
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        cause = _first_of(error)
-        return _failed(f"The client stopped: {type(cause).__name__}: {cause}. Please report this.", 1)
+        return _failed(stopped_by(error), 1)
     return 0
 
 
@@ -89,41 +79,24 @@ def _failed(sentence: str, code: int) -> int:
     return code
 
 
-def _first_of(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 class Client:
     """Holds the UI state and carries news, keys and clicks to the functions that know what to do."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options
         self._connection = connection
-        self._look = _look(options)
+        self._look = look_here(ascii_wanted=options.ascii)
         self._ui = Ui(name=options.name, address=options.url)
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._app: Application[None] = Application(
-            layout=Layout(Window(Screen(self._frame, self._press, self._act), always_hide_cursor=True)),
-            key_bindings=bindings(self._press, self._act),
-            style=STYLE,
-            color_depth=_colours(options),
-            full_screen=True,
-            mouse_support=True,
-            before_render=lambda app: app.output.write_raw(_HOLD),
-            after_render=_let_go,
-        )
-        self._app.ttimeoutlen = _ESCAPE_SECONDS
+        self._shell = Shell(self._frame, self._press, self._act, options.colours)
 
     async def run(self) -> None:
         """Show the screen until the player quits."""
         async with self._group:
             self._begin(self._listen())
             self._begin(self._attend())
-            with _ending_on_signals(self._quit):
-                await self._app.run_async(set_exception_handler=False)
+            await self._shell.run()
             await self._farewell()
             for task in self._tasks:
                 task.cancel()  # a request may wait for a connection that is not coming back
@@ -134,44 +107,27 @@ class Client:
         task.add_done_callback(self._tasks.discard)
 
     def _frame(self, width: int, height: int) -> Frame:
-        with self._guarded():
-            return drawn(self._ui, self._connection.model, self._look, width, height)
-        return Frame(())
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """End the program with an error raised here, which would be lost in the event loop otherwise."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - it is raised again where the program ends
-            if self._app.is_running and not self._app.is_done:
-                self._app.exit(exception=error)
+        return drawn(self._ui, self._connection.model, self._look, width, height)
 
     # -- what comes in ------------------------------------------------------------------------------
 
     def _press(self, name: str) -> None:
-        with self._guarded():
-            self._take(pressed(self._ui, name, self._connection.model))
+        self._take(pressed(self._ui, name, self._connection.model))
 
     def _act(self, action: Action) -> None:
-        with self._guarded():
-            self._take(updated(self._ui, action, self._connection.model))
+        self._take(updated(self._ui, action, self._connection.model))
 
     def _take(self, outcome: Outcome) -> None:
         ui, request = outcome
         self._show(ui)
         if isinstance(request, requests.Quit):
-            self._quit()
+            self._shell.quit()
         elif request is not None:
             self._begin(self._ask(request))
 
     def _show(self, ui: Ui) -> None:
         self._ui = ui
-        self._app.invalidate()
-
-    def _quit(self) -> None:
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self._shell.redraw()
 
     async def _listen(self) -> None:
         """Take in the news until the connection is gone for good."""
@@ -242,7 +198,7 @@ class Client:
                 self._show(Ui(name=self._ui.name, address=self._ui.address, typed=self._ui.typed))
                 self._show(news.listed(self._ui, await connection.list_tables()))
             case requests.Quit():
-                self._quit()
+                self._shell.quit()
 
     async def _farewell(self) -> None:
         """Leave a table where nothing is lost by it; in a running game the seat is kept."""
@@ -257,40 +213,3 @@ class Client:
 
 def _full(state: TableState) -> bool:
     return all(seat.name is not None for seat in state.seats)
-
-
-def _let_go(app: Application[None]) -> None:
-    app.output.write_raw(_LET_GO)
-    app.output.flush()
-
-
-def _look(options: Options) -> Look:
-    return look_for(sys.stdout.encoding or "ascii", os.environ.get("TERM", ""), ascii_wanted=options.ascii)
-
-
-def _colours(options: Options) -> ColorDepth | None:
-    """Return the depth that was asked for, or what the environment tells; None leaves it to the terminal."""
-    if options.colours is not None:
-        return options.colours
-    if os.environ.get("NO_COLOR"):
-        return ColorDepth.DEPTH_1_BIT
-    if os.environ.get("COLORTERM") in {"truecolor", "24bit"}:
-        return ColorDepth.DEPTH_24_BIT
-    return None
-
-
-@contextlib.contextmanager
-def _ending_on_signals(quit_: Callable[[], None]) -> Iterator[None]:
-    """End the program in good order when it is told to stop, so that the terminal is restored."""
-    loop = asyncio.get_running_loop()
-    # Windows has no SIGHUP, and its event loop takes no handlers.
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    with contextlib.suppress(NotImplementedError):
-        for number in numbers:
-            loop.add_signal_handler(number, quit_)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(NotImplementedError):
-            for number in numbers:
-                loop.remove_signal_handler(number)
