@@ -209,7 +209,8 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
             # Latency counts from when the move was due: a stall must not hide by delaying the load.
             send(table, at)
             continue
-        for key, _ in selector.select(max(0.0, due[0][0] - now()) if due else 1.0):
+        # Never asleep: a server whose clients are other machines does not pay for waking them either.
+        for key, _ in selector.select(0):
             table, wire = key.data
             for payload in wire.frames():
                 if payload[1:10] != _EVENTS:

@@ -3,7 +3,8 @@
 from typing import Any, Final, get_args
 
 import msgpack
-from msgspec import ValidationError, convert, to_builtins
+import msgspec.msgpack
+from msgspec import ValidationError, convert
 
 from protocol.limits import (
     ARRAY_LENGTH,
@@ -37,6 +38,8 @@ _LIMITS: Final[dict[str, Any]] = {
 }
 
 
+# msgspec writes msgpack straight from the classes; for reading, msgpack has the limits that it lacks.
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=str)
 _FROM_CLIENT: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ClientMessage)}
 _FROM_SERVER: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ServerMessage)}
 
@@ -51,8 +54,7 @@ class BadMessage(ValueError):
 
 def encode(message: ClientMessage | ServerMessage) -> bytes:
     """Return the message's frame."""
-    frame: bytes = msgpack.packb(to_builtins(message))
-    return frame
+    return _ENCODER.encode(message)
 
 
 def decode_client(frame: bytes) -> ClientMessage:

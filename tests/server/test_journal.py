@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import random
 import sqlite3
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -83,16 +82,15 @@ async def test_nobody_hears_of_a_move_before_it_is_stored(tmp_path: Path) -> Non
     """While the commit has not come back, neither the mover nor anyone else is told."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2, watched=True) as peers:
         journal = journal_of(server)
-        may_commit, commit = threading.Event(), journal._commit
+        may_commit, append = asyncio.Event(), journal.append
         waiting = asyncio.Event()
-        loop = asyncio.get_running_loop()
 
-        def slowly(batch: list[object]) -> sqlite3.Error | None:
-            loop.call_soon_threadsafe(waiting.set)
-            may_commit.wait()
-            return commit(batch)  # type: ignore[arg-type]
+        async def slowly(code: str, first: int, entries: Sequence[Entry]) -> None:
+            waiting.set()
+            await may_commit.wait()
+            await append(code, first, entries)
 
-        journal._commit = slowly  # type: ignore[method-assign, assignment]
+        journal.append = slowly  # type: ignore[method-assign]
         try:
             move = peers[0].some_move(random.Random(1))
             await peers[0].send(move)
