@@ -24,7 +24,7 @@ from server.records import write_record
 from server.session import Session
 
 _BACKLOG: Final = 1024
-# Moves make many small objects and few cycles: looking for those at Python's usual 700 costs a tenth of a move.
+# Moves make many small objects and few cycles: to look for those at Python's usual 700 costs a tenth more.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
 # What the system holds for each connection beside what we do: little, or a thousand of them cost gigabytes.
 _RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once

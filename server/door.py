@@ -98,8 +98,6 @@ class Caller(ServerConnection):
             if self.transport.is_closing():
                 return
             super().data_received(data[start : start + _CHUNK])
-            if self.transport.get_write_buffer_size() > self._door.limits.outgoing_bytes:
-                self.transport.abort()  # it asks for pongs and does not read them
 
     def process_event(self, event: Any) -> None:
         if isinstance(event, Frame) and event.opcode in _CONTROL and self._pace.wait(self.loop.time()) > 0:

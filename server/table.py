@@ -188,7 +188,6 @@ class Table:
     def _sit(self, session: Session, seat: Seat, answer: Seated) -> None:
         self._audience.seated[seat] = session
         session.table, session.seat = self, seat
-        self._end_grace(seat)
         log.info("table %s: %s took seat %d", self.code, session.name, seat)
         session.send(answer)
         self._tell_state()
@@ -226,14 +225,11 @@ class Table:
 
     def _begin_grace(self, seat: Seat) -> None:
         """Keep the seat of a player who is away for a while, if the game has not begun."""
-        self._end_grace(seat)
+        if (earlier := self._graces.pop(seat, None)) is not None:
+            earlier.cancel()
         if self.seating.stage == "gathering":
             seconds = self._limits.seat_grace_seconds
             self._graces[seat] = self._loop.call_later(seconds, self._run_errand, FreeIfAway(seat))
-
-    def _end_grace(self, seat: Seat) -> None:
-        if (grace := self._graces.pop(seat, None)) is not None:
-            grace.cancel()
 
     def _run_errand(self, errand: Errand) -> None:
         try:
