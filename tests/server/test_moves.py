@@ -316,16 +316,17 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
     """What it sent when the takeover was under way already is not played."""
     async with house() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
-        may_store = asyncio.Event()
+        storing, may_store = asyncio.Event(), asyncio.Event()
         append = table._journal.append
 
         async def slowly(code: str, first: int, entries: Sequence[Entry]) -> None:
+            storing.set()
             await may_store.wait()
             await append(code, first, entries)
 
         table._journal.append = slowly  # type: ignore[method-assign]
         await peers[0].send(PlacePiece(1, "Em", "A1"))
-        await eventually(lambda: table.requests.empty() and table.seating.entries == 3)
+        await storing.wait()
         await newer.send(Resume(1, peers[1].code, peers[1].token))
         await eventually(lambda: table.requests.qsize() == 1)
         await peers[1].send(PlacePiece(1, "Sm", "A2"))
@@ -336,6 +337,7 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
         await newer.until(Snapshot)
         assert newer.legal is not None
         await newer.nothing_but_pong()
-        await peers[0].caught_up(4)
+        await peers[0].until(TableState)
         await peers[0].nothing_but_pong()
+        assert peers[0].seq == 4
         assert table.seating.entries == entries + 1
