@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
+    from client.recording import Recording
     from client.ui.app import Options
+    from engine.game import Game
+    from engine.view import Eyes
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]  # noqa: SLF001 - it has no public name
 
@@ -21,12 +24,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
+    except _WrongUse as error:
+        return _wrong_use(str(error))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in the buffer
         return 1
     return code
+
+
+class _WrongUse(Exception):
+    """What was asked for cannot be done, for the reason in its one line."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Palatinus: the seven hills of Rome, over the network and in the terminal.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_play, _add_serve, _add_join, _add_bot, _add_score, _add_check):
+    for add in (_add_play, _add_serve, _add_join, _add_bot, _add_replay, _add_export, _add_score, _add_check):
         add(commands)
     return parser
 
@@ -280,15 +289,7 @@ def _add_check(commands: "Commands") -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from engine.errors import DamagedRecord
-    from engine.record import replayed
-
-    try:
-        game = replayed(Path(arguments.file).read_text(encoding="utf-8"))
-    except OSError as error:
-        return _wrong_use(f"cannot read {arguments.file}: {error.strerror}")
-    except (DamagedRecord, UnicodeDecodeError) as error:
-        return _wrong_use(f"{arguments.file}: {error}")
+    game, _ = _replayed(arguments.file)
     if (result := game.view.result) is None:
         left = game.view.to_place
         print(f"{arguments.file}: a running game of {game.view.seats} players, {left} pieces still to place")
@@ -297,6 +298,122 @@ def _check(arguments: argparse.Namespace) -> int:
         winners = " and ".join(f"seat {seat}" for seat in result.winners)
         print(f"{arguments.file}: a finished game; points: {points}; won by {winners}")
     return 0
+
+
+def _replayed(file: str) -> "tuple[Game, str]":
+    """Return the game that a record tells, and its text; raises _WrongUse if there is no such game."""
+    from engine.errors import DamagedRecord
+    from engine.record import replayed
+
+    content = b""
+    try:
+        content = Path(file).read_bytes()
+        text = content.decode()
+        return replayed(text), text
+    except OSError as error:
+        raise _WrongUse(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _WrongUse(f"{file}: line {line}: it is not UTF-8 text") from error
+    except DamagedRecord as error:
+        raise _WrongUse(f"{file}: {error}") from error
+
+
+def _add_replay(commands: "Commands") -> None:
+    replay = commands.add_parser("replay", help="look through a game's record")
+    _add_moment(replay, "start at this move (default: 0)")
+    replay.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    replay.set_defaults(run=_replay)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.ui.replay_app import run
+
+    recording = _recording(arguments.file)
+    stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
+    return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
+
+
+def _add_export(commands: "Commands") -> None:
+    export = commands.add_parser("export", help="draw the board of a game's record")
+    _add_moment(export, "the board after this move (default: at the end, when a finished game is scored)")
+    form = export.add_mutually_exclusive_group(required=True)
+    form.add_argument("--svg", metavar="OUT", help="write a picture to this file, - for standard output")
+    form.add_argument("--text", metavar="OUT", help="write the board as text")
+    form.add_argument("--json", metavar="OUT", help="write all that is known as JSON")
+    export.add_argument("--ascii", action="store_true", help="with --text: ASCII characters only")
+    export.set_defaults(run=_export)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from client.ui import export
+
+    recording = _recording(arguments.file)
+    stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
+    if arguments.svg is not None:
+        out, content = arguments.svg, export.as_svg(recording, stop, eyes)
+    elif arguments.text is not None:
+        out, content = arguments.text, export.as_text(recording, stop, eyes, ascii_only=arguments.ascii)
+    else:
+        out, content = arguments.json, export.as_json(recording, stop, eyes)
+    if out == "-":
+        sys.stdout.buffer.write(content.encode())
+        sys.stdout.flush()
+        return 0
+    try:
+        Path(out).write_bytes(content.encode())
+    except OSError as error:
+        return _wrong_use(f"cannot write {out}: {error.strerror}")
+    return 0
+
+
+def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
+    command.add_argument("file", help="a record")
+    command.add_argument("--at", type=_move, metavar="N", help=at)
+    command.add_argument(
+        "--eyes",
+        metavar="SEAT|all|none",
+        default="all",
+        help="who sees it: a seat from 0, all (default), none",
+    )
+
+
+def _recording(file: str) -> "Recording":
+    from client.recording import Recording
+    from engine.record import names_in
+
+    game, text = _replayed(file)
+    return Recording.of(game.events, names_in(text))
+
+
+def _stop(at: int | None, recording: "Recording", *, default: int) -> int:
+    if at is None:
+        return default
+    if at > recording.moves:
+        raise _WrongUse(f"there is no move {at}: --at takes 0 to {recording.moves}")
+    return at
+
+
+def _eyes(text: str, recording: "Recording") -> "Eyes":
+    from engine.pieces import Seat
+    from engine.view import SPECTATOR, eyes_of
+
+    if text == "all":
+        return recording.all_eyes
+    if text == "none":
+        return SPECTATOR
+    if text not in map(str, recording.seats):
+        seats = ", ".join(map(str, recording.seats))
+        raise _WrongUse(f"there are no eyes {text!r}: --eyes takes {seats}, all or none")
+    return eyes_of(Seat(int(text)))
+
+
+def _move(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 4:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no move: count from 0")
 
 
 def _port(text: str) -> int:

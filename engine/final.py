@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, LaidTile, Tile, layout_of
 from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel
-from engine.events import Captured, GameEnded, HillScored, SoldierFled
+from engine.events import Captured, GameEnded, HillScored, ScoringEvent, SoldierFled
 from engine.pieces import Kind, Piece, Seat
 from engine.scoring import Board, scored
 
@@ -23,11 +23,16 @@ class BadPosition(ValueError):
 def scored_line(line: str) -> str:
     """Return the result of the final position in `line`, both as JSON; raises BadPosition."""
     board, laurels, players = final_position(line)
+    return json.dumps(scoring_told(scored(board, laurels, players)))
+
+
+def scoring_told(events: Iterable[ScoringEvent]) -> dict[str, Any]:
+    """Return what a scoring came to, ready for JSON: the ending, then what happened hill by hill."""
     hills: dict[str, dict[str, list[Any]]] = {
         tile: {"fled": [], "captured": [], "influence": []} for tile in TILES
     }
     ending = {}
-    for event in scored(board, laurels, players):
+    for event in events:
         match event:
             case SoldierFled():
                 hills[event.hill]["fled"].append(event.field)
@@ -44,7 +49,7 @@ def scored_line(line: str) -> str:
                     "items": [tally.items for tally in event.tallies],
                     "winners": list(event.winners),
                 }
-    return json.dumps({**ending, "hills": hills})
+    return {**ending, "hills": hills}
 
 
 def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:

@@ -4,6 +4,7 @@ Only what chance and the players decided is read from a record. All else in it (
 result) must be what the game says when it is played again, line for line.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ LINE_LENGTH: Final = 200
 _HEADER: Final = f"palatinus record {VERSION}"
 _UNFINISHED: Final = "unfinished"
 _LAID, _RANDOM = "laid", "random"
+_NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
 
 
 def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
@@ -51,6 +53,11 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
     if not over:
         lines.append(_UNFINISHED)
     return "\n".join(lines) + "\n"
+
+
+def names_in(text: str) -> dict[int, str]:
+    """Return the players' names by seat, as comments of the record `text` tell them: strangers wrote them."""
+    return {int(seat): name for seat, name in _NAMED.findall(text)}
 
 
 def replayed(text: str) -> Game:

@@ -12,6 +12,7 @@ from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Wolf
 from engine.view import View
 
+NOBODY: Final = "-"  # who holds the hill that nobody took
 NO_FIELDS: Final[frozenset[Field]] = frozenset()
 
 
@@ -35,9 +36,9 @@ class Marks:
 UNMARKED: Final = Marks()
 
 
-def board_text(view: View, *, ascii_only: bool = False, scale: Scale = SMALL) -> str:
+def board_text(view: View, *, marks: Marks = UNMARKED, ascii_only: bool = False, scale: Scale = SMALL) -> str:
     """Return the board as plain text, without spaces at the ends of its lines."""
-    drawn = drawn_board(view, UNMARKED, ASCII if ascii_only else UNICODE, scale)
+    drawn = drawn_board(view, marks, ASCII if ascii_only else UNICODE, scale)
     return "\n".join(plain(content).rstrip() for content in drawn)
 
 

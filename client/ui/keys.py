@@ -30,6 +30,11 @@ class Act(enum.Enum):
     REFRESH = enum.auto()
     START = enum.auto()
     LEAVE = enum.auto()
+    GO = enum.auto()
+    NEXT_EYES = enum.auto()
+    LAST_EYES = enum.auto()
+    ALL_EYES = enum.auto()
+    NO_EYES = enum.auto()
     COMMAND = enum.auto()
     CHAT = enum.auto()
     HELP = enum.auto()
@@ -60,7 +65,7 @@ class Way(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Take what bears this number: a piece of the hand, a position, how many players."""
+    """Take what bears this number: a piece of the hand, a position, how many players, a seat."""
 
     number: int
 
@@ -116,10 +121,11 @@ _LOBBY, _ROOM, _LAYING, _PLAYING = (
 _SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
     frozenset({where}) for where in (Where.SCORING, Where.RESULT, Where.READING, Where.QUITTING, Where.TYPING)
 )
+_REPLAY: Final = frozenset({Where.REPLAY})
 _BOARD: Final = _LAYING | _PLAYING
 _WALK: Final = _SCORING | _RESULT
 _AT_TABLE: Final = _ROOM | _BOARD | _WALK
-_ANYWHERE: Final = _LOBBY | _AT_TABLE
+_ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY
 
 KEYS: Final = (
     # The lobby
@@ -168,6 +174,25 @@ KEYS: Final = (
     Key(("s", "end", "escape"), Act.SKIP, _SCORING, "skip to the result", "result"),
     Key(("home",), Act.FIRST, _WALK, "back to the first step", "from the start"),
     Key(("enter", "escape"), Act.LEAVE, _RESULT, "back to the lobby", "lobby"),
+    # Looking at a record
+    Key(
+        ("right", " ", "enter", "n", "l", "scroll-down"),
+        Act.NEXT,
+        _REPLAY,
+        "the next move, or step of the scoring",
+        "next",
+    ),
+    Key(("left", "backspace", "p", "h", "scroll-up"), Act.BACK, _REPLAY, "the move or step before", "back"),
+    Key(("down", "pagedown", "j"), Act.PAGE_DOWN, _REPLAY, "a round of moves on, or a hill", "round"),
+    Key(("up", "pageup", "k"), Act.PAGE_UP, _REPLAY, "a round of moves back, or a hill"),
+    Key(("home",), Act.FIRST, _REPLAY, "to the start"),
+    Key(("end",), Act.SKIP, _REPLAY, "to the end: the result, if there is one"),
+    Key(("g",), Act.GO, _REPLAY, "go to the move with the number that is typed", "go to"),
+    Key(("tab",), Act.NEXT_EYES, _REPLAY, "the next one's eyes: all open, each seat, who watches", "eyes"),
+    Key(("s-tab",), Act.LAST_EYES, _REPLAY, "the eyes before"),
+    *(Key((str(n),), Pick(n), _REPLAY, "the eyes of the seat with that number") for n in range(5)),
+    Key(("a",), Act.ALL_EYES, _REPLAY, "all open: every hand and every wolf"),
+    Key(("w",), Act.NO_EYES, _REPLAY, "as it was for who watched"),
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, "type a command", "command"),
     Key(("t",), Act.CHAT, _AT_TABLE, "say something to the table", "say"),

@@ -60,16 +60,19 @@ def look_for(encoding: str, term: str, *, ascii_wanted: bool) -> Look:
 # Every people brings its own background, so that it is the same on light and dark terminals. Their
 # brightness differs where their hues are easily mixed up: red and purple, green and yellow.
 _PEOPLES: Final = {
-    People.ETRUSCANS: "bg:#a5101c #ffffff",
-    People.SABINES: "bg:#ffd92f #000000",
-    People.LATINS: "bg:#1f4fd8 #ffffff",
-    People.MARSI: "bg:#3f9f46 #000000",
-    People.ARCADIANS: "bg:#d0a2f7 #000000",
+    People.ETRUSCANS: ("#a5101c", "#ffffff"),
+    People.SABINES: ("#ffd92f", "#000000"),
+    People.LATINS: ("#1f4fd8", "#ffffff"),
+    People.MARSI: ("#3f9f46", "#000000"),
+    People.ARCADIANS: ("#d0a2f7", "#000000"),
 }
 
 STYLE: Final = Style.from_dict(
     {
-        **{f"people-{people.value.lower()}": f"{style} bold" for people, style in _PEOPLES.items()},
+        **{
+            f"people-{people.lower()}": f"bg:{ground} {ink} bold"
+            for people, (ground, ink) in _PEOPLES.items()
+        },
         "strong": "",
         "faint": "#808080",
         "open": "",
@@ -97,3 +100,8 @@ STYLE: Final = Style.from_dict(
 
 def people_style(people: People) -> str:
     return f"class:people-{people.value.lower()}"
+
+
+def people_colours(people: People) -> tuple[str, str]:
+    """Return a people's colour, and the one to write on it with."""
+    return _PEOPLES[people]

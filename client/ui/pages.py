@@ -1,5 +1,6 @@
 """The pages to read: the keys, the signs and commands, and the rules in short."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from client.ui.keys import key_name, keys_at
@@ -71,6 +72,16 @@ COMMANDS: Final = (
 )
 
 
+REPLAY_COMMANDS: Final = (
+    ("go 12, 12", "go to move 12"),
+    ("go start, go end", "go to the start, to the end"),
+    ("go scoring", "go to the first step of the scoring"),
+    ("eyes 0, eyes Ann", "see what that seat saw"),
+    ("eyes all, eyes none", "see everything; what who watched saw"),
+    ("help, rules, quit", "what they say"),
+)
+
+
 def page_count(overlay: Overlay | None) -> int:
     return len(RULES) if overlay is Overlay.RULES else 2
 
@@ -89,7 +100,9 @@ def rules_page(number: int, width: int) -> list[Line]:
 
 def help_page(number: int, here: Where, look: Look) -> list[Line]:
     """Return a page of help: the keys that work here, or signs and commands."""
-    return _keys_page(here, look) if number == 0 else _signs_page(look)
+    if number == 0:
+        return _keys_page(here, look)
+    return _signs_page(look, REPLAY_COMMANDS if here is Where.REPLAY else COMMANDS)
 
 
 def key_rows(here: Where, look: Look) -> list[tuple[str, str]]:
@@ -120,7 +133,7 @@ def _row(names: str, words: str) -> Line:
     return beside(line(f"{names:<{_KEYS_WIDTH}} ", "class:key"), line(words))
 
 
-def _signs_page(look: Look) -> list[Line]:
+def _signs_page(look: Look, commands: Iterable[tuple[str, str]]) -> list[Line]:
     signs = [
         ("C4", "an empty field: its tile's letter and its number"),
         ("Em Ef Es", "a merchant, a farmer, a soldier of the Etruscans"),
@@ -136,4 +149,4 @@ def _signs_page(look: Look) -> list[Line]:
         beside(line(f" {people} ", people_style(people)), line(f" {PEOPLES[people]}  ")) for people in People
     )
     lines += [beside(*peoples), EMPTY, line("COMMANDS, AFTER A COLON", "class:heading")]
-    return lines + [_row(command, words) for command, words in COMMANDS]
+    return lines + [_row(command, words) for command, words in commands]

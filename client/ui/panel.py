@@ -100,9 +100,14 @@ class Panel:
         pieces = turn.hand(self.model)
         left = sum(each.count for each in pieces)
         return [
-            self._heading("YOUR HAND", str(left)),
+            self._heading(self._whose_hand(), str(left)),
             *((self._held(number, each), Hold(each.piece)) for number, each in enumerate(pieces, start=1)),
         ]
+
+    def _whose_hand(self) -> str:
+        if self.ui.replay is None or self.model.seat is None:
+            return "YOUR HAND"
+        return f"HAND OF {names_at(self.model)[self.model.seat]}"
 
     def _held(self, number: int, each: turn.Held) -> Line:
         chosen = each.piece == turn.held(self.ui, self.model)

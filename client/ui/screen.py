@@ -15,8 +15,9 @@ from client.ui.look import Look
 from client.ui.news import names_at
 from client.ui.pages import help_page, page_count, rules_page
 from client.ui.panel import Panel
+from client.ui.replay import eyes_told, place_told, turn_replayed
 from client.ui.result import result_page
-from client.ui.state import Overlay, Ui, Where, hill_of, last_step, steps, where
+from client.ui.state import Overlay, Ui, Where, at_result, hill_of, last_step, steps, where
 from client.ui.tables import lobby, room
 from client.ui.texts import turn_told
 from client.ui.typed import completions
@@ -51,6 +52,10 @@ def _too_small(look: Look, width: int, height: int) -> Frame:
 def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     if ui.lost is not None:
         return fitted(line(f" {ui.lost}", "class:refusal"), width, "class:refusal")
+    if ui.replay is not None:
+        place = f" Replay {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
+        eyes = f"  {eyes_told(ui.replay)} "
+        return ends(line(place, "class:title"), line(eyes, "class:title"), width, "class:title")
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"
@@ -62,6 +67,8 @@ def _stage(ui: Ui, model: TableModel) -> str:
     """Return where the game is, or the walk through its scoring."""
     view = model.view
     if view is None or view.phase is not Phase.OVER:
+        if view is not None and ui.replay is not None:
+            return turn_replayed(view, names_at(model))
         return turn_told(model, names_at(model))
     step = steps(view)[min(ui.step, last_step(view))]
     hill = hill_of(view.scoring[step.event])
@@ -97,7 +104,7 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
     typed = beside(
         prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
     )
-    ways = () if entry.chat else completions(entry.text, model)
+    ways = () if entry.chat else completions(entry.text, model, ui.replay)
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
 
 
@@ -108,8 +115,7 @@ def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Blo
         return _with_tell(lobby(ui, look, width, height), ui, width, height)
     if model.view is None:
         return _with_tell(room(ui, model, look, width), ui, width, height)
-    below = where(replace(ui, entry=None, overlay=None), model)
-    if below is Where.RESULT and model.view.result is not None:
+    if model.view.result is not None and at_result(ui, model.view):
         lines = result_page(model.view, model.view.result, names_at(model), look, width)
         return _with_tell(Block(tuple(lines)), ui, width, height)
     return _table(ui, model, model.view, look, (width, height))

@@ -4,13 +4,14 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
+from client.recording import Recording
 from client.table import TableModel
 from client.ui.entry import Entry
 from engine.board import Field, Hex, Tile
 from engine.events import Captured, HillScored, ScoringEvent, SoldierFled
 from engine.legal import LegalLays
 from engine.pieces import Piece
-from engine.view import Phase, View
+from engine.view import Eyes, Phase, View
 from protocol.messages import TableLine
 
 LOG_KEPT: Final = 500
@@ -25,6 +26,7 @@ class Where(enum.Enum):
     PLAYING = enum.auto()
     SCORING = enum.auto()
     RESULT = enum.auto()
+    REPLAY = enum.auto()
     READING = enum.auto()
     QUITTING = enum.auto()
     TYPING = enum.auto()
@@ -47,12 +49,22 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """Where a record is being looked at: its stop, and whose eyes see it."""
+
+    recording: Recording
+    stop: int
+    eyes: Eyes
+
+
+@dataclass(frozen=True, slots=True)
 class Ui:
     """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
 
     `chosen` is the lobby's line, `piece` the one picked from the hand, `position` and `turned` where and
     how the drawn tile would be laid. `busy` tells that a request waits for its answer, `scroll` how many
-    lines of the log lie below what is shown, `step` where the scoring walk-through is.
+    lines of the log lie below what is shown, `step` where the scoring walk-through is. `replay` is set where
+    a record is on the screen instead of a server's table.
     """
 
     name: str
@@ -76,6 +88,7 @@ class Ui:
     scroll: int = 0
     step: int = 0
     busy: bool = False
+    replay: Replay | None = None
 
 
 def where(ui: Ui, model: TableModel) -> Where:
@@ -84,13 +97,20 @@ def where(ui: Ui, model: TableModel) -> Where:
         return Where.TYPING
     if ui.overlay is not None:
         return Where.QUITTING if ui.overlay is Overlay.QUIT else Where.READING
+    if ui.replay is not None:
+        return Where.REPLAY
     if model.table is None:
         return Where.LOBBY
     if model.view is None:
         return Where.ROOM
     if model.view.phase is Phase.OVER:
-        return Where.SCORING if ui.step < last_step(model.view) else Where.RESULT
+        return Where.RESULT if at_result(ui, model.view) else Where.SCORING
     return Where.LAYING if isinstance(model.legal, LegalLays) else Where.PLAYING
+
+
+def at_result(ui: Ui, view: View) -> bool:
+    """Tell whether the walk through the scoring has come to its end."""
+    return view.phase is Phase.OVER and ui.step >= last_step(view)
 
 
 def next_hill_step(view: View, step: int) -> int:

@@ -8,10 +8,12 @@ from typing import Final, TypeAlias
 from client.table import TableModel
 from client.ui import requests
 from client.ui.requests import Request
+from client.ui.state import Replay
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
-from engine.pieces import Piece
+from engine.pieces import Piece, Seat
+from engine.view import SPECTATOR, Eyes, eyes_of
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
@@ -30,11 +32,27 @@ class Read:
     page: str
 
 
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Go to this stop of the record; None is the very end."""
+
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class See:
+    """See the record with these eyes."""
+
+    eyes: Eyes
+
+
 Meaning: TypeAlias = Request | Read | Misread
+ReplayMeaning: TypeAlias = Go | See | Read | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _LOBBY_WORDS: Final = ("join", "watch", "open", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
+_REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
@@ -68,6 +86,51 @@ def meaning(text: str, model: TableModel) -> Meaning:
     return Misread(f"'{text.strip()}' is no command. Press ? for the list.")
 
 
+def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
+    """Return what a line typed at a record asks for."""
+    recording = replay.recording
+    words = text.split()
+    match [word.lower() for word in words]:
+        case [page] if page in PAGES:
+            return Read(page)
+        case ["go", "start"]:
+            return Go(0)
+        case ["go", "end"]:
+            return Go(None)
+        case ["go", "scoring"] if recording.over:
+            return Go(recording.end)
+        case ["go", "scoring"]:
+            return Misread("This game has not been scored: the record ends before.")
+        case ["go", number] | [number] if number.isascii() and number.isdigit():
+            if len(number) < 4 and int(number) <= recording.moves:
+                return Go(int(number))
+            return Misread(f"There is no move {number}. Choose 0 to {recording.moves}.")
+        case ["eyes", "all"]:
+            return See(recording.all_eyes)
+        case ["eyes", "none"]:
+            return See(SPECTATOR)
+        case ["eyes", *_] if (seat := _seat(" ".join(words[1:]), replay)) is not None:
+            return See(eyes_of(seat))
+        case ["eyes", *_]:
+            return Misread(f"Type eyes and one of: all, none, {', '.join(map(str, recording.seats))}.")
+        case ["go", *_]:
+            return Misread(f"Type go and a move from 0 to {recording.moves}, or start, scoring or end.")
+    return Misread(f"'{text.strip()}' is no command. Press ? for the list.")
+
+
+def _seat(text: str, replay: Replay) -> Seat | None:
+    """Return the seat with that number or name."""
+    wanted = text.casefold()
+    return next(
+        (
+            Seat(seat)
+            for seat, name in enumerate(replay.recording.names)
+            if wanted in {str(seat), name.casefold()}
+        ),
+        None,
+    )
+
+
 def _lay(numbers: list[str], model: TableModel) -> Meaning:
     position, orientation = (*numbers, "0")[:2] if numbers else ("", "")
     if (
@@ -94,12 +157,18 @@ def _place(piece: str, field: str, model: TableModel) -> Meaning:
     return Place(model.seat, chosen, name)
 
 
-def completions(text: str, model: TableModel) -> tuple[str, ...]:
+def completions(text: str, model: TableModel, replay: Replay | None = None) -> tuple[str, ...]:
     """Return the whole lines that `text` could become, the likeliest first."""
     wanted = text.lower()
-    return tuple(
-        line for line in _lines(model, text) if line.lower().startswith(wanted) and line.lower() != wanted
-    )
+    lines = _lines(model, text) if replay is None else _replay_lines(replay)
+    return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
+
+
+def _replay_lines(replay: Replay) -> Iterator[str]:
+    yield from _REPLAY_WORDS
+    yield from (f"eyes {seat}" for seat in replay.recording.seats)
+    yield from (f"eyes {name}" for name in replay.recording.names)
+    yield from PAGES
 
 
 def _lines(model: TableModel, text: str) -> Iterator[str]:

@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
 from client.table import TableModel
-from client.ui import requests, turn
+from client.ui import replay, requests, turn
 from client.ui.entry import Entry
 from client.ui.grid import HEX_POSITIONS
 from client.ui.keys import Act, Action, ChooseLine, Hold, Insert, Pick, PointAt, Way, action_of
 from client.ui.pages import page_count
 from client.ui.requests import Request
 from client.ui.state import Notice, Overlay, Ui, Where, last_step, next_hill_step, where
-from client.ui.typed import Misread, Read, completions, meaning, shared_start
+from client.ui.typed import Go, Misread, Read, See, completions, meaning, replay_meaning, shared_start
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
 from engine.view import Phase
@@ -60,6 +60,10 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return _playing(ui, action, model)
         case Where.SCORING | Where.RESULT:
             return _scoring(ui, action, model)
+        case Where.REPLAY:
+            if ui.replay is None or model.view is None:
+                return ui, None
+            return replay.acted(ui, ui.replay, action, model.view), None
         case _:
             assert_never(here)
 
@@ -80,7 +84,7 @@ def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return replace(ui, entry=Entry(chat=True)), None
         case Act.QUIT:
             running = model.view is not None and model.view.phase is not Phase.OVER
-            if running and model.seat is not None:
+            if running and model.seat is not None and ui.replay is None:
                 return replace(ui, overlay=Overlay.QUIT), None
             return ui, requests.Quit()
         case _:
@@ -236,10 +240,10 @@ def _typing(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Act.ERASE if not entry.text:
             return replace(ui, entry=None), None
         case _:
-            return replace(ui, entry=_edited(entry, action, ui.typed, model)), None
+            return replace(ui, entry=_edited(entry, action, ui, model)), None
 
 
-def _edited(entry: Entry, action: Action, typed: tuple[str, ...], model: TableModel) -> Entry:
+def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
     match action:
         case Insert(text):
             room = CHAT_LENGTH - len(entry.text)
@@ -257,16 +261,15 @@ def _edited(entry: Entry, action: Action, typed: tuple[str, ...], model: TableMo
         case Way.WEST | Way.EAST:
             return entry.moved(1 if action is Way.EAST else -1)
         case Way.UP | Way.DOWN if not entry.chat:
-            return entry.recalled(typed, 1 if action is Way.UP else -1)
+            return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
         case Act.COMPLETE if not entry.chat:
-            return _completed(entry, model)
+            return _completed(entry, completions(entry.text, model, ui.replay))
         case _:
             return entry
 
 
-def _completed(entry: Entry, model: TableModel) -> Entry:
+def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
     """Complete as far as all ways on agree, or, where they part at once, take the first."""
-    lines = completions(entry.text, model)
     if not lines:
         return entry
     shared = shared_start(lines)
@@ -281,7 +284,10 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     if entry.chat:
         return closed, requests.Say(text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
-    match meaning(text, model):
+    read = meaning(text, model) if ui.replay is None else replay_meaning(text, ui.replay)
+    match read:
+        case Go() | See():
+            return _replayed(closed, read), None
         case Misread(reason):
             return replace(ui, notice=Notice(reason, refusal=True)), None
         case Read("help"):
@@ -292,3 +298,18 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
             return _opened(closed, Act.QUIT, model) or (closed, None)
         case request:
             return closed, request
+
+
+def _replayed(ui: Ui, read: Go | See) -> Ui:
+    """Go where a line typed at a record leads."""
+    if ui.replay is None:
+        return ui
+    match read:
+        case See(eyes):
+            return replay.seen_by(ui, ui.replay, eyes)
+        case Go(None):
+            return replay.ended(ui, ui.replay)
+        case Go(int(stop)):
+            return replay.gone(ui, ui.replay, stop)
+        case _:
+            return ui

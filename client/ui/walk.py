@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from client.ui.board import Marks
+from client.ui.board import NOBODY, Marks
 from client.ui.state import Step, hill_of, steps
 from client.ui.texts import amounts, influence_told, told
 from engine.board import Tile
@@ -69,7 +69,7 @@ def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
 def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
     marks = Marks(
         won={
-            each.hill: view.setup.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else "-"
+            each.hill: view.setup.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
             for each in finished
             if isinstance(each, HillScored)
         },

@@ -18,6 +18,7 @@ PLACES = {
     Where.PLAYING: "Placing",
     Where.SCORING: "The scoring",
     Where.RESULT: "The result",
+    Where.REPLAY: "Looking at a record",
     Where.READING: "Reading help or rules",
     Where.QUITTING: "Asked whether to quit",
     Where.TYPING: "Typing a line",
@@ -29,6 +30,7 @@ SHOWN = {
     "placing": "Placing",
     "scoring-piece": "The scoring",
     "result": "The result",
+    "replay-placing": "A record",
 }
 
 

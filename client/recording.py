@@ -1,0 +1,72 @@
+"""A game from a record, as it can be looked through: move by move, from anyone's eyes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from engine.events import Event, GameStarted, Placed, SeenEvent, TileLaid, WolvesRevealed
+from engine.pieces import Seat
+from engine.view import Eyes, View, folded, redacted
+from protocol.limits import NAME_LENGTH
+from protocol.text import unsafe
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All that happened in a game, and what its players are called, by seat.
+
+    Its stops are numbered: 0 is the start, n the game after move n, a move being a tile laid or a piece
+    placed. After the last move of a finished game one more stop follows: the scoring.
+    """
+
+    events: tuple[Event, ...]
+    names: tuple[str, ...]
+    counts: tuple[int, ...]  # how many events have happened, by stop
+
+    @classmethod
+    def of(cls, events: Sequence[Event], names: Mapping[int, str]) -> Self:
+        """Return the recording of `events`; a seat without a name that can be shown is `Seat 0` and so on."""
+        seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
+        cuts = [
+            at for at, event in enumerate(events) if isinstance(event, TileLaid | Placed | WolvesRevealed)
+        ]
+        return cls(
+            tuple(events),
+            tuple(_name(names.get(seat), seat) for seat in range(seats)),
+            (*cuts, len(events)),
+        )
+
+    @property
+    def over(self) -> bool:
+        return any(isinstance(event, WolvesRevealed) for event in self.events)
+
+    @property
+    def end(self) -> int:
+        """Return the last stop."""
+        return len(self.counts) - 1
+
+    @property
+    def moves(self) -> int:
+        return self.end - self.over
+
+    @property
+    def seats(self) -> range:
+        return range(len(self.names))
+
+    @property
+    def all_eyes(self) -> Eyes:
+        return frozenset(map(Seat, self.seats))
+
+    def seen(self, stop: int, eyes: Eyes) -> tuple[SeenEvent, ...]:
+        """Return what `eyes` saw of the game up to `stop`."""
+        return tuple(redacted(event, eyes) for event in self.events[: self.counts[stop]])
+
+    def view(self, stop: int, eyes: Eyes) -> View:
+        """Return the game as `eyes` see it at `stop`."""
+        return folded(self.seen(stop, eyes), eyes)
+
+
+def _name(name: str | None, seat: int) -> str:
+    """Return the name if it is one that a table would take: records come from strangers."""
+    usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
+    return name if usable and name else f"Seat {seat}"

@@ -1,0 +1,53 @@
+"""The program that shows a record: a thin shell around the same state, update and drawing."""
+
+import sys
+
+from client.recording import Recording
+from client.ui import replay, requests
+from client.ui.frame import Frame
+from client.ui.keys import Action
+from client.ui.look import Look
+from client.ui.screen import drawn
+from client.ui.shell import Shell, look_here, stopped_by
+from client.ui.state import Ui
+from client.ui.update import Outcome, pressed, updated
+from engine.view import Eyes
+
+
+async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool = False) -> int:
+    """Show the record from `stop` on until the player quits; return the exit code."""
+    try:
+        await _Replayer(replay.opened(recording, stop, eyes), look_here(ascii_wanted=ascii_wanted)).run()
+    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        sys.stderr.write(f"palatinus: {stopped_by(error)}\n")
+        return 1
+    return 0
+
+
+class _Replayer:
+    """Holds the UI state, and what is to be seen there."""
+
+    def __init__(self, ui: Ui, look: Look) -> None:
+        self._ui, self._look = ui, look
+        self._model = replay.seen_in(ui)
+        self._shell = Shell(self._frame, self._press, self._act)
+
+    async def run(self) -> None:
+        await self._shell.run()
+
+    def _frame(self, width: int, height: int) -> Frame:
+        return drawn(self._ui, self._model, self._look, width, height)
+
+    def _press(self, name: str) -> None:
+        self._take(pressed(self._ui, name, self._model))
+
+    def _act(self, action: Action) -> None:
+        self._take(updated(self._ui, action, self._model))
+
+    def _take(self, outcome: Outcome) -> None:
+        self._ui, request = outcome
+        self._model = replay.seen_in(self._ui)
+        if isinstance(request, requests.Quit):
+            self._shell.quit()
+        else:
+            self._shell.redraw()
