@@ -10,7 +10,7 @@ from client.ui.grid import HEX_POSITIONS, SMALL
 from client.ui.keys import Way
 from client.ui.turn import moved
 from engine.board import Hex
-from tests.client.ui.terminal import Terminal
+from tests.client.ui.terminal import ROOT, Terminal
 
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
@@ -172,6 +172,42 @@ def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None
         terminal.shows(r"Quit\?")
         terminal.press("y")
         assert terminal.ended()[0] == 0
+
+
+def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str], tmp_path: Path) -> None:
+    """Forward, back, jumps, other eyes, the scoring; at every size; in ASCII where that is asked for."""
+    record = tmp_path / "record.txt"
+    text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
+    record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
+    with Terminal("replay", str(record), environment=environment) as terminal:
+        terminal.shows(r"Replay · move 0 of 42 · Ann is to lay tile A +all open")
+        terminal.press("right", "right", "left")
+        terminal.shows(r"move 1 of 42 · Bob is to lay tile B")
+        terminal.press("g", "24", "enter")
+        terminal.shows(r"move 24 of 42", r"Em\*≈┃", "HAND OF Ann")
+        terminal.press("1")
+        terminal.shows(r"seen by Bob", r"E\?\*≈┃", "HAND OF Bob")
+        terminal.resize(20, 10)
+        terminal.shows("small: 80x24")
+        terminal.resize(120, 40)
+        terminal.shows("move 24 of 42", r"━━━┓     ┏━━━")
+        terminal.resize(80, 24)
+        terminal.press("?")
+        terminal.shows("KEYS", "a round of moves on")
+        terminal.press("escape", ":", "go scoring", "enter")
+        terminal.shows(r"the scoring", r"step 1 of \d+")
+        terminal.press("down", "right")
+        terminal.shows(r"scoring hill A", r"step 3 of \d+")
+        terminal.press(":", "go end", "enter")
+        terminal.shows(r"Ann wins with 17 points", "POINTS")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+    arguments = ("replay", str(record), "--at", "30", "--eyes", "none", "--ascii")
+    with Terminal(*arguments, environment=environment) as terminal:
+        terminal.shows(r"Replay - move 30 of 42 .* seen by watchers")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+        assert terminal.raw.isascii()
 
 
 def test_no_server_is_one_sentence(environment: dict[str, str]) -> None:

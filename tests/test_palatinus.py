@@ -1,0 +1,104 @@
+"""The command line around records: what is written where, and wrong use told in one line."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from palatinus import main
+
+RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the one line that the command ends with, and exit code 2."""
+    try:
+        code = main(arguments)
+    except SystemExit as ending:  # argparse's own refusals
+        code = 2 if ending.code == 2 else 0
+    told = capsys.readouterr()
+    assert (code, told.out) == (2, "")
+    assert told.err.startswith("palatinus")
+    assert told.err.count("\n") == 1
+    return told.err
+
+
+def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["export", str(RECORD), *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_exports_go_to_files(tmp_path: Path) -> None:
+    """Each form, in UTF-8 whatever the locale."""
+    for form in ("svg", "text", "json"):
+        assert main(["export", str(RECORD), f"--{form}", str(tmp_path / form)]) == 0
+    assert ET.parse(tmp_path / "svg").getroot().tag.endswith("svg")  # noqa: S314 - our own
+    assert "┏━━" in (tmp_path / "text").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "json").read_bytes())["phase"] == "over"
+
+
+def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    """The moment and the eyes are those asked for; the end and all of them if none are."""
+    told = json.loads(exported(capsys, "--json", "-"))
+    assert (told["move"], told["eyes"], told["phase"]) == (42, [0, 1, 2], "over")
+    told = json.loads(exported(capsys, "--json", "-", "--at", "42", "--eyes", "1"))
+    assert (told["move"], told["eyes"], told["phase"]) == (42, [1], "placing")
+    told = json.loads(exported(capsys, "--json", "-", "--at", "0", "--eyes", "none"))
+    assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
+    assert exported(capsys, "--text", "-", "--ascii").isascii()
+
+
+def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(RECORD)]) == 0
+    assert capsys.readouterr().out.endswith(
+        "a finished game; points: seat 0 17, seat 1 7, seat 2 13; won by seat 0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [["check"], ["replay"], ["export", "--svg", "-"]], ids=lambda words: words[0]
+)
+def test_a_damaged_record_is_one_line(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the line's number and the reason, before anything is drawn or written."""
+    name, *options = command
+    text = RECORD.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    second = lines.index("1 places Sm* A1") + 1
+    for content, words in (
+        (
+            text.replace("1 places Sm* A1", "1 places Sm* E2").encode(),
+            (f"line {second}: E2 is taken", "(R4.1)"),
+        ),
+        (text.rpartition("winners")[0].encode(), (f"line {len(lines)}: the record ends",)),
+        (b"palatinus record 1\n\nplayers \xff\n", ("line 3: ", "UTF-8")),
+        (b"", ("line 1: ",)),
+    ):
+        path = tmp_path / "record.txt"
+        path.write_bytes(content)
+        told = complaint(capsys, name, str(path), *options)
+        assert str(path) in told
+        for word in words:
+            assert word in told, told
+    assert "nothing.txt: No such file" in complaint(capsys, name, str(tmp_path / "nothing.txt"), *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--svg", "-", "--at", "43"], "--at takes 0 to 42"),
+        (["--svg", "-", "--at", "-1"], "--at"),
+        (["--svg", "-", "--at", "last"], "'last' is no move"),
+        (["--svg", "-", "--eyes", "3"], "--eyes takes 0, 1, 2, all or none"),
+        (["--svg", "-", "--text", "-"], "--text"),
+        ([], "--svg --text --json"),
+        (["--text", "/"], "cannot write /"),
+    ],
+)
+def test_wrong_use_of_export_is_one_line(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was wrong, and what can be asked for."""
+    assert words in complaint(capsys, "export", str(RECORD), *options)
