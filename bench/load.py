@@ -187,8 +187,8 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
         for wire in table.wires:
             selector.register(wire.socket, selectors.EVENT_READ, (table, wire))
     now = time.perf_counter
-    # At a fixed rate every table moves on a clock of its own, told by nobody else's moves; they begin one after
-    # another over a game's length, so that not all of them come to their scoring at once.
+    # At a fixed rate every table moves on a clock of its own, told by nobody else's moves; they begin one
+    # after another over a game's length, so that not all of them come to their scoring at once.
     pause = 0.0 if rate is None else len(tables) / rate
     length = pause * len(tables[0].frames)
     due = [(now() + length * rng.random(), table) for table in tables] if rate is not None else []

@@ -68,6 +68,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
     Raises StartError if the address or the certificate cannot be used, JournalError if the journal cannot.
     """
+    gc.freeze()  # what is loaded by now stays; looking through it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     tls = _tls(config)
     listener = _listener(config)
