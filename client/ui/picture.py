@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from prompt_toolkit.utils import get_cwidth
+
 from client.ui.board import NOBODY, Marks, notation
 from client.ui.grid import HEX_POSITIONS
 from client.ui.lines import wrapped
@@ -274,7 +276,7 @@ class _Legend:
             self._at,
             6 + 24 * len(peoples),
             self._y,
-            14,
+            _name_size(self._caption.names[seat]),
             f"{self._caption.names[seat]}{sign}",
             classes="b" if stands_out else "",
         )
@@ -314,6 +316,12 @@ class _Legend:
             icon = ET.Element("g")
             ET.SubElement(icon, "polygon", {"points": _points(_corners(0, 0, 20)), "class": "last"})
             yield icon, "the last piece placed"
+
+
+def _name_size(name: str) -> float:
+    """Return a size at which the name keeps clear of the points, however wide its letters are."""
+    width = get_cwidth(name)
+    return 14 if width <= 16 else 11 if width <= 24 else 8
 
 
 def _hand(view: View, seat: Seat) -> str:
