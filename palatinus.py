@@ -133,7 +133,11 @@ def _add_join(commands: "Commands") -> None:
     join.add_argument(
         "table", nargs="?", type=str.upper, help="a table's code; without it, choose in the lobby"
     )
-    join.add_argument("--watch", action="store_true", help="watch the table instead of playing")
+    how = join.add_mutually_exclusive_group()
+    how.add_argument("--watch", action="store_true", help="watch the table instead of playing")
+    how.add_argument(
+        "--new", action="store_true", help="join as another player, even where a seat of yours is kept"
+    )
     _add_looks(join)
     join.set_defaults(run=_join)
 
@@ -142,6 +146,7 @@ def _join(arguments: argparse.Namespace) -> int:
     import asyncio
 
     from client.address import BadAddress, server_url
+    from client.seats import Seats, seats_folder
     from client.ui.app import run
 
     if arguments.watch and arguments.table is None:
@@ -150,7 +155,8 @@ def _join(arguments: argparse.Namespace) -> int:
         url = server_url(arguments.server)
     except BadAddress as error:
         return _wrong_use(str(error))
-    options = replace(_options(arguments, url), table=arguments.table, watch=arguments.watch)
+    seats = Seats(seats_folder(), url, new=arguments.new)
+    options = replace(_options(arguments, url), table=arguments.table, watch=arguments.watch, seats=seats)
     return asyncio.run(run(options))
 
 

@@ -7,6 +7,7 @@ and is checked against this module.
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from protocol.limits import (
     CHAT_LENGTH,
@@ -31,6 +32,13 @@ Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
+
+
+def hiding_token(struct: Struct) -> str:
+    """Return the repr of a struct without its token, for whatever ends up in a log or a traceback."""
+    values = asdict(struct).items()
+    shown = (f"{name}={'...' if name == 'token' and value else repr(value)}" for name, value in values)
+    return f"{type(struct).__name__}({', '.join(shown)})"
 
 
 class _FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
@@ -83,6 +91,9 @@ class Resume(_FromClient, frozen=True, tag="resume"):
     table: TableCode
     token: Token
     after: Seq = 0
+
+    def __repr__(self) -> str:
+        return hiding_token(self)
 
 
 class Watch(_FromClient, frozen=True, tag="watch"):
@@ -176,6 +187,9 @@ class Seated(_FromServer, frozen=True, tag="seated"):
     table: TableCode
     seat: SeatNumber
     token: Token | None = None
+
+    def __repr__(self) -> str:
+        return hiding_token(self)
 
 
 class Watching(_FromServer, frozen=True, tag="watching"):

@@ -10,9 +10,12 @@ from typing import Final
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
-from client.table import TableChanged
-from client.ui import news, requests
+from client.names import default_name
+from client.seats import Seats
+from client.table import TableChanged, TableModel
+from client.ui import news, requests, texts
 from client.ui.frame import Frame
+from client.ui.keeping import Keeper
 from client.ui.keys import Action
 from client.ui.requests import Request
 from client.ui.screen import drawn
@@ -21,6 +24,7 @@ from client.ui.state import Ui
 from client.ui.update import Outcome, pressed, updated
 from engine.events import LayTile, Place
 from engine.view import Phase
+from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 from protocol.text import unsafe
@@ -37,7 +41,8 @@ class Options:
 
     With `table` it joins that table, or watches it; with `players` it opens a table for so many; else it
     shows the lobby. `opened` is awaited with the code of a table opened at the start. With `auto_start`
-    the host's game starts by itself when every seat is taken.
+    the host's game starts by itself when every seat is taken. In `seats` a seat is kept for another time;
+    without them it is lost with the client.
     """
 
     url: str
@@ -50,6 +55,7 @@ class Options:
     ascii: bool = False
     colours: ColorDepth | None = None
     opened: Opened | None = None
+    seats: Seats | None = None
 
 
 async def run(options: Options) -> int:
@@ -58,11 +64,15 @@ async def run(options: Options) -> int:
         return _failed(fault, 2)
     try:
         async with connected(options.url) as connection:
-            await Client(options, connection).run()
+            parting = await Client(options, connection).run()
     except ConnectFailed as error:
         return _failed(str(error), 1)
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         return _failed(stopped_by(error), 1)
+    if parting is not None:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            sys.stdout.write(f"{parting}\n")
+            sys.stdout.flush()
     return 0
 
 
@@ -90,16 +100,21 @@ class Client:
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell = Shell(self._frame, self._press, self._act, options.colours)
+        self._keeper = Keeper(options.seats, self._log)
 
-    async def run(self) -> None:
-        """Show the screen until the player quits."""
-        async with self._group:
-            self._begin(self._listen())
-            self._begin(self._attend())
-            await self._shell.run()
-            await self._farewell()
-            for task in self._tasks:
-                task.cancel()  # a request may wait for a connection that is not coming back
+    async def run(self) -> str | None:
+        """Show the screen until the player quits; return what there is to say when it is gone."""
+        try:
+            async with self._group:
+                self._begin(self._listen())
+                self._begin(self._attend())
+                if await self._shell.run():  # else the terminal was closed: its player may come back
+                    await self._farewell()
+                for task in self._tasks:
+                    task.cancel()  # a request may wait for a connection that is not coming back
+            return self._parting()
+        finally:
+            self._keeper.release()
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = self._group.create_task(work)
@@ -129,9 +144,14 @@ class Client:
         self._ui = ui
         self._shell.redraw()
 
+    def _log(self, sentence: str) -> None:
+        self._show(news.logged(self._ui, [sentence]))
+
     async def _listen(self) -> None:
         """Take in the news until the connection is gone for good."""
         async for update in self._connection.updates():
+            if _over(self._connection.model):
+                self._keeper.forget()
             self._show(news.heard(self._ui, update, self._connection.model))
             if isinstance(update, TableChanged) and self._options.auto_start and self._fills(update):
                 self._begin(self._ask(requests.Start()))
@@ -182,11 +202,13 @@ class Client:
             case LayTile() | Place():
                 await connection.play(request)
             case requests.Refresh():
-                self._show(news.listed(self._ui, await connection.list_tables()))
+                await self._list()
             case requests.Open(players, random_layout):
-                await connection.open_table(players, self._options.name, random_layout=random_layout)
+                name = self._options.name
+                seated = await connection.open_table(players, name, random_layout=random_layout)
+                self._keeper.keep(seated, name)
             case requests.Join(table):
-                await connection.join(table, self._options.name)
+                await self._join(table)
             case requests.Watch(table):
                 await connection.watch(table)
             case requests.Start():
@@ -194,21 +216,73 @@ class Client:
             case requests.Say(text):
                 await connection.say(text)
             case requests.Leave():
-                await connection.leave()
-                self._show(Ui(name=self._ui.name, address=self._ui.address, typed=self._ui.typed))
-                self._show(news.listed(self._ui, await connection.list_tables()))
+                await self._leave()
+                self._show(Ui(name=self._options.name, address=self._ui.address, typed=self._ui.typed))
+                await self._list()
             case requests.Quit():
                 self._shell.quit()
+
+    async def _list(self) -> None:
+        tables = await self._connection.list_tables()
+        self._show(news.listed(self._ui, tables, self._keeper.tables()))
+
+    async def _join(self, table: str) -> None:
+        """Take the seat that is kept at the table, or else a free one."""
+        name = self._options.name
+        # From a table nobody goes to another: the server says so below.
+        while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
+            try:
+                await self._connection.resume(table, held.token)
+            except Refusal as refusal:
+                if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE}:
+                    self._keeper.release()
+                    raise
+                self._keeper.forget()
+                self._log(texts.seat_lost(table))
+            except BaseException:
+                self._keeper.release()
+                raise
+            else:
+                self._show(replace(self._ui, name=held.name))
+                self._log(texts.back_in_seat(held.name))
+                return
+        self._keeper.keep(await self._connection.join(table, name), name)
+
+    async def _leave(self) -> None:
+        """Leave the table; the seat of a running game stays kept."""
+        running = _running(self._connection.model)
+        await self._connection.leave()
+        if running:
+            self._keeper.release()
+        else:
+            self._keeper.forget()
 
     async def _farewell(self) -> None:
         """Leave a table where nothing is lost by it; in a running game the seat is kept."""
         model = self._connection.model
-        running = model.view is not None and model.view.phase is not Phase.OVER
-        if model.table is None or running or not self._connection.online:
+        if model.table is None or _running(model) or not self._connection.online:
             return
         with contextlib.suppress(Refusal, ConnectFailed, TimeoutError):
             async with asyncio.timeout(_FAREWELL_SECONDS):
-                await self._connection.leave()
+                await self._leave()
+
+    def _parting(self) -> str | None:
+        """Return how to come back to a game that goes on."""
+        model = self._connection.model
+        if model.table is None or not _running(model) or not self._keeper.keeps:
+            return None
+        name = self._ui.name
+        return texts.how_to_come_back(
+            self._options.url, model.table, None if name == default_name() else name
+        )
+
+
+def _running(model: TableModel) -> bool:
+    return model.view is not None and model.view.phase is not Phase.OVER
+
+
+def _over(model: TableModel) -> bool:
+    return model.view is not None and model.view.phase is Phase.OVER
 
 
 def _full(state: TableState) -> bool:

@@ -65,11 +65,18 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False)
 
 
-def listed(ui: Ui, tables: Iterable[TableLine]) -> Ui:
-    """Return `ui` with the tables of the lobby; the line chosen stays on its table."""
+def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset()) -> Ui:
+    """Return `ui` with the tables of the lobby; the line chosen stays on its table.
+
+    At first it is that of a table in `held`, where a seat is kept, or else of the newest.
+    """
     found = tuple(tables)
+    ui = replace(ui, held=held)
+    if not ui.tables:
+        first = next((at for at, table in enumerate(found) if table.table in held), 0)
+        return replace(ui, tables=found, chosen=first)
     if ui.chosen >= len(ui.tables):
-        return replace(ui, tables=found, chosen=len(found) if ui.tables or not found else 0)
+        return replace(ui, tables=found, chosen=len(found))
     code = ui.tables[ui.chosen].table
     at = next((at for at, table in enumerate(found) if table.table == code), min(ui.chosen, len(found)))
     return replace(ui, tables=found, chosen=at)

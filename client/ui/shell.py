@@ -46,11 +46,13 @@ class Shell:
             after_render=_let_go,
         )
         self._app.ttimeoutlen = _ESCAPE_SECONDS
+        self._stopped = False
 
-    async def run(self) -> None:
-        """Show the screen until `quit` is called or the program is told to stop."""
-        with _ending_on_signals(self.quit):
+    async def run(self) -> bool:
+        """Show the screen until the end; tell whether `quit` was called, or the program told to stop."""
+        with _ending_on_signals(self._stop):
             await self._app.run_async(set_exception_handler=False)
+        return not self._stopped
 
     def redraw(self) -> None:
         self._app.invalidate()
@@ -58,6 +60,10 @@ class Shell:
     def quit(self) -> None:
         if self._app.is_running and not self._app.is_done:
             self._app.exit()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self.quit()
 
     def _frame(self, width: int, height: int) -> Frame:
         with self._guarded():

@@ -61,15 +61,16 @@ class Replay:
 class Ui:
     """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
 
-    `chosen` is the lobby's line, `piece` the one picked from the hand, `position` and `turned` where and
-    how the drawn tile would be laid. `busy` tells that a request waits for its answer, `scroll` how many
-    lines of the log lie below what is shown, `step` where the scoring walk-through is. `replay` is set where
-    a record is on the screen instead of a server's table.
+    `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
+    hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
+    waits for its answer, `scroll` how many lines of the log lie below what is shown, `step` where the scoring
+    walk-through is. `replay` is set where a record is on the screen instead of a server's table.
     """
 
     name: str
     address: str = ""
     tables: tuple[TableLine, ...] = ()
+    held: frozenset[str] = frozenset()
     chosen: int = 0
     players: int = 3
     random_layout: bool = False

@@ -6,6 +6,7 @@ from client.ui.keys import Action, ChooseLine
 from client.ui.lines import EMPTY, Line, beside, line, padded, paragraphs
 from client.ui.look import Look
 from client.ui.state import Ui
+from client.ui.texts import YOUR_SEAT
 from protocol.messages import TableLine, TableState
 from protocol.text import printable
 
@@ -21,7 +22,7 @@ def lobby(ui: Ui, look: Look, width: int, height: int) -> Block:
     room = max(height - 9, 1)
     first = min(max(ui.chosen - room + 1, 0), max(len(ui.tables) - room, 0))
     for at, table in enumerate(ui.tables[first : first + room], start=first):
-        rows.append((_chosen(ui, look, at, _table_text(table), width), ChooseLine(at)))
+        rows.append((_chosen(ui, look, at, _table_text(table, ui.held), width), ChooseLine(at)))
     if not ui.tables:
         rows.append((line("  No table is open. Open one, and others can join it.", "class:faint"), None))
     layout = "tiles laid at random" if ui.random_layout else "tiles laid by the players"
@@ -32,10 +33,11 @@ def lobby(ui: Ui, look: Look, width: int, height: int) -> Block:
     return block_of(rows, width)
 
 
-def _table_text(table: TableLine) -> str:
+def _table_text(table: TableLine, held: frozenset[str]) -> str:
     host = padded(printable(table.host), 22)
     tiles = "tiles at random" if table.random_layout else ""
-    return f"{table.table:<8}{host}{table.taken} of {table.players}  {_STAGES[table.stage]:<22}{tiles}"
+    note = YOUR_SEAT if table.table in held else tiles
+    return f"{table.table:<8}{host}{table.taken} of {table.players}  {_STAGES[table.stage]:<22}{note}"
 
 
 def _chosen(ui: Ui, look: Look, at: int, text: str, width: int) -> Line:

@@ -1,6 +1,8 @@
 """Every sentence about the game that people read, in one place; `names` are the players' by seat."""
 
+import shlex
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final, assert_never
 
 from client.table import TableModel
@@ -240,3 +242,34 @@ def turn_told(model: TableModel, names: Sequence[str]) -> str:
         piece.kind is Kind.SOLDIER for piece in model.legal.pieces
     )
     return "Your turn: place a soldier" if due else "Your turn: place an inhabitant"
+
+
+YOUR_SEAT: Final = "your seat"
+
+
+def back_in_seat(name: str) -> str:
+    return f"You are back in your seat, as {name}."
+
+
+def seat_lost(table: str) -> str:
+    return f"Your seat at table {table} was given up in the meantime."
+
+
+def seat_not_kept(error: OSError) -> str:
+    return f"Your seat cannot be kept for another time ({error.strerror}): stay until the game is over."
+
+
+def seats_not_read(error: OSError) -> str:
+    return f"The seats kept on this computer cannot be read ({error.strerror})."
+
+
+def seat_damaged(path: Path) -> str:
+    return f"A seat kept on this computer cannot be read and is left out: {path}"
+
+
+def how_to_come_back(address: str, table: str, name: str | None) -> str:
+    """Return what is told on leaving a running game; `name` if it is needed to find the seat again."""
+    named = "" if name is None else f" --name {shlex.quote(name)}"
+    return (
+        f"The game goes on, and your seat is kept. Come back with\n  palatinus join {address} {table}{named}"
+    )

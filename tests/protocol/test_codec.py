@@ -19,7 +19,7 @@ from protocol.limits import (
     SERVER_FRAME_BYTES,
     STRING_LENGTH,
 )
-from protocol.messages import Events, Hello, Ping, Say
+from protocol.messages import Events, Hello, Ping, Resume, Say, Seated
 from tests.protocol.messages import FROM_CLIENT, FROM_SERVER, anything, messages_of
 
 Decode = Callable[[bytes], Any]
@@ -269,3 +269,11 @@ def test_each_side_decodes_what_the_other_may_send() -> None:
     """A message that went the wrong way is refused."""
     refusal(decode_server, encode(Ping(1)))
     refusal(decode_client, encode(Events(1, [])))
+
+
+@pytest.mark.parametrize("message", [Seated(1, "ABCD", 0, "a-secret"), Resume(1, "ABCD", "a-secret", 3)])
+def test_a_token_is_in_no_words(message: Seated | Resume) -> None:
+    """However a message is shown, alone or in something else; the wire has it all the same."""
+    assert "a-secret" not in f"{message} {message!r} {[message]!r}"
+    assert f"{message!r}".startswith(f"{type(message).__name__}(id=1, table='ABCD'")
+    assert b"a-secret" in encode(message)

@@ -1,6 +1,9 @@
 """A terminal with a program in it: a real pty outside, a screen emulator to look at."""
 
+import contextlib
+import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -79,6 +82,13 @@ class Terminal:
         self._screen.resize(lines, columns)
         self._screen.reset()
         self._child.setwinsize(lines, columns)
+
+    def end(self, number: signal.Signals) -> None:
+        """Send a signal to all that runs in the terminal, and wait until it is gone."""
+        os.killpg(self._child.pid, number)
+        with contextlib.suppress(pexpect.EOF):
+            while True:
+                self._read()
 
     def until(self, seen: Callable[[str], object], what: str) -> None:
         """Read until the screen is as wanted; fails with the screen if it does not get there."""
