@@ -131,13 +131,7 @@ KEYS: Final = (
     # The lobby
     Key(("up", "k", "scroll-up"), Way.UP, _LOBBY, "the table above"),
     Key(("down", "j", "scroll-down"), Way.DOWN, _LOBBY, "the table below"),
-    Key(
-        ("enter",),
-        Act.CONFIRM,
-        _LOBBY,
-        "join, or take your seat again; last line: a new one",
-        "join",
-    ),
+    Key(("enter",), Act.CONFIRM, _LOBBY, "join, or take your seat again; last line: a new one", "join"),
     Key(("w",), Act.WATCH, _LOBBY, "watch the table", "watch"),
     Key(("o", "n"), Act.OPEN, _LOBBY, "open a new table", "open new"),
     *(Key((str(n),), Pick(n), _LOBBY, "players at a new table") for n in range(2, 6)),

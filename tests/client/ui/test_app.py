@@ -4,16 +4,21 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from client.seats import Seats
 from client.table import TableModel
 from client.ui import app
 from client.ui.app import Client, Options, run
 from client.ui.state import Ui
+from engine.game import Setup
+from engine.pieces import Seat
+from engine.view import eyes_of, snapshot
 from protocol.messages import (
     Done,
     JoinTable,
@@ -21,6 +26,7 @@ from protocol.messages import (
     ListTables,
     OpenTable,
     Refused,
+    Resume,
     Say,
     Seated,
     SeatLine,
@@ -31,7 +37,9 @@ from protocol.messages import (
     Watch,
     Watching,
 )
+from protocol.snapshot import snapshot_message
 from tests.client.scripted import PATIENCE, Line, scripted
+from tests.games import played
 
 
 class Keyboard:
@@ -261,3 +269,110 @@ async def test_a_bad_name_is_wrong_use(name: str, capsys: pytest.CaptureFixture[
 async def test_without_a_server_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def kept(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.glob("*.json")]
+
+
+def held(folder: Path, url: str) -> Options:
+    """Return the options of a player who holds seat 1 at KXQT from another time."""
+    seats = Seats(folder, url)
+    seats.keep("KXQT", 1, "Ann", "old-secret").release()
+    return Options(url, "Bob", table="KXQT", seats=seats)
+
+
+@pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
+async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
+    """The player is told, and takes a free seat, which is kept instead."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
+        await line.tell(Refused(code, "No.", resume.id))
+        join = await line.hear(JoinTable)
+        assert join.name == "Bob"
+        await line.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
+        await keys.until(at_rest)
+        await keys.until(lambda ui, _: "Your seat at table KXQT was given up in the meantime." in ui.log)
+        (content,) = kept(tmp_path)
+        assert b"new-secret" in content
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+    assert kept(tmp_path) == []
+
+
+async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
+    """Nothing says that it is lost."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        await line.tell(Refused("not-stored", "The disk is full.", resume.id))
+        tables = await line.hear(ListTables)
+        await line.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
+        await keys.until(lambda ui, _: ui.held == {"KXQT"} and ui.notice is not None)
+        keys.press("q")
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+    assert len(kept(tmp_path)) == 1
+
+
+async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
+    """Its player comes back to see the result, under the name that the seat was taken with."""
+    game = played(Setup(2, random_layout=True), 1)
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        await line.tell(
+            Seated(resume.id, "KXQT", 1),
+            gathering("Cosima", "Ann"),
+            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
+        )
+        await keys.until(lambda ui, model: model.view is not None and ui.step > 0 and not kept(tmp_path))
+        await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"), [("file/seats", "cannot be kept for another time"), ("seats", "is left out")]
+)
+async def test_what_cannot_be_kept_or_read_ends_no_game(
+    keys: Keyboard, tmp_path: Path, folder: str, told: str
+) -> None:
+    """A seat in a place where no file can be, and a file that holds no seat: a sentence each."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "seats").mkdir()
+    (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("\r")
+        join = await line.hear(JoinTable)
+        await line.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
+        await keys.until(lambda ui, model: at_rest(ui, model) and told in "\n".join(ui.log))
+        assert keys.client is not None
+        assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
