@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from client.address import DEFAULT_PORT
+
 if TYPE_CHECKING:
     from client.recording import Recording
     from client.ui.app import Options
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from engine.view import Eyes
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]  # noqa: SLF001 - it has no public name
-
-DEFAULT_PORT = 7733
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -154,7 +154,8 @@ class SqliteJournal:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+    path.touch(mode=0o600)  # it holds hidden pieces; SQLite gives its other files the same mode
+    database = sqlite3.connect(path, timeout=1.0)
     try:
         _prepare(database, path)
     except BaseException:

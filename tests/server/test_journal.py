@@ -409,3 +409,9 @@ async def test_a_move_that_was_killed_unheard_is_played_once_when_it_comes_again
         await together(again, known + 1)
         assert isinstance(await again[0].ask(move), Done)
         await again[1].nothing_but_pong()
+
+
+async def test_the_journal_is_for_its_owners_eyes(tmp_path: Path) -> None:
+    """It holds hidden pieces: no other user of the host's machine may read any of its files."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2):
+        assert {path.stat().st_mode & 0o077 for path in journal_of(server).path.parent.iterdir()} == {0}
