@@ -1,0 +1,52 @@
+"""The language of everything a person reads: gettext catalogues, chosen by the locale or by name.
+
+Texts are marked with `_` where they are made, with `counted` where a number decides their form, and with
+`N_` in tables that are made before the language is known (and go through `_` when they are shown).
+"""
+
+import gettext
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+LANGUAGES: Final = ("en", "it", "fr", "nl")
+DOMAIN: Final = "palatinus"
+CATALOGUES: Final = Path(__file__).parent / "languages"
+_IN_ORDER_OF_WEIGHT: Final = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # as gettext asks them
+
+_current: gettext.NullTranslations = gettext.NullTranslations()
+
+
+def _(text: str) -> str:
+    """Return the text in the language in use."""
+    return _current.gettext(text)
+
+
+def counted(singular: str, plural: str, number: int) -> str:
+    """Return the form of the text that fits `number`, in the language in use."""
+    return _current.ngettext(singular, plural, number)
+
+
+def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
+    """Mark a text that is translated when it is shown."""
+    return text
+
+
+def speak(language: str) -> None:
+    """Use one of LANGUAGES from here on."""
+    global _current  # noqa: PLW0603 - a process has one player, who reads one language
+    _current = (
+        gettext.NullTranslations()
+        if language == "en"
+        else gettext.translation(DOMAIN, CATALOGUES, [language])
+    )
+
+
+def language_of(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the first of LANGUAGES that the locale asks for, English if it asks for none."""
+    asked = next((value for name in _IN_ORDER_OF_WEIGHT if (value := environment.get(name))), "")
+    for locale in asked.split(":"):
+        if (language := locale.partition("_")[0].partition(".")[0].lower()) in LANGUAGES:
+            return language
+    return "en"
