@@ -146,6 +146,11 @@ def result(told: Sequence[ScoringEvent], seats: int) -> GameEnded:
     return GameEnded(tallies, winners, DecidedBy.ITEMS if len(winners) < len(leading) else DecidedBy.NOTHING)
 
 
+def points_won(told: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
+    """Return each seat's points after these events of a scoring, wherever they stop (R7.1)."""
+    return tuple(each.points for each in result(told, seats).tallies)
+
+
 def tally(captives: int, ones: int, twos: int, laurels: Sequence[Laurel]) -> Tally:
     """Return a seat's tally from what it holds (R7.1, R7.2)."""
     points = captives + ones + 2 * twos + sum(LAUREL_WORTH[laurel] for laurel in laurels)

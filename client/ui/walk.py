@@ -7,8 +7,8 @@ from client.ui.board import NOBODY, Marks
 from client.ui.state import Step, hill_of, steps
 from client.ui.texts import amounts, influence_told, told
 from engine.board import Tile
-from engine.components import LAUREL_WORTH
 from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
+from engine.scoring import points_won
 from engine.view import View
 
 
@@ -55,7 +55,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
         acts=acts,
         counted=counted,
         counting=None if step.part is None else counted[-1],
-        points=_points(finished, view.seats),
+        points=points_won(finished, view.seats),
     )
 
 
@@ -95,16 +95,3 @@ def _sentence(event: ScoringEvent, step: Step, names: Sequence[str]) -> str:
     if isinstance(event, HillScored) and step.part is not None:
         return influence_told(event.pieces[step.part], names)
     return told(event, names)
-
-
-def _points(events: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
-    """Return what each seat has won so far (R7.1)."""
-    points = [0] * seats
-    for event in events:
-        if isinstance(event, Captured):
-            points[event.seat] += len(event.taken) + len(event.shared)
-        elif isinstance(event, HillScored):
-            worth = LAUREL_WORTH[event.laurel] if len(event.leaders) == 1 else 2
-            for leader in event.leaders:
-                points[leader] += worth
-    return tuple(points)

@@ -1,0 +1,195 @@
+"""What a view tells of what it hides: hands as far as they can be counted, influence as far as it is sure.
+
+Every bound is as narrow as what is public allows: hands start as everybody knows (R3.5), and a wolf is a
+merchant or a farmer that its hand started with (R4.2).
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engine.board import Field, Tile, fields_of, has_spring
+from engine.pieces import Kind, People, Piece, Seat, Wolf
+from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
+from engine.view import View, people_of
+
+# How much more a farmer is worth to a merchant beside it than a merchant is (R6.2).
+_FARMER_MORE: Final = WORTH_TO_MERCHANT[Kind.FARMER] - WORTH_TO_MERCHANT[Kind.MERCHANT]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A number as far as it is known: at least, and at most."""
+
+    least: int
+    most: int
+
+    @property
+    def known(self) -> bool:
+        return self.least == self.most
+
+
+NONE: Final = Bounds(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One kind of piece of a people: how many it started with, are placed for all to see, may be left."""
+
+    piece: Piece
+    dealt: int
+    placed: int
+    left: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a seat may still hold of one people; `wolves` of it are placed and of unknown kind."""
+
+    seat: Seat
+    people: People
+    counts: tuple[Count, ...]
+    wolves: int
+
+
+def holdings(view: View) -> tuple[Holding, ...]:
+    """Return what every seat may still hold, people by people."""
+    placed = Counter(view.placed.values())
+    return tuple(
+        Holding(seat, people, tuple(_counts(view, seat, people, placed)), placed[Wolf.of(people)])
+        for seat in map(Seat, range(view.seats))
+        for people in view.setup.peoples[seat]
+    )
+
+
+def _counts(view: View, seat: Seat, people: People, placed: Mapping[Piece | Wolf, int]) -> Iterator[Count]:
+    farmers = _farmers_among_wolves(view, people)
+    for piece, dealt in view.setup.hands[seat].items():
+        if piece.people != people:
+            continue
+        seen = placed[piece]
+        hidden = NONE
+        if piece.wolf:
+            wolves = placed[Wolf.of(people)]
+            merchants = Bounds(wolves - farmers.most, wolves - farmers.least)
+            hidden = farmers if piece.kind is Kind.FARMER else merchants
+        yield Count(piece, dealt, seen, Bounds(dealt - seen - hidden.most, dealt - seen - hidden.least))
+
+
+def _farmers_among_wolves(view: View, people: People) -> Bounds:
+    """Return how many of a people's wolves of unknown kind are farmers."""
+    hand = view.setup.hands[people_of(view.setup, people)]
+    wolves = sum(piece == Wolf.of(people) for piece in view.placed.values())
+    if not wolves:
+        return NONE
+    # A seat's own wolves are all open to its eyes and all hidden from others, so none of these is placed.
+    merchants = hand.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
+    farmers = hand.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
+    return Bounds(max(0, wolves - merchants), min(wolves, farmers))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The influence on a hill if it were counted now: of each field that gives some, and of each seat."""
+
+    fields: Mapping[Field, Bounds]
+    seats: tuple[Bounds, ...]
+
+
+def standing(view: View, hill: Tile) -> Standing:
+    """Return the influence on a hill as the board stands, before any soldier acts (R6)."""
+    known = _Known(view)
+    here = [field for field in fields_of(hill) if _gives(known.board.get(field))]
+    return Standing(
+        {field: known.influence([field]) for field in here},
+        tuple(
+            known.influence([field for field in here if view.owners[field] == seat])
+            for seat in range(view.seats)
+        ),
+    )
+
+
+def _gives(piece: Piece | Wolf | None) -> bool:
+    return isinstance(piece, Wolf) or (piece is not None and piece.kind is not Kind.SOLDIER)
+
+
+class _Known:
+    """A board, its wolves of unknown kind, and how many of them are farmers, by people."""
+
+    def __init__(self, view: View) -> None:
+        self.board = view.board
+        self._layout = view.layout
+        self._hidden: dict[People, list[Field]] = {}
+        for field, piece in self.board.items():
+            if isinstance(piece, Wolf):
+                self._hidden.setdefault(piece.people, []).append(field)
+        self._farmers = {people: _farmers_among_wolves(view, people) for people in self._hidden}
+
+    def influence(self, fields: Sequence[Field]) -> Bounds:
+        """Return the influence that the pieces of one seat on `fields` give together, none a soldier."""
+        unknown = [field for field in fields if isinstance(self.board[field], Wolf)]
+        sums = [
+            total
+            for kinds in itertools.product((Kind.MERCHANT, Kind.FARMER), repeat=len(unknown))
+            for total in self._totals(fields, dict(zip(unknown, kinds, strict=True)))
+        ]
+        return Bounds(min(sums), max(sums))
+
+    def _totals(self, fields: Sequence[Field], taken: Mapping[Field, Kind]) -> tuple[int, ...]:
+        """Return the least and the most with wolves on `fields` as `taken`; nothing if that cannot be.
+
+        What is left unknown then lies beside merchants, and each such wolf counts for itself: as a farmer it
+        adds the same to every merchant beside it.
+        """
+        fixed = 0
+        more: Counter[Field] = Counter()  # what a wolf adds if it is a farmer
+        for field in fields:
+            piece = self.board[field]
+            if (piece.kind if isinstance(piece, Piece) else taken[field]) is Kind.FARMER:
+                fixed += self._farmed(field)
+                continue
+            for beside in self._layout.adjacent(field):
+                neighbour = self.board.get(beside)
+                if isinstance(neighbour, Piece):
+                    fixed += WORTH_TO_MERCHANT[neighbour.kind]
+                elif beside in taken:
+                    fixed += WORTH_TO_MERCHANT[taken[beside]]
+                elif neighbour is not None:
+                    fixed += WORTH_TO_MERCHANT[Kind.MERCHANT]
+                    more[beside] += _FARMER_MORE
+        least = most = fixed
+        for people, hidden in self._hidden.items():
+            chosen = sum(taken.get(field) is Kind.FARMER for field in hidden)
+            others = sorted(more[field] for field in hidden if field not in taken)
+            fewest = max(0, self._farmers[people].least - chosen)
+            greatest = min(self._farmers[people].most - chosen, len(others))
+            if fewest > greatest:
+                return ()
+            least += sum(others[:fewest])
+            most += sum(others[len(others) - greatest :])
+        return least, most
+
+    def _farmed(self, field: Field) -> int:
+        """Return what a farmer on `field` draws from springs and empty fields (R6.3)."""
+        around = self._layout.adjacent(field)
+        springs = sum(map(has_spring, (field, *around)))
+        return WORTH_TO_FARMER * (springs + sum(beside not in self.board for beside in around))
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Whom a soldier finds beside it now; `wolves` are merchants or farmers (R5.1)."""
+
+    merchants: int
+    farmers: int
+    wolves: int
+
+
+def beside(view: View, field: Field) -> Beside:
+    """Return who stands on the fields adjacent to `field`, soldiers left out."""
+    board = view.board
+    around: Sequence[Piece | Wolf] = [board[each] for each in view.layout.adjacent(field) if each in board]
+    kinds = Counter(piece.kind for piece in around if isinstance(piece, Piece))
+    return Beside(kinds[Kind.MERCHANT], kinds[Kind.FARMER], sum(isinstance(piece, Wolf) for piece in around))

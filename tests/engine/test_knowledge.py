@@ -1,0 +1,139 @@
+"""What can be known of hidden hands and influence, against every way in which the hidden may lie."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from engine.board import TILES, Field
+from engine.events import Placed
+from engine.game import Game, Setup
+from engine.knowledge import Bounds, Count, beside, holdings, standing
+from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.scoring import Board, influences
+from engine.view import View, eyes_of, redacted, snapshot
+from tests.games import all_eyes, games, played, seeds, setups
+
+MOST_WOLVES = 9  # of unknown kind, so that every way they may lie can be tried
+
+
+@st.composite
+def seen_games(draw: st.DrawFn) -> tuple[View, View]:
+    """Some eyes' view of a game in play, and the game's own."""
+    game = played(draw(setups()), draw(seeds), draw(st.integers(1, 28)))
+    eyes = draw(st.sampled_from(all_eyes(game)))
+    return snapshot(game.view, eyes), game.view
+
+
+def possible(view: View) -> Iterator[dict[Field, Piece]]:
+    """Yield every board that the view allows, wolf by wolf (R3.5, R4.2)."""
+    hidden = [field for field, piece in view.placed.items() if isinstance(piece, Wolf)]
+    assume(len(hidden) <= MOST_WOLVES)
+    open_ = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
+    dealt = Counter[Piece]()
+    for hand in view.setup.hands:
+        dealt.update(hand)
+    for kinds in itertools.product((Kind.MERCHANT, Kind.FARMER), repeat=len(hidden)):
+        wolves = [
+            Piece.of(view.placed[field].people, kind, wolf=True)
+            for field, kind in zip(hidden, kinds, strict=True)
+        ]
+        board = {**open_, **dict(zip(hidden, wolves, strict=True))}
+        if Counter(board.values()) <= dealt:
+            yield board
+
+
+@given(seen_games())
+def test_hands_are_counted_as_narrowly_as_possible(seen: tuple[View, View]) -> None:
+    """Each bound is reached by a way in which the hidden may lie, and none goes beyond."""
+    view, _ = seen
+    boards = [Counter(board.values()) for board in possible(view)]
+    for holding in holdings(view):
+        for count in holding.counts:
+            left = [count.dealt - board[count.piece] for board in boards]
+            assert count.left == Bounds(min(left), max(left)), count
+
+
+@given(games())
+def test_what_is_left_lies_within_the_bounds(game: Game) -> None:
+    """R4.2: whatever the moment, every hand is what every pair of eyes may expect of it."""
+    for eyes in all_eyes(game):
+        for holding in holdings(snapshot(game.view, eyes)):
+            for count in holding.counts:
+                left = game.view.hands[holding.seat].get(count.piece, 0)
+                assert count.left.least <= left <= count.left.most
+                assert count.left.known or (count.piece.wolf and holding.seat not in eyes)
+
+
+def test_a_hand_counted_out() -> None:
+    """With three players a people has three wolves of each kind: four down are at least one of each."""
+    game = played(Setup(3, random_layout=True), 1, 0)
+    view = snapshot(game.view, eyes_of(Seat(1)))
+    fields = iter(("A1", "A2", "A3", "A4", "A5"))
+    for _ in range(4):
+        view.fold(redacted(Placed(Seat(0), Piece("Em*"), Field(next(fields))), view.eyes))
+    view.fold(Placed(Seat(0), Piece("Em"), Field(next(fields))))
+    etruscans = holdings(view)[0]
+    assert etruscans.wolves == 4
+    assert etruscans.counts == (
+        Count(Piece("Em"), 2, 1, Bounds(1, 1)),
+        Count(Piece("Em*"), 3, 0, Bounds(0, 2)),
+        Count(Piece("Ef"), 2, 0, Bounds(2, 2)),
+        Count(Piece("Ef*"), 3, 0, Bounds(0, 2)),
+        Count(Piece("Es"), 2, 0, Bounds(2, 2)),
+    )
+
+
+@given(seen_games())
+def test_influence_is_bounded_as_narrowly_as_possible(seen: tuple[View, View]) -> None:
+    """R6: the least and the most of every piece and seat are those of all the ways the hidden may lie."""
+    view, _ = seen
+    assume(len(view.tiles) == 7 and None not in view.tiles)
+    found = {hill: standing(view, hill) for hill in TILES}
+    sums: dict[tuple[str, int], list[int]] = {}
+    for board in possible(view):
+        scoring = Board(view.layout, board, view.owners)
+        for hill in TILES:
+            by_field = {each.field: each for each in influences(scoring, hill)}
+            for field in found[hill].fields:
+                sums.setdefault((field, 0), []).append(by_field[field].amount)
+            for seat in range(view.seats):
+                total = sum(each.amount for each in by_field.values() if each.seat == seat)
+                sums.setdefault((hill, seat), []).append(total)
+    for hill, standings in found.items():
+        for field, bounds in standings.fields.items():
+            assert bounds == Bounds(min(sums[field, 0]), max(sums[field, 0]))
+        for seat, bounds in enumerate(standings.seats):
+            assert bounds == Bounds(min(sums[hill, seat]), max(sums[hill, seat]))
+
+
+@given(games())
+def test_an_open_board_has_the_influence_of_the_scoring(game: Game) -> None:
+    """R6: where nothing is hidden, influence is what the scoring engine makes of the same board."""
+    view = game.view
+    assume(None not in view.tiles)
+    kinds = {field: piece for field, piece in view.board.items() if isinstance(piece, Piece)}
+    scoring = Board(view.layout, kinds, view.owners)
+    for hill in TILES:
+        pieces = list(influences(scoring, hill))
+        shown = standing(view, hill)
+        assert shown.fields == {each.field: Bounds(each.amount, each.amount) for each in pieces}
+        for seat, bounds in enumerate(shown.seats):
+            total = sum(each.amount for each in pieces if each.seat == seat)
+            assert bounds == Bounds(total, total)
+
+
+@given(games())
+def test_a_soldier_knows_who_stands_beside_it(game: Game) -> None:
+    """R5.1: merchants, farmers and wolves together are everybody beside it but soldiers."""
+    for eyes in all_eyes(game):
+        view = snapshot(game.view, eyes)
+        for field in view.board:
+            around = [game.view.board[each] for each in view.layout.adjacent(field) if each in view.board]
+            kinds = Counter(piece.kind for piece in around if isinstance(piece, Piece))
+            found = beside(view, field)
+            assert 0 <= kinds[Kind.MERCHANT] - found.merchants <= found.wolves
+            assert 0 <= kinds[Kind.FARMER] - found.farmers <= found.wolves
+            assert found.merchants + found.farmers + found.wolves == len(around) - kinds[Kind.SOLDIER]
