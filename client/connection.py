@@ -16,6 +16,7 @@ from client.table import Gap, Refreshed, TableModel, TableUpdate
 from engine.board import Field
 from engine.events import Command, LayTile, Place
 from engine.pieces import Piece
+from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage, encode
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
@@ -40,6 +41,7 @@ from protocol.messages import (
     Sync,
     TableLine,
     Tables,
+    Vote,
     Watch,
     Watching,
 )
@@ -184,10 +186,17 @@ class Connection:
         return (await self._asked(ListTables(self._next_id()), Tables)).tables
 
     async def open_table(
-        self, players: int, name: str, *, random_layout: bool = False, starting: int | None = None
+        self,
+        players: int,
+        name: str,
+        *,
+        random_layout: bool = False,
+        starting: int | None = None,
+        absence: Absence = WAIT,
     ) -> Seated:
         """Open a table and take its seat 0."""
-        return await self._asked(OpenTable(self._next_id(), players, name, random_layout, starting), Seated)
+        message = OpenTable(self._next_id(), players, name, random_layout, starting, absence)
+        return await self._asked(message, Seated)
 
     async def join(self, table: str, name: str, seat: int | None = None) -> Seated:
         """Take a free seat at a table, the first one if none is named."""
@@ -226,6 +235,10 @@ class Connection:
     async def say(self, text: str) -> None:
         """Say something to everybody at the table."""
         await self._asked(Say(self._next_id(), text), Done)
+
+    async def vote(self, seat: int, *, agree: bool) -> None:
+        """Agree, or no longer agree, that a bot moves for a seat whose player is away."""
+        await self._asked(Vote(self._next_id(), seat, agree), Done)
 
     async def leave(self) -> None:
         """Leave the table."""

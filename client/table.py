@@ -16,9 +16,9 @@ from protocol.messages import (
     LegalMoves,
     Said,
     Seated,
-    SeatLine,
     ServerMessage,
     Snapshot,
+    Substitute,
     TableState,
     Watching,
 )
@@ -28,10 +28,14 @@ from protocol.text import printable
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """The game went on by these events, the last one number `seq`; the model's view holds them already."""
+    """The game went on by these events, the last one number `seq`; the model's view holds them already.
+
+    `by` tells that the server's stand-in moved: a bot holds the seat, or its time was up.
+    """
 
     events: tuple[SeenEvent, ...]
     seq: int
+    by: Substitute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class TableModel:
     """A table as its seat sees it, or a spectator if `seat` is None; changed only by `take` and `clear`.
 
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
-    `legal` is set while this seat is on turn; `token` brings it back to its seat.
+    `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
+    milliseconds the seat on turn had left when that was last told, at a table with a clock.
     """
 
     table: str | None = None
@@ -81,6 +86,7 @@ class TableModel:
     view: View | None = None
     seq: int = 0
     legal: Legal | None = None
+    clock: int | None = None
 
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
         """Take in what the server said and return what changed; answers to other questions change nothing.
@@ -99,6 +105,7 @@ class TableModel:
             case Snapshot() if self.table is not None:
                 self.view, self.seq = view_of(message, self.seat), message.seq
                 self._may(message.legal)
+                self.clock = message.clock
                 return (Refreshed(),)
             case Events() if self.table is not None:
                 return self._fold(message)
@@ -108,7 +115,7 @@ class TableModel:
 
     def clear(self) -> None:
         """Forget the table: this client has left it."""
-        self.table = self.seat = self.token = self.state = self.view = self.legal = None
+        self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
         self.seq = 0
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
@@ -132,11 +139,12 @@ class TableModel:
                 _ = self.view.layout  # a layout that cannot be is found here, and not when it is drawn
             except (LookupError, ValueError, TypeError) as error:
                 raise BadMessage(f"the events make no sense: {readable(error)}") from error
-        self.seq, legal = last, self.legal
+        before = self.legal, self.clock
+        self.seq, self.clock = last, message.clock
         self._may(message.legal)
         if events:
-            return (Happened(events, last),)
-        return () if legal == self.legal else (Refreshed(),)
+            return (Happened(events, last, message.by),)
+        return () if before == (self.legal, self.clock) else (Refreshed(),)
 
     def _may(self, legal: LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)
@@ -144,5 +152,5 @@ class TableModel:
 
 def _safe(state: TableState) -> TableState:
     """Return `state` with names that no terminal acts on, whatever the server let through."""
-    seats = [SeatLine(None if seat.name is None else printable(seat.name), seat.here) for seat in state.seats]
+    seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
     return replace(state, seats=seats)

@@ -26,6 +26,7 @@ class Code(enum.StrEnum):
     SEATS_EMPTY = "seats-empty"
     ALREADY_STARTED = "already-started"
     NOT_STARTED = "not-started"
+    NO_VOTE = "no-vote"
     NOT_STORED = "not-stored"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from protocol.absence import WAIT, Absence
 from protocol.limits import (
     CHAT_LENGTH,
     CLIENT_NAME_LENGTH,
@@ -30,6 +31,9 @@ TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
 TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
+Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
+Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
 
@@ -73,6 +77,7 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
     name: Name
     random_layout: bool = False
     starting: SeatNumber | None = None
+    absence: Absence = WAIT
 
 
 class JoinTable(_FromClient, frozen=True, tag="join"):
@@ -140,6 +145,14 @@ class Say(_FromClient, frozen=True, tag="say"):
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
 
 
+class Vote(_FromClient, frozen=True, tag="vote"):
+    """Agree, or no longer agree, that a bot moves for `seat` until its player returns; answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+    agree: bool
+
+
 class Leave(_FromClient, frozen=True, tag="leave"):
     """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
 
@@ -171,6 +184,7 @@ class TableLine(Struct, frozen=True, omit_defaults=True):
     taken: int
     stage: Literal["gathering", "playing", "over"]
     random_layout: bool = False
+    absence: Absence = WAIT
 
 
 class Tables(_FromServer, frozen=True, tag="tables"):
@@ -200,10 +214,20 @@ class Watching(_FromServer, frozen=True, tag="watching"):
 
 
 class SeatLine(Struct, frozen=True, omit_defaults=True):
-    """A seat as others see it: no name while it is free; `here` tells whether its player is connected."""
+    """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
+
+    `bot` tells that the stand-in moves for it. The other fields say how the table's policy stands with it at
+    that moment: after how many seconds it acts, who agrees to a replacement and how many must, and how many
+    milliseconds the seat may still think in this game.
+    """
 
     name: str | None = None
     here: bool = False
+    bot: bool = False
+    seconds_left: Seconds | None = None
+    votes: list[SeatNumber] = []
+    votes_needed: int = 0
+    clock: Milliseconds | None = None
 
 
 class TableState(_FromServer, frozen=True, tag="table"):
@@ -215,6 +239,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
     host: SeatNumber
     random_layout: bool = False
     spectators: int = 0
+    absence: Absence = WAIT
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
@@ -248,12 +273,15 @@ class Snapshot(_FromServer, frozen=True, tag="snapshot"):
     hand: dict[PieceName, int] | None = None
     scoring: list[EventMap] = []
     legal: LegalMoves | None = None
+    clock: Milliseconds | None = None
 
 
 class Events(_FromServer, frozen=True, tag="events"):
     """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
 
-    With `id` it is also the answer to the move that caused it: done, and stored.
+    With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
+    moved, for a seat that a bot holds or whose time was up. `clock` is how many milliseconds are left to the
+    seat on turn when the message is sent, at a table with a clock.
     """
 
     seq: Seq
@@ -261,6 +289,8 @@ class Events(_FromServer, frozen=True, tag="events"):
     turn: SeatNumber | None = None
     legal: LegalMoves | None = None
     id: CommandId | None = None
+    by: Substitute | None = None
+    clock: Milliseconds | None = None
 
 
 class Done(_FromServer, frozen=True, tag="done"):
@@ -292,7 +322,7 @@ class Pong(_FromServer, frozen=True, tag="pong"):
     id: CommandId
 
 
-AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Leave
+AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | Leave
 ClientMessage: TypeAlias = Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Ping
 ServerMessage: TypeAlias = (
     Welcome | Tables | Seated | Watching | TableState | Snapshot | Events | Done | Refused | Said | Pong

@@ -5,6 +5,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from protocol.absence import WAIT, Absence
 from protocol.messages import EventMap, Lay, PlacePiece, StartGame
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
@@ -16,6 +17,7 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
     players: int
     random_layout: bool
     starting: int | None
+    absence: Absence = WAIT
 
 
 class Taken(Struct, frozen=True, tag_field="t", tag="taken"):

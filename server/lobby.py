@@ -95,7 +95,7 @@ class Lobby:
         check_name(message.name)
         token = new_token()
         entries: list[Entry] = [
-            Opened(message.players, message.random_layout, message.starting),
+            Opened(message.players, message.random_layout, message.starting, message.absence),
             Taken(0, message.name, token_hash(token)),
         ]
         code = new_code(self.tables.keys() | self._opening)

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from engine.events import Event, WolfPlaced
 from engine.game import Chance, Game, Setup
 from engine.pieces import Seat
+from protocol.absence import WAIT, Absence, kept
 from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import AtTable, Done, Refused
@@ -43,6 +44,7 @@ class Seating:
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
         self.chance = chance
         self.options = Setup(2)
+        self.absence: Absence = WAIT
         self.players: list[Player | None] = []
         self.game: Game | None = None
         self.forgotten = False
@@ -65,7 +67,8 @@ class Seating:
         """Take in the next entry."""
         self.entries += 1
         match entry:
-            case Opened(players, random_layout, starting):
+            case Opened(players, random_layout, starting, absence):
+                self.absence = kept(absence)
                 self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
                 self.players = [None] * players
             case Taken(seat, name, token_hash):

@@ -32,6 +32,7 @@ from protocol.messages import (
     Sync,
     TableLine,
     TableState,
+    Vote,
     Watch,
     Watching,
 )
@@ -109,6 +110,7 @@ class Table:
             sum(player is not None for player in self.seating.players),
             self.seating.stage,
             self.seating.options.random_layout,
+            self.seating.absence,
         )
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
@@ -292,7 +294,7 @@ class Table:
         text = f"Id {message.id} was used for another message. Number your messages upward."
         return Refused(Code.ID_REUSED, text, message.id)
 
-    async def _talk(self, session: Session, message: Leave | Sync | Say) -> Done:
+    async def _talk(self, session: Session, message: Leave | Sync | Say | Vote) -> Done:
         match message:
             case Leave():
                 await self._leave(session)
@@ -300,6 +302,8 @@ class Table:
                 self._catch_up(session, message.after)
             case Say():
                 self._say(session, message)
+            case Vote():
+                raise Refusal(Code.NO_VOTE, "Nobody votes at this table.")
         return Done(message.id)
 
     def _say(self, session: Session, message: Say) -> None:
@@ -357,6 +361,7 @@ class Table:
                 0 if host is None else host,
                 self.seating.options.random_layout,
                 len(self._audience.spectators),
+                self.seating.absence,
             )
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import Fault
 from engine.final import scored_line
-from protocol import messages
+from protocol import absence, messages
 from protocol.codes import CloseCode, Code
 from protocol.events import EVENT_TAGS
 
@@ -66,6 +66,8 @@ def test_the_maps_inside_messages_are_documented() -> None:
     """The lines of the table list, the seats and the legal moves have their fields told."""
     assert first_column(section("tables", part(5)), 1) == list(messages.TableLine.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatLine.__struct_fields__)
+    policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
+    assert first_column(section("Absence", PROTOCOL)) == policies
     for legal in (messages.Lays, messages.Places):
         assert f"`{tag(legal)}`" in part(6)
         for name in legal.__struct_fields__:

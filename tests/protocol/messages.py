@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from protocol.absence import Absence
 from protocol.messages import ClientMessage, ServerMessage
 
 FROM_CLIENT: tuple[type[msgspec.Struct], ...] = get_args(ClientMessage)
@@ -62,3 +63,6 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
 def messages_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
     """Return messages of one class."""
     return of_schema(inspect.type_info(kind))
+
+
+policies: st.SearchStrategy[Absence] = of_schema(inspect.type_info(Absence))

@@ -19,6 +19,7 @@ from protocol.messages import (
     Say,
     StartGame,
     Sync,
+    Vote,
     Watch,
 )
 from server.app import Running
@@ -89,7 +90,7 @@ def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
     return provoked
 
 
-def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay) -> Provocation:
+def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote) -> Provocation:
     """Send a message as seat (2: spectator) of a full table of two that has not begun."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -144,6 +145,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.SEATS_EMPTY: seats_empty,
     Code.ALREADY_STARTED: already_started,
     Code.NOT_STARTED: at_full_table(0, Lay(7, 1, 0)),
+    Code.NO_VOTE: at_full_table(0, Vote(7, 1, agree=True)),
     Code.NOT_STORED: not_stored,
 }
 

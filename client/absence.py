@@ -1,0 +1,42 @@
+"""Absence policies as people write them: `wait`, `move-clock:60`, `game-clock:30m`, `vote:2m`, `bot:60s`."""
+
+import re
+from typing import Final
+
+from client.language import _
+from protocol.absence import BOUNDS, WAIT, Absence, Wait
+
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
+_WRITTEN: Final = re.compile(r"([a-z-]+):([0-9]{1,6})([smhd]?)")
+
+
+class BadPolicy(ValueError):
+    """There is no such policy; the text says what to write."""
+
+
+def policy_named(text: str) -> Absence:
+    """Return the policy that `text` names; raises BadPolicy."""
+    if text == "wait":
+        return WAIT
+    written = _WRITTEN.fullmatch(text)
+    if written is None or (kind := _TIMED.get(written[1])) is None:
+        hint = _(
+            "{text!r} is no absence policy. Write wait, move-clock:60, game-clock:30m, vote:2m or bot:60s."
+        )
+        raise BadPolicy(hint.format(text=text))
+    seconds = int(written[2]) * _UNITS[written[3]]
+    least, most = BOUNDS[kind]
+    if not least <= seconds <= most:
+        hint = _("{text!r} is out of range. Choose {least} to {most} seconds.")
+        raise BadPolicy(hint.format(text=text, least=least, most=most))
+    return kind(seconds)
+
+
+def policy_text(policy: Absence) -> str:
+    """Return the text that names the policy, as short as it goes."""
+    if isinstance(policy, Wait):
+        return "wait"
+    seconds = policy.seconds
+    unit = next((unit for unit in "dhm" if seconds and seconds % _UNITS[unit] == 0), "s")
+    return f"{policy.__struct_config__.tag}:{seconds // _UNITS[unit]}{unit}"

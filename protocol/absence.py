@@ -1,0 +1,65 @@
+"""What a table does about players who are away or slow: chosen when it is opened, kept with its game."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta, Struct
+
+_HOUR: Final = 3600
+_DAY: Final = 24 * _HOUR
+
+MOVE_CLOCK_SECONDS: Final = (5, _DAY)  # least and most
+GAME_CLOCK_SECONDS: Final = (30, 7 * _DAY)
+AWAY_SECONDS: Final = (0, _DAY)
+
+
+class _Policy(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
+    """One of the policies; a map with its tag under `t`."""
+
+
+class Wait(_Policy, frozen=True, tag="wait"):
+    """The game waits for whoever is away."""
+
+
+class MoveClock(_Policy, frozen=True, tag="move-clock"):
+    """Who has not moved after so many seconds has that move made by the stand-in."""
+
+    seconds: Annotated[int, Meta(ge=MOVE_CLOCK_SECONDS[0], le=MOVE_CLOCK_SECONDS[1])]
+
+
+class GameClock(_Policy, frozen=True, tag="game-clock"):
+    """Each seat may think for so many seconds in the whole game; after that the stand-in moves for it."""
+
+    seconds: Annotated[int, Meta(ge=GAME_CLOCK_SECONDS[0], le=GAME_CLOCK_SECONDS[1])]
+
+
+class ByVote(_Policy, frozen=True, tag="vote"):
+    """Who is away for so many seconds may be replaced by a vote of the others, until they return."""
+
+    seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
+
+
+class ByBot(_Policy, frozen=True, tag="bot"):
+    """Who is away for so many seconds is replaced by the stand-in until they return."""
+
+    seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
+
+
+Absence: TypeAlias = Wait | MoveClock | GameClock | ByVote | ByBot
+
+WAIT: Final = Wait()
+
+BOUNDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, int]]] = MappingProxyType(
+    {
+        MoveClock: MOVE_CLOCK_SECONDS,
+        GameClock: GAME_CLOCK_SECONDS,
+        ByVote: AWAY_SECONDS,
+        ByBot: AWAY_SECONDS,
+    }
+)
+
+
+def kept(policy: Absence) -> Absence:
+    """Return the policy as it is kept and sent: WAIT itself where it is that, which messages leave out."""
+    return WAIT if policy == WAIT else policy
