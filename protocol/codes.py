@@ -27,6 +27,7 @@ class Code(enum.StrEnum):
     ALREADY_STARTED = "already-started"
     NOT_STARTED = "not-started"
     NO_VOTE = "no-vote"
+    NOT_OVER = "not-over"
     NOT_STORED = "not-stored"
 
 

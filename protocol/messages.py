@@ -159,6 +159,12 @@ class Leave(_FromClient, frozen=True, tag="leave"):
     id: CommandId
 
 
+class Rematch(_FromClient, frozen=True, tag="rematch"):
+    """Play again with the same players after a game; answered by Seated, at another table."""
+
+    id: CommandId
+
+
 class Ping(_FromClient, frozen=True, tag="ping"):
     """Ask whether the server is there; answered by Pong."""
 
@@ -218,7 +224,8 @@ class SeatLine(Struct, frozen=True, omit_defaults=True):
 
     `bot` tells that the stand-in moves for it. The other fields say how the table's policy stands with it at
     that moment: after how many seconds it acts, who agrees to a replacement and how many must, and how many
-    milliseconds the seat may still think in this game.
+    milliseconds the seat may still think in this game. A `kept` seat waits for a player of the game
+    before; `again` tells that its player has gone on to the table's `next`.
     """
 
     name: str | None = None
@@ -228,10 +235,15 @@ class SeatLine(Struct, frozen=True, omit_defaults=True):
     votes: list[SeatNumber] = []
     votes_needed: int = 0
     clock: Milliseconds | None = None
+    kept: bool = False
+    again: bool = False
 
 
 class TableState(_FromServer, frozen=True, tag="table"):
-    """Who sits where, told whenever it changes; `host` is the host's seat."""
+    """Who sits where, told whenever it changes; `host` is the host's seat.
+
+    `next` is the table where the players of a finished game play again, once somebody wants to.
+    """
 
     table: TableCode
     stage: Literal["gathering", "playing", "over"]
@@ -240,6 +252,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
     random_layout: bool = False
     spectators: int = 0
     absence: Absence = WAIT
+    next: TableCode | None = None
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
@@ -323,7 +336,9 @@ class Pong(_FromServer, frozen=True, tag="pong"):
 
 
 AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | Leave
-ClientMessage: TypeAlias = Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Ping
+ClientMessage: TypeAlias = (
+    Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
+)
 ServerMessage: TypeAlias = (
     Welcome | Tables | Seated | Watching | TableState | Snapshot | Events | Done | Refused | Said | Pong
 )

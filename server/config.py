@@ -23,6 +23,7 @@ class Limits:
     ping_seconds: float = 20.0
     close_seconds: float = 2.0
     seat_grace_seconds: float = 60.0  # before a seat is freed whose player left a table that has not begun
+    rematch_grace_seconds: float = 300.0  # ... or of a player who has not yet come to play again
     over_seconds: float = 600.0  # before a finished table that everyone has left is forgotten
     unattended_seconds: float = 7 * 24 * 3600.0  # before a running table that everyone has left is forgotten
 

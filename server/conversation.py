@@ -21,6 +21,7 @@ from protocol.messages import (
     Ping,
     Pong,
     Refused,
+    Rematch,
     Resume,
     Tables,
     Watch,
@@ -148,8 +149,8 @@ class Conversation:
                 if session.table is None:
                     text = "You are not at a table. Open or join one first."
                     raise Refusal(Code.NOT_AT_A_TABLE, text)
-                # After leaving, the next message must find the session in the lobby.
-                await asked(session.table, session, message, wait=isinstance(message, Leave))
+                # After leaving, the next message must find the session in the lobby, or at its next table.
+                await asked(session.table, session, message, wait=isinstance(message, Leave | Rematch))
 
     def _must_be_in_lobby(self) -> None:
         if self._session.table is not None:
@@ -166,7 +167,7 @@ class Conversation:
 _WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a token
 
 
-async def asked(table: Table, session: Session, message: AtTable | Entrance, *, wait: bool) -> None:
+async def asked(table: Table, session: Session, message: AtTable | Rematch | Entrance, *, wait: bool) -> None:
     """Put the message into the table's queue, and wait for its outcome if told to."""
     handled = asyncio.get_running_loop().create_future() if wait else None
     await table.requests.put(Request(session, message, handled))

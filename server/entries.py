@@ -28,6 +28,14 @@ class Taken(Struct, frozen=True, tag_field="t", tag="taken"):
     token_hash: str
 
 
+class Kept(Struct, frozen=True, tag_field="t", tag="kept"):
+    """A seat waits for a player of the game before, who takes it with the token of then."""
+
+    seat: int
+    name: str
+    token_hash: str
+
+
 class Freed(Struct, frozen=True, tag_field="t", tag="freed"):
     """A player left a seat of a table that has not begun."""
 
@@ -42,11 +50,17 @@ class Played(Struct, frozen=True, tag_field="t", tag="played"):
     events: list[EventMap]
 
 
+class Continued(Struct, frozen=True, tag_field="t", tag="continued"):
+    """The players of this finished game play again at the table `code`."""
+
+    code: str
+
+
 class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
     """The table is closed for good."""
 
 
-Entry: TypeAlias = Opened | Taken | Freed | Played | Forgotten
+Entry: TypeAlias = Opened | Taken | Kept | Freed | Played | Continued | Forgotten
 
 _DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
 

@@ -13,6 +13,7 @@ from protocol.messages import OpenTable, TableLine
 from server.config import Config
 from server.entries import Entry, Opened, Taken
 from server.journal import Journal
+from server.rematch import played_again
 from server.requests import Refusal
 from server.seating import Seating
 from server.session import Session
@@ -85,10 +86,6 @@ class Lobby:
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
-        limits = self._config.limits
-        tables = len(self.tables) + len(self._opening)
-        if tables >= limits.tables or session.tables_opened >= limits.tables_per_connection:
-            raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
         if message.starting is not None and message.starting >= message.players:
             text = f"Seat {message.starting} cannot start. Choose 0 to {message.players - 1}."
             raise Refusal(Code.BAD_MESSAGE, text)
@@ -98,6 +95,23 @@ class Lobby:
             Opened(message.players, message.random_layout, message.starting, message.absence),
             Taken(0, message.name, token_hash(token)),
         ]
+        table = await self._opened(session, entries)
+        table.seat_opener(session, message.id, token)
+
+    async def following(self, session: Session, seating: Seating) -> Table:
+        """Return the table where the players of a finished game play again; who asks first opens it.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        if seating.next is not None and (table := self.tables.get(seating.next)) is not None:
+            return table
+        return await self._opened(session, played_again(seating))
+
+    async def _opened(self, session: Session, entries: list[Entry]) -> Table:
+        limits = self._config.limits
+        tables = len(self.tables) + len(self._opening)
+        if tables >= limits.tables or session.tables_opened >= limits.tables_per_connection:
+            raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
         code = new_code(self.tables.keys() | self._opening)
         self._opening.add(code)
         try:
@@ -105,11 +119,17 @@ class Lobby:
         finally:
             self._opening.discard(code)
         session.tables_opened += 1
-        table = self._run(code, Seating(entries, next(self._chances)))
-        table.seat_opener(session, message.id, token)
+        return self._run(code, Seating(entries, next(self._chances)))
 
     def _run(self, code: str, seating: Seating) -> Table:
-        table = Table(code, seating, self._journal, self._config.limits, self._when_over)
+        table = Table(
+            code,
+            seating,
+            self._journal,
+            self._config.limits,
+            when_over=self._when_over,
+            following=self.following,
+        )
         self.tables[code] = table
         task = self._tasks.create_task(self._kept_running(table))
         self._running.add(task)

@@ -2,14 +2,29 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from engine.pieces import Seat
 from protocol.codes import Code
-from protocol.messages import AtTable, JoinTable, Resume, Watch
+from protocol.messages import AtTable, JoinTable, Rematch, Resume, Watch
 from server.session import Session
 
-Entrance: TypeAlias = JoinTable | Resume | Watch
+if TYPE_CHECKING:
+    from server.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A player comes from the table `before` to play again; `id` is the request that it answers."""
+
+    id: int
+    before: "Table"
+    seat: Seat
+    name: str
+    token_hash: str
+
+
+Entrance: TypeAlias = JoinTable | Resume | Watch | Arrival
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,15 @@ class Forget:
     """Everybody has been away for too long."""
 
 
-Errand: TypeAlias = FreeIfAway | Forget
+@dataclass(frozen=True, slots=True)
+class GoneOn:
+    """The player of a seat has sat down at the next table."""
+
+    session: Session
+    seat: Seat
+
+
+Errand: TypeAlias = FreeIfAway | Forget | GoneOn
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +60,7 @@ class Request:
     """What a session asks of its table; `handled` is set when whoever asked must wait for the outcome."""
 
     session: Session
-    message: AtTable | Entrance | Departed
+    message: AtTable | Rematch | Entrance | Departed
     handled: asyncio.Future[None] | None = None
 
     def settle(self) -> None:

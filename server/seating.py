@@ -15,7 +15,7 @@ from protocol.absence import WAIT, Absence, kept
 from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import AtTable, Done, Refused
-from server.entries import Entry, Forgotten, Freed, Opened, Played, Taken
+from server.entries import Continued, Entry, Forgotten, Freed, Kept, Opened, Played, Taken
 
 _ANSWERS_KEPT: Final = 64  # more than the moves of any seat in a game
 
@@ -25,10 +25,11 @@ Answer: TypeAlias = Done | Refused
 
 @dataclass(slots=True)
 class Player:
-    """Who holds a seat."""
+    """Who holds a seat; a `kept` one waits for a player of the game before."""
 
     name: str
     token_hash: str
+    kept: bool = False
     answers: OrderedDict[int, tuple[AtTable, Answer]] = field(default_factory=OrderedDict)
 
     def remember(self, message: AtTable, answer: Answer) -> None:
@@ -43,10 +44,12 @@ class Seating:
 
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
         self.chance = chance
+        self.opened = Opened(2, random_layout=False, starting=None)
         self.options = Setup(2)
         self.absence: Absence = WAIT
         self.players: list[Player | None] = []
         self.game: Game | None = None
+        self.next: str | None = None  # the table where they play again
         self.forgotten = False
         self.entries = 0
         for entry in entries:
@@ -61,22 +64,28 @@ class Seating:
     @property
     def host(self) -> Seat | None:
         """Return the lowest taken seat: the host, or the one who is left to be it."""
-        return next((Seat(seat) for seat, player in enumerate(self.players) if player is not None), None)
+        taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)
+        return next(map(Seat, taken), None)
 
     def fold(self, entry: Entry) -> None:
         """Take in the next entry."""
         self.entries += 1
         match entry:
             case Opened(players, random_layout, starting, absence):
+                self.opened = entry
                 self.absence = kept(absence)
                 self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
                 self.players = [None] * players
             case Taken(seat, name, token_hash):
                 self.players[seat] = Player(name, token_hash)
+            case Kept(seat, name, token_hash):
+                self.players[seat] = Player(name, token_hash, kept=True)
             case Freed(seat):
                 self.players[seat] = None
             case Played():
                 self._play(entry, [_whole(event) for event in entry.events])
+            case Continued(code):
+                self.next = code
             case Forgotten():
                 self.forgotten = True
 

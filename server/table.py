@@ -6,7 +6,7 @@ Decide, store, then tell: what a client hears has been committed to the journal.
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from engine.board import Field
 from engine.errors import IllegalCommand
@@ -23,6 +23,7 @@ from protocol.messages import (
     Leave,
     PlacePiece,
     Refused,
+    Rematch,
     Resume,
     Said,
     Say,
@@ -39,9 +40,9 @@ from protocol.messages import (
 from protocol.text import unsafe
 from server.audience import Audience, catch_up
 from server.config import Limits
-from server.entries import Entry, Forgotten, Freed, Move, Played, Taken
+from server.entries import Continued, Entry, Forgotten, Freed, Move, Played, Taken
 from server.journal import Journal, JournalError
-from server.requests import Departed, Entrance, Errand, Forget, FreeIfAway, Refusal, Request
+from server.requests import Arrival, Departed, Entrance, Errand, Forget, FreeIfAway, GoneOn, Refusal, Request
 from server.seating import Answer, Seating
 from server.session import Session
 from server.tokens import new_token, token_fits, token_hash
@@ -58,7 +59,9 @@ class Table:
         seating: Seating,
         journal: Journal,
         limits: Limits,
+        *,
         when_over: Callable[[str, Game], None],
+        following: Callable[[Session, Seating], Awaitable["Table"]],
     ) -> None:
         self.code = code
         self.seating = seating
@@ -67,6 +70,8 @@ class Table:
         self._journal = journal
         self._limits = limits
         self._when_over = when_over
+        self._following = following
+        self._gone_on: set[Seat] = set()
         self._loop = asyncio.get_running_loop()
         self._unattended: asyncio.TimerHandle | None = None
         self._graces: dict[Seat, asyncio.TimerHandle] = {}
@@ -79,10 +84,12 @@ class Table:
         """Serve the table until it is forgotten."""
         while not self.seating.forgotten:
             request = await self.requests.get()
-            if isinstance(request, Request):
-                await self._served(request)
-            else:
+            if not isinstance(request, Request):
                 await self._errand(request)
+            elif isinstance(request.message, Rematch):
+                await self._send_on(request, request.message.id)
+            else:
+                await self._served(request, request.message)
 
     async def close(self) -> None:
         """Turn away whoever is here and whoever still asks: the table has ended, and is found no more."""
@@ -117,14 +124,14 @@ class Table:
         """Give seat 0 to the session that opened the table, before `run` begins."""
         self._sit(session, Seat(0), Seated(id, self.code, 0, token))
 
-    async def _served(self, request: Request) -> None:
+    async def _served(self, request: Request, message: AtTable | Entrance | Departed) -> None:
         try:
-            match request.message:
+            match message:
                 case Departed():
                     self._depart(request.session)
-                case JoinTable() | Resume() | Watch() as message:
+                case JoinTable() | Resume() | Watch() | Arrival():
                     await self._enter(request.session, message)
-                case message:
+                case _:
                     await self._play_or_talk(request.session, message)
         finally:
             request.settle()
@@ -135,7 +142,9 @@ class Table:
                 case JoinTable():
                     await self._join(session, message)
                 case Resume():
-                    self._resume(session, message)
+                    await self._resume(session, message)
+                case Arrival():
+                    await self._arrive(session, message)
                 case Watch():
                     self._watch(session, message)
         except Refusal as refusal:
@@ -144,39 +153,57 @@ class Table:
             session.send(self._not_stored(error, message.id))
 
     async def _join(self, session: Session, message: JoinTable) -> None:
-        if self.seating.stage != "gathering":
+        token = new_token()
+        seat = await self._take(message.seat, message.name, token_hash(token))
+        self._sit(session, seat, Seated(message.id, self.code, seat, token))
+
+    async def _take(self, wanted: int | None, name: str, token_hash: str) -> Seat:
+        """Give a free seat away, the first one unless one is wanted."""
+        if self.seating.stage == "over":
+            raise Refusal(Code.ALREADY_STARTED, f"The game at table {self.code} is over. Join another table.")
+        if self.seating.stage == "playing":
             raise Refusal(Code.ALREADY_STARTED, f"Table {self.code} has begun. Watch it, or join another.")
         free = [seat for seat, player in enumerate(self.seating.players) if player is None]
         if not free:
             raise Refusal(Code.TABLE_FULL, f"Table {self.code} is full. Watch it, or join another.")
-        seat = free[0] if message.seat is None else message.seat
+        seat = free[0] if wanted is None else wanted
         if seat not in free:
             seats = ", ".join(map(str, free))
             raise Refusal(Code.SEAT_TAKEN, f"Seat {seat} is not free. Choose one of {seats}.")
-        check_name(message.name)
+        check_name(name)
         for player in self.seating.players:
-            if player is not None and _look(player.name) == _look(message.name):
+            if player is not None and _look(player.name) == _look(name):
                 raise Refusal(Code.NAME_TAKEN, "Somebody at this table has that name. Choose another.")
-        token = new_token()
-        await self._store(Taken(seat, message.name, token_hash(token)))
-        self._sit(session, Seat(seat), Seated(message.id, self.code, seat, token))
+        await self._store(Taken(seat, name, token_hash))
+        return Seat(seat)
 
-    def _resume(self, session: Session, message: Resume) -> None:
-        seat = self._seat_of(message.token)
-        if seat is None:
-            raise Refusal(Code.BAD_TOKEN, f"That token holds no seat at table {self.code}.")
+    async def _resume(self, session: Session, message: Resume) -> None:
+        for seat, player in enumerate(self.seating.players):
+            if player is not None and token_fits(message.token, player.token_hash):
+                await self._come_back(session, Seat(seat), message.id, message.after)
+                return
+        raise Refusal(Code.BAD_TOKEN, f"That token holds no seat at table {self.code}.")
+
+    async def _arrive(self, session: Session, message: Arrival) -> None:
+        """Give a player of the game before the seat that was kept, or a free one if it was kept no longer."""
+        hashes = [player and player.token_hash for player in self.seating.players]
+        if message.token_hash in hashes:
+            seat = Seat(hashes.index(message.token_hash))
+        else:
+            seat = await self._take(None, message.name, message.token_hash)
+        await self._come_back(session, seat, message.id, after=0)
+        message.before.send(GoneOn(session, message.seat))
+
+    async def _come_back(self, session: Session, seat: Seat, id: int, after: int) -> None:  # noqa: A002
+        player = self.seating.players[seat]
+        if player is not None and player.kept:
+            await self._store(Taken(seat, player.name, player.token_hash))
         known = self._audience.seated.pop(seat, None)
         if known is not None:
             known.table, known.seat = None, None
             known.close(CloseCode.TAKEN_OVER, "your seat was taken over by another connection")
-        self._sit(session, seat, Seated(message.id, self.code, seat))
-        self._catch_up(session, message.after)
-
-    def _seat_of(self, token: str) -> Seat | None:
-        for seat, player in enumerate(self.seating.players):
-            if player is not None and token_fits(token, player.token_hash):
-                return Seat(seat)
-        return None
+        self._sit(session, seat, Seated(id, self.code, seat))
+        self._catch_up(session, after)
 
     def _watch(self, session: Session, message: Watch) -> None:
         if len(self._audience.spectators) >= self._limits.spectators:
@@ -224,20 +251,28 @@ class Table:
             case Forget():
                 if not self._audience:
                     await self._store_or_log(Forgotten())
+            case GoneOn(session, seat):
+                self._gone_on.add(seat)
+                if self._audience.seated.get(seat) is session:  # it sits at the next table already
+                    del self._audience.seated[seat]
+                self._tell_state()
 
     def _begin_grace(self, seat: Seat) -> None:
         """Keep the seat of a player who is away for a while, if the game has not begun."""
         if (earlier := self._graces.pop(seat, None)) is not None:
             earlier.cancel()
         if self.seating.stage == "gathering":
-            seconds = self._limits.seat_grace_seconds
-            self._graces[seat] = self._loop.call_later(seconds, self._run_errand, FreeIfAway(seat))
+            player, limits = self.seating.players[seat], self._limits
+            kept = player is not None and player.kept
+            seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
+            self._graces[seat] = self._loop.call_later(seconds, self.send, FreeIfAway(seat))
 
-    def _run_errand(self, errand: Errand) -> None:
+    def send(self, errand: Errand) -> None:
+        """Put an errand into the queue, as soon as there is room."""
         try:
             self.requests.put_nowait(errand)
         except asyncio.QueueFull:
-            self._loop.call_later(1.0, self._run_errand, errand)
+            self._loop.call_later(1.0, self.send, errand)
 
     def _watch_attendance(self) -> None:
         """Forget the table in good time once nobody is here."""
@@ -247,7 +282,7 @@ class Table:
         if not self._audience:
             over = self.seating.stage == "over"
             seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
-            self._unattended = self._loop.call_later(seconds, self._run_errand, Forget())
+            self._unattended = self._loop.call_later(seconds, self.send, Forget())
 
     def _turn_away(self, request: Request | Errand) -> None:
         """Answer someone who asked while the table was ending."""
@@ -256,6 +291,36 @@ class Table:
                 text = f"Table {self.code} is closed."
                 request.session.refuse(Code.NO_SUCH_TABLE, text, request.message.id)
             request.settle()
+
+    async def _send_on(self, request: Request, id: int) -> None:  # noqa: A002 - the wire's own word
+        """Send a player on to the table where they play again; the first one who asks opens it."""
+        session = request.session
+        try:
+            seat = self._seat_to_play_again(session)
+            player = self.seating.players[seat]
+            assert player is not None  # noqa: S101 - seats are given up only before a game
+            table = await self._following(session, self.seating)
+            if table.code != self.seating.next:
+                await self._store(Continued(table.code))
+                self._tell_state()
+        except Refusal as refusal:
+            session.refuse(refusal.code, str(refusal), id)
+            request.settle()
+        except JournalError as error:
+            session.send(self._not_stored(error, id))
+            request.settle()
+        else:
+            arrival = Arrival(id, self, seat, player.name, player.token_hash)
+            await table.requests.put(Request(session, arrival, request.handled))
+
+    def _seat_to_play_again(self, session: Session) -> Seat:
+        if session.table is not self:
+            raise Refusal(Code.NOT_AT_A_TABLE, "You have left the table.")
+        if session.seat is None:
+            raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
+        if self.seating.stage != "over":
+            raise Refusal(Code.NOT_OVER, "The game is not over. Play again when it is.")
+        return session.seat
 
     async def _play_or_talk(self, session: Session, message: AtTable) -> None:
         if session.table is not self:  # it left, or was taken over, while the message waited
@@ -340,7 +405,11 @@ class Table:
             raise Refusal(Code.NOT_THE_HOST, f"Only the host, seat {self.seating.host}, starts the game.")
         empty = sum(player is None for player in self.seating.players)
         if empty:
-            text = f"{empty} of {len(self.seating.players)} seats are empty. Wait for players, or add bots."
+            which = "1 seat is empty" if empty == 1 else f"{empty} seats are empty"
+            raise Refusal(Code.SEATS_EMPTY, f"{which}. Wait for players, or add bots.")
+        kept = next((player for player in self.seating.players if player is not None and player.kept), None)
+        if kept is not None:
+            text = f"A seat is kept for {kept.name}, who has not come yet. Wait until it is taken or free."
             raise Refusal(Code.SEATS_EMPTY, text)
         game = Game.new(self.seating.options, self.seating.chance)
         return game, tuple(game.events)
@@ -349,8 +418,11 @@ class Table:
         """Tell everyone who sits where and who is here."""
         self._watch_attendance()
         host = self.seating.host
+        here, again = self._audience.seated, self._gone_on
         seats = [
-            SeatLine() if player is None else SeatLine(player.name, Seat(seat) in self._audience.seated)
+            SeatLine()
+            if player is None
+            else SeatLine(player.name, seat in here, kept=player.kept, again=seat in again)
             for seat, player in enumerate(self.seating.players)
         ]
         self._audience.broadcast(
@@ -362,6 +434,7 @@ class Table:
                 self.seating.options.random_layout,
                 len(self._audience.spectators),
                 self.seating.absence,
+                self.seating.next,
             )
         )
 

@@ -15,6 +15,7 @@ from protocol.messages import (
     OpenTable,
     Ping,
     Refused,
+    Rematch,
     Resume,
     Say,
     StartGame,
@@ -90,7 +91,7 @@ def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
     return provoked
 
 
-def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote) -> Provocation:
+def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote | Rematch) -> Provocation:
     """Send a message as seat (2: spectator) of a full table of two that has not begun."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -146,6 +147,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.ALREADY_STARTED: already_started,
     Code.NOT_STARTED: at_full_table(0, Lay(7, 1, 0)),
     Code.NO_VOTE: at_full_table(0, Vote(7, 1, agree=True)),
+    Code.NOT_OVER: at_full_table(0, Rematch(7)),
     Code.NOT_STORED: not_stored,
 }
 
