@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from client.address import DEFAULT_PORT
+from client.language import LANGUAGES, _, counted, language_of, listed, speak
 
 if TYPE_CHECKING:
     from client.recording import Recording
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 for a failure on the way, 2 for wrong use."""
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    speak(_language(words))
+    arguments = _parser().parse_args(words)
     try:
         code: int = arguments.run(arguments)
     except _WrongUse as error:
@@ -42,30 +45,48 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        hint = _("(see {command} --help)").format(command=self.prog)
+        self.exit(2, f"{self.prog}: {message} {hint}\n")
+
+
+def _language(words: Sequence[str]) -> str:
+    """Return the language to speak: looked for before anything else, as the help is in it too."""
+    asked = _Parser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    asked.add_argument("--lang", choices=LANGUAGES)
+    try:
+        found: str | None = asked.parse_known_args(words)[0].lang
+    except argparse.ArgumentError:  # told by the command's own parser
+        found = None
+    return found or language_of()
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="palatinus",
-        description="Palatinus: the seven hills of Rome, over the network and in the terminal.",
+        description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title=_("commands"), required=True, metavar=_("COMMAND"))
     for add in (_add_play, _add_serve, _add_join, _add_bot, _add_replay, _add_export, _add_score, _add_check):
         add(commands)
+    for command in commands.choices.values():
+        command.add_argument(
+            "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
+        )
     return parser
 
 
 def _add_play(commands: "Commands") -> None:
-    play = commands.add_parser("play", help="play against bots, here and now")
-    play.add_argument("--players", type=int, choices=range(2, 6), default=3, help="you and bots (default: 3)")
+    play = commands.add_parser("play", help=_("play against bots, here and now"))
     play.add_argument(
-        "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help="see palatinus bot --help"
+        "--players", type=int, choices=range(2, 6), default=3, help=_("you and bots (default: 3)")
     )
-    play.add_argument("--seed", type=int, help="play the same game again")
-    play.add_argument("--records", type=Path, metavar="DIR", help="write the finished game's record here")
     play.add_argument(
-        "--random-layout", action="store_true", help="tiles at random instead of laid by players"
+        "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=_("see palatinus bot --help")
+    )
+    play.add_argument("--seed", type=int, help=_("play the same game again"))
+    play.add_argument("--records", type=Path, metavar="DIR", help=_("write the finished game's record here"))
+    play.add_argument(
+        "--random-layout", action="store_true", help=_("tiles at random instead of laid by players")
     )
     _add_looks(play)
     play.set_defaults(run=_play)
@@ -128,15 +149,15 @@ async def _played_here(arguments: argparse.Namespace, brains: tuple[str, ...]) -
 
 
 def _add_join(commands: "Commands") -> None:
-    join = commands.add_parser("join", help="play on a server, or watch")
-    join.add_argument("server", help="as the host's screen shows it: ws://HOST:PORT")
+    join = commands.add_parser("join", help=_("play on a server, or watch"))
+    join.add_argument("server", help=_("as the host's screen shows it: ws://HOST:PORT"))
     join.add_argument(
-        "table", nargs="?", type=str.upper, help="a table's code; without it, choose in the lobby"
+        "table", nargs="?", type=str.upper, help=_("a table's code; without it, choose in the lobby")
     )
     how = join.add_mutually_exclusive_group()
-    how.add_argument("--watch", action="store_true", help="watch the table instead of playing")
+    how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
     how.add_argument(
-        "--new", action="store_true", help="join as another player, even where a seat of yours is kept"
+        "--new", action="store_true", help=_("join as another player, even where a seat of yours is kept")
     )
     _add_looks(join)
     join.set_defaults(run=_join)
@@ -150,7 +171,7 @@ def _join(arguments: argparse.Namespace) -> int:
     from client.ui.app import run
 
     if arguments.watch and arguments.table is None:
-        return _wrong_use("to watch, say which TABLE; or choose one in the lobby, without --watch")
+        return _wrong_use(_("to watch, say which TABLE; or choose one in the lobby, without --watch"))
     try:
         url = server_url(arguments.server)
     except BadAddress as error:
@@ -161,8 +182,8 @@ def _join(arguments: argparse.Namespace) -> int:
 
 
 def _add_looks(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--name", help="what others call you (default: your login name)")
-    command.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    command.add_argument("--name", help=_("what others call you (default: your login name)"))
+    command.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
 
 
 def _options(arguments: argparse.Namespace, url: str) -> "Options":
@@ -173,24 +194,24 @@ def _options(arguments: argparse.Namespace, url: str) -> "Options":
 
 
 def _add_bot(commands: "Commands") -> None:
-    bot = commands.add_parser("bot", help="let bots play on a server")
-    bot.add_argument("server", help="ws://HOST:PORT")
-    bot.add_argument("table", nargs="?", type=str.upper, help="a table's code; without it they open one")
+    bot = commands.add_parser("bot", help=_("let bots play on a server"))
+    bot.add_argument("server", help=_("ws://HOST:PORT"))
+    bot.add_argument("table", nargs="?", type=str.upper, help=_("a table's code; without it they open one"))
     bot.add_argument(
         "--brain",
         default="greedy",
         metavar="BRAIN[,BRAIN...]",
-        help="random, greedy (default), or your own as module:attribute; several are dealt out in turn",
+        help=_("random, greedy (default), or your own as module:attribute; several are dealt out in turn"),
     )
     bot.add_argument(
-        "--players", type=int, default=2, metavar="N", help="players at a new table (default: 2)"
+        "--players", type=int, default=2, metavar="N", help=_("players at a new table (default: 2)")
     )
-    bot.add_argument("--seats", type=int, default=1, metavar="N", help="seats that bots take (default: 1)")
+    bot.add_argument("--seats", type=int, default=1, metavar="N", help=_("seats that bots take (default: 1)"))
     bot.add_argument(
-        "--games", type=int, default=1, metavar="N", help="games to play, one table each (default: 1)"
+        "--games", type=int, default=1, metavar="N", help=_("games to play, one table each (default: 1)")
     )
-    bot.add_argument("--seed", type=int, help="make the same choices again")
-    bot.add_argument("--random-layout", action="store_true", help="tiles at random at a new table")
+    bot.add_argument("--seed", type=int, help=_("make the same choices again"))
+    bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
     bot.set_defaults(run=_bot)
 
 
@@ -219,19 +240,21 @@ def _bot(arguments: argparse.Namespace) -> int:
 
 
 def _add_serve(commands: "Commands") -> None:
-    serve = commands.add_parser("serve", help="host games for the LAN")
-    serve.add_argument("--host", default="0.0.0.0", help="address to listen on (default: all)")  # noqa: S104 - a LAN host
-    serve.add_argument("--port", type=_port, default=DEFAULT_PORT, help="port (default: %(default)s)")
+    serve = commands.add_parser("serve", help=_("host games for the LAN"))
+    serve.add_argument("--host", default="0.0.0.0", help=_("address to listen on (default: all)"))  # noqa: S104 - a LAN host
+    serve.add_argument("--port", type=_port, default=DEFAULT_PORT, help=_("port (default: %(default)s)"))
     where = serve.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, metavar="DIR", help="where to keep running games")
-    where.add_argument("--memory", action="store_true", help="keep nothing: games end with the server")
-    serve.add_argument("--records", type=Path, metavar="DIR", help="write every finished game's record here")
-    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain, for wss://")
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="private key, if not in --tls-cert")
-    serve.add_argument("--max-tables", type=_positive, metavar="N", help="tables at once")
-    serve.add_argument("--max-connections", type=_positive, metavar="N", help="connections at once")
-    serve.add_argument("--rate", type=_positive, metavar="N", help="messages a second from one client")
-    serve.add_argument("-v", "--verbose", action="store_true", help="log who comes and goes")
+    where.add_argument("--data", type=Path, metavar="DIR", help=_("where to keep running games"))
+    where.add_argument("--memory", action="store_true", help=_("keep nothing: games end with the server"))
+    serve.add_argument(
+        "--records", type=Path, metavar="DIR", help=_("write every finished game's record here")
+    )
+    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
+    serve.add_argument("--max-tables", type=_positive, metavar="N", help=_("tables at once"))
+    serve.add_argument("--max-connections", type=_positive, metavar="N", help=_("connections at once"))
+    serve.add_argument("--rate", type=_positive, metavar="N", help=_("messages a second from one client"))
+    serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
     serve.set_defaults(run=_serve)
 
 
@@ -262,8 +285,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _add_score(commands: "Commands") -> None:
-    score = commands.add_parser("score", help="score final positions, one JSON object a line")
-    score.add_argument("file", help="a file of positions, or - for standard input")
+    score = commands.add_parser("score", help=_("score final positions, one JSON object a line"))
+    score.add_argument("file", help=_("a file of positions, or - for standard input"))
     score.set_defaults(run=_score)
 
 
@@ -273,12 +296,14 @@ def _score(arguments: argparse.Namespace) -> int:
     try:
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     except OSError as error:
-        return _wrong_use(f"cannot read {arguments.file}: {error.strerror}")
+        return _wrong_use(
+            _("cannot read {file}: {reason}").format(file=arguments.file, reason=error.strerror)
+        )
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
         try:
             print(scored_line(line.decode()))
         except ValueError as error:
-            return _wrong_use(f"line {number}: {error}")
+            return _wrong_use(_("line {number}: {reason}").format(number=number, reason=error))
     return 0
 
 
@@ -289,20 +314,29 @@ def _wrong_use(text: str) -> int:
 
 
 def _add_check(commands: "Commands") -> None:
-    check = commands.add_parser("check", help="replay a game's record and print its result")
-    check.add_argument("file", help="a record")
+    check = commands.add_parser("check", help=_("replay a game's record and print its result"))
+    check.add_argument("file", help=_("a record"))
     check.set_defaults(run=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    game, _ = _replayed(arguments.file)
+    game = _replayed(arguments.file)[0]
     if (result := game.view.result) is None:
         left = game.view.to_place
-        print(f"{arguments.file}: a running game of {game.view.seats} players, {left} pieces still to place")
+        form = counted(
+            "{file}: a running game of {players} players, {left} piece still to place",
+            "{file}: a running game of {players} players, {left} pieces still to place",
+            left,
+        )
+        print(form.format(file=arguments.file, players=game.view.seats, left=left))
     else:
-        points = ", ".join(f"seat {seat} {tally.points}" for seat, tally in enumerate(result.tallies))
-        winners = " and ".join(f"seat {seat}" for seat in result.winners)
-        print(f"{arguments.file}: a finished game; points: {points}; won by {winners}")
+        seats = [_("seat {number}").format(number=seat) for seat in range(game.view.seats)]
+        points = ", ".join(
+            f"{seat} {tally.points}" for seat, tally in zip(seats, result.tallies, strict=True)
+        )
+        winners = [seats[seat] for seat in result.winners]
+        told = _("{file}: a finished game; points: {points}; won by {winners}")
+        print(told.format(file=arguments.file, points=points, winners=listed(winners)))
     return 0
 
 
@@ -317,18 +351,20 @@ def _replayed(file: str) -> "tuple[Game, str]":
         text = content.decode()
         return replayed(text), text
     except OSError as error:
-        raise _WrongUse(f"cannot read {file}: {error.strerror}") from error
+        raise _WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=error.strerror)) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _WrongUse(f"{file}: line {line}: it is not UTF-8 text") from error
+        raise _WrongUse(
+            _("{file}: line {number}: it is not UTF-8 text").format(file=file, number=line)
+        ) from error
     except DamagedRecord as error:
         raise _WrongUse(f"{file}: {error}") from error
 
 
 def _add_replay(commands: "Commands") -> None:
-    replay = commands.add_parser("replay", help="look through a game's record")
-    _add_moment(replay, "start at this move (default: 0)")
-    replay.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    replay = commands.add_parser("replay", help=_("look through a game's record"))
+    _add_moment(replay, _("start at this move (default: 0)"))
+    replay.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
     replay.set_defaults(run=_replay)
 
 
@@ -343,13 +379,13 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _add_export(commands: "Commands") -> None:
-    export = commands.add_parser("export", help="draw the board of a game's record")
-    _add_moment(export, "the board after this move (default: at the end, when a finished game is scored)")
+    export = commands.add_parser("export", help=_("draw the board of a game's record"))
+    _add_moment(export, _("the board after this move (default: at the end, when a finished game is scored)"))
     form = export.add_mutually_exclusive_group(required=True)
-    form.add_argument("--svg", metavar="OUT", help="write a picture to this file, - for standard output")
-    form.add_argument("--text", metavar="OUT", help="write the board as text")
-    form.add_argument("--json", metavar="OUT", help="write all that is known as JSON")
-    export.add_argument("--ascii", action="store_true", help="with --text: ASCII characters only")
+    form.add_argument("--svg", metavar="OUT", help=_("write a picture to this file, - for standard output"))
+    form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
+    form.add_argument("--json", metavar="OUT", help=_("write all that is known as JSON"))
+    export.add_argument("--ascii", action="store_true", help=_("with --text: ASCII characters only"))
     export.set_defaults(run=_export)
 
 
@@ -371,18 +407,18 @@ def _export(arguments: argparse.Namespace) -> int:
     try:
         Path(out).write_bytes(content.encode())
     except OSError as error:
-        return _wrong_use(f"cannot write {out}: {error.strerror}")
+        return _wrong_use(_("cannot write {file}: {reason}").format(file=out, reason=error.strerror))
     return 0
 
 
 def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
-    command.add_argument("file", help="a record")
+    command.add_argument("file", help=_("a record"))
     command.add_argument("--at", type=_move, metavar="N", help=at)
     command.add_argument(
         "--eyes",
         metavar="SEAT|all|none",
         default="all",
-        help="who sees it: a seat from 0, all (default), none",
+        help=_("who sees it: a seat from 0, all (default), none"),
     )
 
 
@@ -398,7 +434,9 @@ def _stop(at: int | None, recording: "Recording", *, default: int) -> int:
     if at is None:
         return default
     if at > recording.moves:
-        raise _WrongUse(f"there is no move {at}: --at takes 0 to {recording.moves}")
+        raise _WrongUse(
+            _("there is no move {number}: --at takes 0 to {last}").format(number=at, last=recording.moves)
+        )
     return at
 
 
@@ -411,27 +449,27 @@ def _eyes(text: str, recording: "Recording") -> "Eyes":
     if text == "none":
         return SPECTATOR
     if text not in map(str, recording.seats):
-        seats = ", ".join(map(str, recording.seats))
-        raise _WrongUse(f"there are no eyes {text!r}: --eyes takes {seats}, all or none")
+        told = _("there are no eyes {eyes}: --eyes takes {seats}, all or none")
+        raise _WrongUse(told.format(eyes=repr(text), seats=", ".join(map(str, recording.seats))))
     return eyes_of(Seat(int(text)))
 
 
 def _move(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no move: count from 0")
+    raise argparse.ArgumentTypeError(_("{word} is no move: count from 0").format(word=repr(text)))
 
 
 def _port(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) <= 65535:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port: choose 0 to 65535")
+    raise argparse.ArgumentTypeError(_("{word} is no port: choose 0 to 65535").format(word=repr(text)))
 
 
 def _positive(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number above zero")
+    raise argparse.ArgumentTypeError(_("{word} is no number above zero").format(word=repr(text)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from client.language import _
+
 DEFAULT_PORT: Final = 7733
 
 
@@ -17,7 +19,9 @@ def server_url(text: str) -> str:
     Raises BadAddress if it is none of these.
     """
     url = text if re.match(r"[a-z]+://", text) else f"ws://{text}"
-    hint = f"{text!r} is no server address: write ws://HOST:PORT, as the host's screen shows it"
+    hint = _("{address} is no server address: write ws://HOST:PORT, as the host's screen shows it").format(
+        address=repr(text)
+    )
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from client.language import _
 from client.line import Address, ConnectFailed, Patience, ending, not_understood, opened, received, why_not
 from client.table import Gap, Refreshed, TableModel, TableUpdate
 from engine.board import Field
@@ -280,7 +281,9 @@ class Connection:
     async def _put(self, line: ClientConnection, waiting: _Waiting) -> None:
         """Send a request and set its alarm; a line that breaks meanwhile is the keeper's business."""
         seconds = self._patience.answer
-        error = NoAnswer(f"The server did not answer within {seconds:g} seconds. Try again.")
+        error = NoAnswer(
+            _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
+        )
         waiting.silence()
         waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
         with contextlib.suppress(ConnectionClosed):
@@ -313,7 +316,8 @@ class Connection:
         if answered == self._syncing:
             self._syncing = self._sync_due = None
             if isinstance(message, Refused):
-                raise ConnectFailed(f"The server did not send what was missing: {printable(message.text)}")
+                text = _("The server did not send what was missing: {reason}")
+                raise ConnectFailed(text.format(reason=printable(message.text)))
         if (waiting := self._waiting.get(answered)) is None:
             return  # whoever asked has given up
         waiting.silence()
@@ -342,7 +346,7 @@ class Connection:
 
     async def kept(self, line: ClientConnection) -> None:
         """Serve `line` and those that replace it, until cancelled or closed for good."""
-        end = ConnectFailed("This side closed the connection.", final=True)
+        end = ConnectFailed(_("This side closed the connection."), final=True)
         pause = self._patience.first_pause
         clock = asyncio.get_running_loop().time
         try:
@@ -367,7 +371,7 @@ class Connection:
         except ConnectionClosed as error:
             return ending(error)
         except TimeoutError:
-            return ConnectFailed("The server did not send what was missing.")
+            return ConnectFailed(_("The server did not send what was missing."))
         except BadMessage as error:
             return not_understood(error)
         except ConnectFailed as error:
@@ -386,7 +390,10 @@ class Connection:
         while True:
             wait = pause * random.uniform(0.5, 1.0)  # not all clients of a restarted server at once
             if clock() + wait > until:
-                text = f"{failure} Gave up after {self._patience.keep_trying:g} seconds."
+                gave_up = _("Gave up after {seconds} seconds.").format(
+                    seconds=f"{self._patience.keep_trying:g}"
+                )
+                text = f"{failure} {gave_up}"
                 raise ConnectFailed(text, final=True, code=failure.code)
             self._tell(Lost(str(failure), wait))
             await asyncio.sleep(wait)
@@ -404,7 +411,9 @@ class Connection:
             waiting.silence()
             match waiting.message:
                 case OpenTable() | JoinTable():
-                    text = "The connection broke before the answer came. Look at the tables, then try again."
+                    text = _(
+                        "The connection broke before the answer came. Look at the tables, then try again."
+                    )
                     waiting.fail(NoAnswer(text))
                 case Leave(id=leaving):
                     # Whoever is gone has left; to come back for a farewell would only take the seat again.

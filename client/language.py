@@ -6,7 +6,7 @@ Texts are marked with `_` where they are made, with `counted` where a number dec
 
 import gettext
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,13 +33,19 @@ def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
     return text
 
 
+def listed(words: Iterable[str]) -> str:
+    """Return the words as a list in a sentence: `A, B and C`."""
+    *first, last = list(words) or [""]
+    return _("{first} and {last}").format(first=", ".join(first), last=last) if first else last
+
+
 def speak(language: str) -> None:
     """Use one of LANGUAGES from here on."""
     global _current  # noqa: PLW0603 - a process has one player, who reads one language
     _current = (
         gettext.NullTranslations()
         if language == "en"
-        else gettext.translation(DOMAIN, CATALOGUES, [language])
+        else gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
     )
 
 

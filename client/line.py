@@ -10,6 +10,7 @@ from typing import Final
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
+from client.language import _
 from protocol.codec import BadMessage, decode_server, encode, readable
 from protocol.codes import CloseCode
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
@@ -91,7 +92,7 @@ async def _greeted(line: ClientConnection, address: Address, patience: Patience)
             await line.send(encode(Hello(list(VERSIONS), address.client)))
             welcome = await received(line)
     except BadMessage as error:
-        raise ConnectFailed(f"{address.url} is no Palatinus server: {error}.", final=True) from error
+        raise not_a_server(address.url, str(error)) from error
     except ConnectionClosed as error:
         raise ending(error) from error
     except TimeoutError as error:
@@ -102,7 +103,9 @@ async def _greeted(line: ClientConnection, address: Address, patience: Patience)
         case Refused():
             raise ConnectFailed(printable(welcome.text), final=True)
         case _:
-            raise ConnectFailed(f"{address.url} does not speak this client's protocol.", final=True)
+            raise ConnectFailed(
+                _("{url} does not speak this client's protocol.").format(url=address.url), final=True
+            )
 
 
 async def received(line: ClientConnection) -> ServerMessage:
@@ -114,7 +117,9 @@ async def received(line: ClientConnection) -> ServerMessage:
 
 
 def not_understood(error: BadMessage) -> ConnectFailed:
-    return ConnectFailed(f"The server said what this client does not understand: {error}.", final=True)
+    return ConnectFailed(
+        _("The server said what this client does not understand: {error}.").format(error=error), final=True
+    )
 
 
 def ending(error: ConnectionClosed) -> ConnectFailed:
@@ -124,17 +129,17 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
     said = "" if error.rcvd is None else printable(error.rcvd.reason)
     match code:
         case CloseCode.GOING_AWAY:
-            text = "The server stopped."
+            text = _("The server stopped.")
         case 1012:  # of whatever stands before the server
-            text = "The server is restarting."
+            text = _("The server is restarting.")
         case CloseCode.TAKEN_OVER:
-            text = "Your seat was taken over from another connection."
+            text = _("Your seat was taken over from another connection.")
         case 1009:
-            text = "The server sent a message that is too long."
+            text = _("The server sent a message that is too long.")
         case _ if said:
-            text = f"The server closed the connection: {said}."
+            text = _("The server closed the connection: {reason}.").format(reason=said)
         case _:
-            text = "The connection to the server broke."
+            text = _("The connection to the server broke.")
     return ConnectFailed(text, final=code in _FINAL_CODES, code=code)
 
 
@@ -142,24 +147,29 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
     """Return why `url` cannot be connected to, in a sentence."""
     match error:
         case TimeoutError():
-            return ConnectFailed(f"{url} does not answer.")
+            return ConnectFailed(_("{url} does not answer.").format(url=url))
         case ssl.SSLCertVerificationError():
-            return ConnectFailed(
-                f"The certificate of {url} is not trusted: {error.verify_message}.", final=True
-            )
+            text = _("The certificate of {url} is not trusted: {reason}.")
+            return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
         case ssl.SSLError():
-            return ConnectFailed(f"{url} does not speak TLS. Try ws:// instead of wss://.", final=True)
+            text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
+            return ConnectFailed(text.format(url=url), final=True)
         case socket.gaierror():
-            return ConnectFailed(f"{url} cannot be found: {error.strerror}.")
+            return ConnectFailed(_("{url} cannot be found: {reason}.").format(url=url, reason=error.strerror))
         case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
-            return ConnectFailed(f"There is no way from here to {url}.")
+            return ConnectFailed(_("There is no way from here to {url}.").format(url=url))
         case OSError():
-            return ConnectFailed(f"Nobody answers at {url}. Is the server running?")
+            return ConnectFailed(_("Nobody answers at {url}. Is the server running?").format(url=url))
         case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
-            return ConnectFailed(f"{url} is too busy. Try again later.")
+            return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
         case InvalidHandshake():
-            return ConnectFailed(f"{url} is no Palatinus server: {readable(error)}.", final=True)
-        case _:
-            return ConnectFailed(
-                f"{printable(url)} is no address of a server. Write ws://HOST:PORT.", final=True
-            )
+            return not_a_server(url, readable(error))
+        case _no_address:
+            text = _("{url} is no address of a server. Write ws://HOST:PORT.")
+            return ConnectFailed(text.format(url=printable(url)), final=True)
+
+
+def not_a_server(url: str, reason: str) -> ConnectFailed:
+    return ConnectFailed(
+        _("{url} is no Palatinus server: {reason}.").format(url=url, reason=reason), final=True
+    )

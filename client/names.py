@@ -2,6 +2,7 @@
 
 import getpass
 
+from client.language import _
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 
@@ -11,5 +12,5 @@ def default_name() -> str:
     try:
         name = getpass.getuser()[:NAME_LENGTH].strip()
     except (OSError, KeyError, ImportError):  # no such user, or no such thing as users
-        return "Player"
-    return "Player" if unsafe(name) else name
+        return _("Player")
+    return _("Player") if unsafe(name) else name

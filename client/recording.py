@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from client.language import _
 from engine.events import Event, GameStarted, Placed, SeenEvent, TileLaid, WolvesRevealed
 from engine.pieces import Seat
 from engine.view import Eyes, View, folded, redacted
@@ -69,4 +70,4 @@ class Recording:
 def _name(name: str | None, seat: int) -> str:
     """Return the name if it is one that a table would take: records come from strangers."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
-    return name if usable and name else f"Seat {seat}"
+    return name if usable and name else _("Seat {number}").format(number=seat)

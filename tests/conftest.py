@@ -1,6 +1,11 @@
 """What all tests share."""
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Whatever language the computer speaks, what the tests read is English.
+os.environ["LANGUAGE"] = "en"
 
 # No deadline: on a busy machine time says nothing about the code.
 settings.register_profile(

@@ -9,6 +9,7 @@ from typing import Final
 
 from client.bots.brain import Brain
 from client.bots.greedy import greedy
+from client.language import _
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalLays
 from engine.view import View
@@ -52,14 +53,28 @@ def brain_named(text: str) -> NamedBrain:
     module_name, colon, attribute = text.partition(":")
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join(BRAINS)
-        raise NoSuchBrain(f"There is no brain {text!r}. Choose {known}, or your own as module:attribute.")
+        raise NoSuchBrain(
+            _("There is no brain {name}. Choose {known}, or your own as module:attribute.").format(
+                name=repr(text), known=known
+            )
+        )
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise NoSuchBrain(f"The module {module_name!r} cannot be imported: {error}.") from error
+        raise NoSuchBrain(
+            _("The module {name} cannot be imported: {error}.").format(name=repr(module_name), error=error)
+        ) from error
     choose = getattr(module, attribute, None)
     if choose is None:
-        raise NoSuchBrain(f"The module {module_name!r} has no {attribute!r}.")
+        raise NoSuchBrain(
+            _("The module {name} has no {attribute}.").format(
+                name=repr(module_name), attribute=repr(attribute)
+            )
+        )
     if not callable(choose):
-        raise NoSuchBrain(f"{text} cannot be called: a brain is a function of view, legal moves and chance.")
+        raise NoSuchBrain(
+            _("{name} cannot be called: a brain is a function of view, legal moves and chance.").format(
+                name=text
+            )
+        )
     return NamedBrain(attribute, choose, choose.__doc__ or "")

@@ -11,6 +11,7 @@ from typing import Final, TextIO
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
+from client.language import _, listed
 from engine.components import DEALS
 from engine.events import Command, DecidedBy, GameEnded
 from engine.view import snapshot
@@ -19,7 +20,6 @@ from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 
 _NAMES_TRIED: Final = 50
-_ON: Final = {DecidedBy.POINTS: "", DecidedBy.ITEMS: " on laurels, discs and captives"}
 
 
 class WrongUse(ValueError):
@@ -47,13 +47,19 @@ class BotOptions:
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
         if self.players not in DEALS:
-            raise WrongUse(f"{self.players} players cannot play. Choose {min(DEALS)} to {max(DEALS)}.")
+            raise WrongUse(
+                _("{n} players cannot play. Choose {least} to {most}.").format(
+                    n=self.players, least=min(DEALS), most=max(DEALS)
+                )
+            )
         if self.seats < 1 or (self.table is None and self.seats > self.players):
-            raise WrongUse(f"{self.seats} seats cannot be taken. Choose 1 to {self.players}.")
+            raise WrongUse(
+                _("{n} seats cannot be taken. Choose 1 to {most}.").format(n=self.seats, most=self.players)
+            )
         if self.games < 1:
-            raise WrongUse(f"{self.games} games cannot be played. Choose 1 or more.")
+            raise WrongUse(_("{n} games cannot be played. Choose 1 or more.").format(n=self.games))
         if self.table is not None and self.games > 1:
-            raise WrongUse("A table plays one game. To play several, let the bots open their own tables.")
+            raise WrongUse(_("A table plays one game. To play several, let the bots open their own tables."))
 
 
 async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
@@ -90,7 +96,7 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
     """Take seats at a table, play its game to the end, print the result and leave."""
     if options.table is None:
         table = await bots[0].open(options)
-        print(f"Table {table}", file=out, flush=True)
+        print(_("Table {table}").format(table=table), file=out, flush=True)
     else:
         table = await bots[0].join(options.table)
     for bot in bots[1:]:
@@ -105,19 +111,24 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
         raise failed
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
-    print(f"Game {number}: {result_line(state, playing[0].result())}", file=out, flush=True)
+    told = _("Game {number}: {result}").format(number=number, result=result_line(state, playing[0].result()))
+    print(told, file=out, flush=True)
     for bot in bots:
         await bot.connection.leave()
 
 
 def result_line(state: TableState, result: GameEnded) -> str:
     """Return everybody's points and who won."""
-    names = [seat.name or f"seat {number}" for number, seat in enumerate(state.seats)]
+    names = [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats)]
     points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
     winners = [names[seat] for seat in result.winners]
     if len(winners) > 1:
-        return f"{points}; {' and '.join(winners)} share the victory"
-    return f"{points}; {winners[0]} wins{_ON[result.decided_by]}"
+        form = _("{points}; {winners} share the victory")
+    elif result.decided_by is DecidedBy.ITEMS:
+        form = _("{points}; {winners} wins on laurels, discs and captives")
+    else:
+        form = _("{points}; {winners} wins")
+    return form.format(points=points, winners=listed(winners))
 
 
 class _Bot:
@@ -143,7 +154,9 @@ class _Bot:
             except Refusal as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
-        raise Refusal(Code.NAME_TAKEN, f"All names like {self._name(self._number)} are taken.")
+        raise Refusal(
+            Code.NAME_TAKEN, _("All names like {name} are taken.").format(name=self._name(self._number))
+        )
 
     async def play(self) -> GameEnded:
         """Start the game if this is the host, make every move of the seat, and return the result."""

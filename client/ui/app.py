@@ -10,6 +10,7 @@ from typing import Final
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
+from client.language import _
 from client.names import default_name
 from client.seats import Seats
 from client.table import TableChanged, TableModel
@@ -79,9 +80,9 @@ async def run(options: Options) -> int:
 def _fault_of(name: str) -> str | None:
     """Return what is wrong with a player's name."""
     if len(name) > NAME_LENGTH:
-        return f"The name is too long: at most {NAME_LENGTH} characters."
+        return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
     reason = unsafe(name)
-    return None if reason is None else f"The name cannot be used: {reason}."
+    return None if reason is None else _("The name cannot be used: {reason}.").format(reason=reason)
 
 
 def _failed(sentence: str, code: int) -> int:

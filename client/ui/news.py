@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from client.connection import Back, Closed, Lost, Update
+from client.language import _
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.state import LOG_KEPT, Notice, Ui, last_step
 from client.ui.texts import names_of, said, table_told, told
@@ -37,11 +38,14 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
-            pause = f"trying again in {retry_in:.0f} s" if retry_in >= 1 else "trying again"
-            return replace(ui, lost=f"No connection, {pause}. {reason}")
+            if retry_in >= 1:
+                form = _("No connection, trying again in {seconds} s. {reason}")
+            else:
+                form = _("No connection, trying again. {reason}")
+            return replace(ui, lost=form.format(seconds=round(retry_in), reason=reason))
         case Back():
-            return replace(ui, lost=None, notice=Notice("The connection is back."))
-        case Closed(_, reason):
+            return replace(ui, lost=None, notice=Notice(_("The connection is back.")))
+        case Closed(reason=reason):
             return replace(ui, lost=reason, busy=False)
         case _:
             assert_never(update)

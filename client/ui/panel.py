@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from client.language import _
 from client.table import TableModel
 from client.ui import turn
 from client.ui.board import notation
@@ -57,11 +58,13 @@ class Panel:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
         rows: list[Row] = []
         if scene.hill is not None:
-            rows.append(self._heading(f"HILL {scene.hill}", self.view.laurels[scene.hill].value))
+            rows.append(
+                self._heading(_("HILL {hill}").format(hill=scene.hill), self.view.laurels[scene.hill].value)
+            )
             rows += [(self._act(act, current=act is scene.event), None) for act in scene.acts]
             rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
             rows.append(_BLANK)
-        rows.append(self._heading("SO FAR", "influence  points"))
+        rows.append(self._heading(_("SO FAR"), f"{_('influence'):>9}{_('points'):>8}"))
         rows += [(self._standing(scene, Seat(seat)), None) for seat in range(self.view.seats)]
         return block_of([*rows, _BLANK, (line(number, "class:faint"), None)], self.width)
 
@@ -80,7 +83,7 @@ class Panel:
     def _players(self) -> list[Row]:
         """Return who plays, with what peoples, who is on turn or away, and how many pieces each has left."""
         return [
-            self._heading("PLAYERS", "to place"),
+            self._heading(_("PLAYERS"), _("to place")),
             *((self._player(Seat(seat)), None) for seat in range(self.view.seats)),
         ]
 
@@ -92,7 +95,7 @@ class Panel:
             chips(self.view.setup.peoples[seat]),
             line(f" {names_at(self.model)[seat]}", mine),
         )
-        away = EMPTY if seat >= len(seats) or seats[seat].here else line(" away", "class:away")
+        away = EMPTY if seat >= len(seats) or seats[seat].here else line(f" {_('away')}", "class:away")
         return ends(left, beside(away, line(f" {self.view.left(seat):>2}", mine)), self.width)
 
     def _hand(self) -> list[Row]:
@@ -106,8 +109,8 @@ class Panel:
 
     def _whose_hand(self) -> str:
         if self.ui.replay is None or self.model.seat is None:
-            return "YOUR HAND"
-        return f"HAND OF {names_at(self.model)[self.model.seat]}"
+            return _("YOUR HAND")
+        return _("HAND OF {name}").format(name=names_at(self.model)[self.model.seat])
 
     def _held(self, number: int, each: turn.Held) -> Line:
         chosen = each.piece == turn.held(self.ui, self.model)
@@ -117,16 +120,21 @@ class Panel:
             line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style),
             line(f" {kind_words(each.piece)}", style),
         )
-        count = " none" if not each.count else f" {self.look.times}{each.count}" if each.legal else " not now"
-        return ends(left, line(count, style), self.width, style)
+        held = f"{self.look.times}{each.count}" if each.legal else _("not now")
+        count = held if each.count else _("none")
+        return ends(left, line(f" {count}", style), self.width, style)
 
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
         at = turn.position_aimed(self.ui, legal)
-        rows = [self._heading(f"TILE {self.view.drawn}", f"lay {at} {self.ui.turned}"), _BLANK]
+        rows = [
+            self._heading(_("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.ui.turned}"),
+            _BLANK,
+        ]
         for position in legal.positions:
             chosen = position == at
-            words = f"position {position}" + (f", turned {self.ui.turned}" if chosen else "")
+            form = _("position {position}, turned {turns}") if chosen else _("position {position}")
+            words = form.format(position=position, turns=self.ui.turned)
             content = beside(self._sign(shown=chosen), line(words, "class:chosen" if chosen else ""))
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
@@ -138,20 +146,21 @@ class Panel:
         if field is None:
             hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
             if hill is None:
-                return [self._heading("NO TILE YET")]
+                return [self._heading(_("NO TILE YET"))]
             laurel = self.view.laurels.get(hill)
             return [
-                self._heading(f"HILL {hill}", "" if laurel is None else laurel.value),
-                *self._told("Nothing is placed on a hill."),
+                self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
+                *self._told(_("Nothing is placed on a hill.")),
             ]
         piece = self.view.board.get(field)
-        words = "Empty."
+        words = _("Empty.")
         if piece is not None:
-            words = f"{piece_words(piece)}, of {names_at(self.model)[self.view.owners[field]]}."
+            owner = names_at(self.model)[self.view.owners[field]]
+            words = _("{piece}, of {name}.").format(piece=piece_words(piece), name=owner)
         around = ", ".join(map(self._neighbour, layout.adjacent(field)))
         return [
-            self._heading(f"FIELD {field}", "a spring" if has_spring(field) else ""),
-            *self._told(words, f"Beside it: {around}."),
+            self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
+            *self._told(words, _("Beside it: {around}.").format(around=around)),
         ]
 
     def _neighbour(self, field: Field) -> str:
@@ -166,12 +175,17 @@ class Panel:
 
     def _act(self, act: SoldierFled | Captured, *, current: bool) -> Line:
         if isinstance(act, SoldierFled):
-            words = f" flees ({len(act.merchants)} m, {len(act.farmers)} f)"
+            words = _("flees ({merchants} m, {farmers} f)").format(
+                merchants=len(act.merchants), farmers=len(act.farmers)
+            )
         else:
-            words = f" takes {', '.join((*act.taken, *act.shared))}"
+            words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
         style = "class:mine" if current else ""
         return beside(
-            self._sign(shown=current), line(f"{act.field} "), self._piece_on(act.field), line(words, style)
+            self._sign(shown=current),
+            line(f"{act.field} "),
+            self._piece_on(act.field),
+            line(f" {words}", style),
         )
 
     def _influence(self, piece: Influence, *, current: bool) -> Line:

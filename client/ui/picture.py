@@ -8,11 +8,12 @@ from xml.etree import ElementTree as ET
 
 from prompt_toolkit.utils import get_cwidth
 
+from client.language import _, counted
 from client.ui.board import NOBODY, Marks, notation
 from client.ui.grid import HEX_POSITIONS
 from client.ui.lines import wrapped
 from client.ui.look import people_colours
-from client.ui.texts import counted, piece_words
+from client.ui.texts import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
@@ -182,9 +183,9 @@ class _Board:
     def _draw_field(self, cell: Hex, hill: Hex, name: Field) -> None:
         group = _group(self._root, *_middle(cell))
         piece = self._board.get(name)
-        spring = ", a spring" if has_spring(name) else ""
-        words = "empty" if piece is None else piece_words(piece)
-        ET.SubElement(group, "title").text = f"{name}{spring}: {words}"
+        words = _("empty") if piece is None else piece_words(piece)
+        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
+        ET.SubElement(group, "title").text = form.format(field=name, words=words)
         if name == self._marks.last:
             for classes in ("under", "last"):
                 inside = _points(_corners(0, 0, _SIZE * 0.88))
@@ -212,7 +213,9 @@ class _Board:
             _text(group, 0, 9, 26, tile, classes="c b")
             return
         worth = LAUREL_WORTH[laurel]
-        ET.SubElement(group, "title").text = f"hill {tile}: {laurel}, worth {worth}"
+        ET.SubElement(group, "title").text = _("hill {tile}: {laurel}, worth {worth}").format(
+            tile=tile, laurel=laurel, worth=worth
+        )
         _text(group, 0, -12, 20, tile, classes="c b")
         _text(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
         token = _group(group, 0, 17)
@@ -221,7 +224,7 @@ class _Board:
             _path(token, _WREATH, "laurel")
             _text(token, 0, 5, 13, str(worth), classes="c b")
         elif winner == NOBODY:
-            _text(token, 0, 5, 10, "no one", classes="c faint")
+            _text(token, 0, 5, 10, _("no one"), classes="c faint")
         else:
             _path(token, _WREATH, "laurel")
             _draw_chip(token, People(winner), 9)
@@ -244,11 +247,11 @@ class _Legend:
                 _text(self._at, 0, self._y, 13, row)
         self._y += 38
         result = self._view.result
-        self._heading("Players", "to place" if result is None else "points")
+        self._heading(_("Players"), _("to place") if result is None else _("points"))
         for seat in map(Seat, range(self._view.seats)):
             self._draw_player(seat)
         self._y += 36
-        self._heading("Signs")
+        self._heading(_("Signs"))
         self._y += 6
         for icon, words in self._signs():
             self._y += 29
@@ -292,18 +295,21 @@ class _Legend:
         over = self._view.result is not None
         people = self._view.setup.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [
-            (Piece.of(people, Kind.MERCHANT), "merchant"),
-            (Piece.of(people, Kind.FARMER), "farmer"),
-            (Piece.of(people, Kind.SOLDIER), "soldier"),
-            (Piece.of(people, Kind.FARMER, wolf=True), "with the wolf: ears and a star"),
+            (Piece.of(people, Kind.MERCHANT), _(KINDS[Kind.MERCHANT])),
+            (Piece.of(people, Kind.FARMER), _(KINDS[Kind.FARMER])),
+            (Piece.of(people, Kind.SOLDIER), _(KINDS[Kind.SOLDIER])),
+            (Piece.of(people, Kind.FARMER, wolf=True), _("with the wolf: ears and a star")),
         ]
         if not over:
-            pieces.append((Wolf.of(people), "wolf face down: merchant or farmer"))
+            pieces.append((Wolf.of(people), _("wolf face down: merchant or farmer")))
         for piece, words in pieces:
             icon = ET.Element("g")
             _draw_piece(icon, piece)
             yield icon, words
-        for shape, classes, words in ((_WAVES, "spring", "spring"), (_ARROW, "arrow", "field 1 of its tile")):
+        for shape, classes, words in (
+            (_WAVES, "spring", _("spring")),
+            (_ARROW, "arrow", _("field 1 of its tile")),
+        ):
             icon = ET.Element("g")
             _path(icon, shape, classes)
             yield icon, words
@@ -311,11 +317,11 @@ class _Legend:
         _path(icon, _WREATH, "laurel")
         if over:
             _draw_chip(icon, people, 9)
-        yield icon, "laurel: who took it" if over else "laurel: what it is worth"
+        yield icon, _("laurel: who took it") if over else _("laurel: what it is worth")
         if not over:
             icon = ET.Element("g")
             ET.SubElement(icon, "polygon", {"points": _points(_corners(0, 0, 20)), "class": "last"})
-            yield icon, "the last piece placed"
+            yield icon, _("the last piece placed")
 
 
 def _name_size(name: str) -> float:
@@ -329,8 +335,12 @@ def _hand(view: View, seat: Seat) -> str:
 
 
 def _tally(tally: Tally) -> str:
-    captives = counted(tally.captives, "captive", "captives")
-    ones = counted(tally.ones, "disc of 1", "discs of 1")
-    twos = counted(tally.twos, "disc of 2", "discs of 2")
     laurels = sum(LAUREL_WORTH[laurel] for laurel in tally.laurels)
-    return f"{captives}, {ones}, {twos}, laurels {laurels}"
+    return ", ".join(
+        (
+            counted("{n} captive", "{n} captives", tally.captives).format(n=tally.captives),
+            counted("{n} disc of 1", "{n} discs of 1", tally.ones).format(n=tally.ones),
+            counted("{n} disc of 2", "{n} discs of 2", tally.twos).format(n=tally.twos),
+            _("laurels {n}").format(n=laurels),
+        )
+    )

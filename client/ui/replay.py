@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from client.language import _
 from client.recording import Recording
 from client.table import Happened, TableModel
 from client.ui import news
@@ -78,7 +79,7 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Pick(seat) if seat in recording.seats:
             return seen_by(ui, replay, eyes_of(Seat(seat)))
         case Pick(seat):
-            return replace(ui, notice=Notice(f"Nobody sits at seat {seat}."))
+            return replace(ui, notice=Notice(_("Nobody sits at seat {seat}.").format(seat=seat)))
         case _:
             return ui
 
@@ -101,19 +102,23 @@ def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
 
 
 def place_told(replay: Replay) -> str:
-    return f"move {min(replay.stop, replay.recording.moves)} of {replay.recording.moves}"
+    return _("move {number} of {last}").format(
+        number=min(replay.stop, replay.recording.moves), last=replay.recording.moves
+    )
 
 
 def turn_replayed(view: View, names: Sequence[str]) -> str:
     """Return whose turn it was: nobody's own, whosever eyes see it."""
-    return "every piece stands" if view.turn is None else turn_told(TableModel(_TABLE, view=view), names)
+    return _("every piece stands") if view.turn is None else turn_told(TableModel(_TABLE, view=view), names)
 
 
 def eyes_told(replay: Replay) -> str:
     """Return whose eyes see the board."""
     if replay.eyes == replay.recording.all_eyes:
-        return "all open"
-    return f"seen by {replay.recording.names[next(iter(replay.eyes))]}" if replay.eyes else "seen by watchers"
+        return _("all open")
+    if not replay.eyes:
+        return _("seen by watchers")
+    return _("seen by {name}").format(name=replay.recording.names[next(iter(replay.eyes))])
 
 
 def _every_eyes(recording: Recording) -> list[Eyes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from client.language import N_, _
 from client.ui.lines import EMPTY, Line, beside, fitted, line, paragraphs
 from client.ui.look import Look
 from client.ui.panel import chips
@@ -12,11 +13,11 @@ from engine.pieces import Seat
 from engine.view import View
 
 _COLUMNS = (
-    ("captives", "1 each"),
-    ("discs", "1 each"),
-    ("discs", "2 each"),
-    ("laurels", "3 to 6"),
-    ("POINTS", ""),
+    (N_("captives"), N_("1 each")),
+    (N_("discs"), N_("1 each")),
+    (N_("discs"), N_("2 each")),
+    (N_("laurels"), N_("3 to 6")),
+    (N_("POINTS"), ""),
 )
 _COLUMN = 10
 _NAME = 26
@@ -25,7 +26,10 @@ _NAME = 26
 def result_page(view: View, ended: GameEnded, names: Sequence[str], look: Look, width: int) -> list[Line]:
     """Return the table of points and what decided the game."""
     lines: list[Line] = [EMPTY, line(f"  {result_told(ended, names)}", "class:heading"), EMPTY]
-    lines += [_row(EMPTY, words, "class:faint") for words in zip(*_COLUMNS, strict=True)]
+    lines += [
+        _row(EMPTY, [_(word) if word else "" for word in words], "class:faint")
+        for words in zip(*_COLUMNS, strict=True)
+    ]
     order = sorted(
         range(view.seats), key=lambda seat: (-ended.tallies[seat].points, -ended.tallies[seat].items)
     )
@@ -59,7 +63,7 @@ def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> 
     if not laurels:
         return []
     words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
-    return _indented(f"{names[seat]} holds {words}.", width)
+    return _indented(_("{name} holds {laurels}.").format(name=names[seat], laurels=words), width)
 
 
 def _tie(ended: GameEnded, names: Sequence[str]) -> str:
@@ -67,7 +71,7 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
     counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
-    return f"The tie: captives, discs and laurels counted together are {counts}."
+    return _("The tie: captives, discs and laurels counted together are {counts}.").format(counts=counts)
 
 
 def _indented(text: str, width: int) -> list[Line]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from client.language import _
 from client.table import TableModel
 from client.ui import turn
 from client.ui.board import Marks, drawn_board
@@ -43,7 +44,9 @@ def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Fra
 
 
 def _too_small(look: Look, width: int, height: int) -> Frame:
-    words = f"The window is too small: {LEAST_WIDTH}x{LEAST_HEIGHT} or larger please. q: quit"
+    words = _("The window is too small: {size} or larger please. q: quit").format(
+        size=f"{LEAST_WIDTH}x{LEAST_HEIGHT}"
+    )
     return framed(
         [Block(tuple(line(row) for row in wrapped(words, width)))], width, height, ascii_only=look.ascii
     )
@@ -53,7 +56,7 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     if ui.lost is not None:
         return fitted(line(f" {ui.lost}", "class:refusal"), width, "class:refusal")
     if ui.replay is not None:
-        place = f" Replay {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
+        place = f" {_('Replay')} {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
         eyes = f"  {eyes_told(ui.replay)} "
         return ends(line(place, "class:title"), line(eyes, "class:title"), width, "class:title")
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
@@ -73,8 +76,8 @@ def _stage(ui: Ui, model: TableModel) -> str:
     step = steps(view)[min(ui.step, last_step(view))]
     hill = hill_of(view.scoring[step.event])
     if hill is not None:
-        return f"scoring hill {hill}"
-    return "the scoring" if ui.step == 0 else "the result"
+        return _("scoring hill {hill}").format(hill=hill)
+    return _("the scoring") if ui.step == 0 else _("the result")
 
 
 def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
@@ -82,7 +85,9 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     if ui.entry is not None:
         return _typing(ui, model, width)
     keys = [key for key in keys_at(where(ui, model)) if key.short]
-    hints = [beside(line(key_name(key.names[0], look), "class:key"), line(f" {key.short}  ")) for key in keys]
+    hints = [
+        beside(line(key_name(key.names[0], look), "class:key"), line(f" {_(key.short)}  ")) for key in keys
+    ]
     while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width - 1:
         at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
         del hints[at], keys[at]
@@ -93,7 +98,7 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
     entry = ui.entry
     if entry is None:
         return EMPTY
-    prompt = line(" say: " if entry.chat else " : ", "class:key")
+    prompt = line(f" {_('say')}: " if entry.chat else " : ", "class:key")
     before, at, after = (
         entry.text[: entry.at],
         entry.text[entry.at : entry.at + 1],
@@ -126,7 +131,9 @@ def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
     below = where(replace(ui, overlay=None, entry=None), model)
     rules = ui.overlay is Overlay.RULES
     lines = rules_page(ui.page, width) if rules else help_page(ui.page, below, look)
-    number = line(f"page {ui.page + 1} of {page_count(ui.overlay)}", "class:faint")
+    number = line(
+        _("page {number} of {last}").format(number=ui.page + 1, last=page_count(ui.overlay)), "class:faint"
+    )
     return [ends(EMPTY, number, width), *lines]
 
 
@@ -145,7 +152,7 @@ def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the last lines of the log, and below them what is to be read now."""
     now: list[Line] = []
     if ui.overlay is Overlay.QUIT:
-        words = "The game is still running. Quit? y: quit, n: stay"
+        words = _("The game is still running. Quit? y: quit, n: stay")
         now = [
             fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
             for row in wrapped(words, width - 2)
@@ -178,7 +185,7 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
     if view.phase is Phase.OVER:
         number = min(ui.step, last_step(view))
         shown = scene(view, number, names_at(model))
-        step = f"step {number + 1} of {last_step(view) + 1}"
+        step = _("step {number} of {last}").format(number=number + 1, last=last_step(view) + 1)
         board = drawn_board(shown.board, shown.marks, look, scale)
         panel = Panel(ui, model, view, look, panel_width).of_scoring(shown, step)
         sentence = shown.sentence

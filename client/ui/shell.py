@@ -12,6 +12,7 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.output import ColorDepth
 
+from client.language import _
 from client.ui.control import Screen, bindings
 from client.ui.frame import Frame
 from client.ui.keys import Action
@@ -97,7 +98,9 @@ def stopped_by(error: BaseException) -> str:
     """Return the sentence that people are owed when the program fails, whatever it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"The client stopped: {type(error).__name__}: {error}. Please report this."
+    return _("The client stopped: {error}. Please report this.").format(
+        error=f"{type(error).__name__}: {error}"
+    )
 
 
 def _let_go(app: Application[None]) -> None:

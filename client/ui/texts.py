@@ -1,10 +1,11 @@
 """Every sentence about the game that people read, in one place; `names` are the players' by seat."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, assert_never
 
+from client.language import N_, _, counted, listed
 from client.table import TableModel
 from engine.board import Field
 from engine.components import LAUREL_WORTH
@@ -33,50 +34,60 @@ from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
 from protocol.messages import TableState
 
-KINDS: Final = {Kind.MERCHANT: "merchant", Kind.FARMER: "farmer", Kind.SOLDIER: "soldier"}
-PEOPLES: Final = {
-    People.ETRUSCANS: "Etruscans",
-    People.SABINES: "Sabines",
-    People.LATINS: "Latins",
-    People.MARSI: "Marsi",
-    People.ARCADIANS: "Arcadians",
+KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
+_WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
+_A_KIND: Final = {
+    Kind.MERCHANT: N_("a merchant"),
+    Kind.FARMER: N_("a farmer"),
+    Kind.SOLDIER: N_("a soldier"),
 }
-PEOPLES_OF: Final = {
-    People.ETRUSCANS: "Etruscan",
-    People.SABINES: "Sabine",
-    People.LATINS: "Latin",
-    People.MARSI: "Marsian",
-    People.ARCADIANS: "Arcadian",
+_A_WOLF: Final = {
+    Kind.MERCHANT: N_("a merchant with the wolf"),
+    Kind.FARMER: N_("a farmer with the wolf"),
+}
+PEOPLES: Final = {
+    People.ETRUSCANS: N_("Etruscans"),
+    People.SABINES: N_("Sabines"),
+    People.LATINS: N_("Latins"),
+    People.MARSI: N_("Marsi"),
+    People.ARCADIANS: N_("Arcadians"),
+}
+_PEOPLES_OF: Final = {
+    People.ETRUSCANS: N_("Etruscan"),
+    People.SABINES: N_("Sabine"),
+    People.LATINS: N_("Latin"),
+    People.MARSI: N_("Marsian"),
+    People.ARCADIANS: N_("Arcadian"),
+}
+_OF_A_PEOPLE: Final = {
+    Kind.MERCHANT: N_("{people} merchant"),
+    Kind.FARMER: N_("{people} farmer"),
+    Kind.SOLDIER: N_("{people} soldier"),
+}
+_WOLF_OF_A_PEOPLE: Final = {
+    Kind.MERCHANT: N_("{people} merchant with the wolf"),
+    Kind.FARMER: N_("{people} farmer with the wolf"),
 }
 
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
     """Return what the players are called, by seat."""
-    lines = [] if state is None else state.seats
-    named = [line.name or f"Seat {seat + 1}" for seat, line in enumerate(lines)]
-    return tuple(named) + tuple(f"Seat {seat + 1}" for seat in range(len(named), seats))
+    named = [None] * seats if state is None else [line.name for line in state.seats]
+    named += [None] * (seats - len(named))
+    return tuple(name or _("Seat {number}").format(number=seat + 1) for seat, name in enumerate(named))
 
 
 def piece_words(piece: Piece | Wolf) -> str:
     """Return a piece in words: `Etruscan merchant with the wolf`."""
     if isinstance(piece, Wolf):
-        return f"{PEOPLES_OF[piece.people]} wolf, kind unknown"
-    wolf = " with the wolf" if piece.wolf else ""
-    return f"{PEOPLES_OF[piece.people]} {KINDS[piece.kind]}{wolf}"
+        form = _("{people} wolf, kind unknown")
+    else:
+        form = _((_WOLF_OF_A_PEOPLE if piece.wolf else _OF_A_PEOPLE)[piece.kind])
+    return form.format(people=_(_PEOPLES_OF[piece.people]))
 
 
 def kind_words(piece: Piece) -> str:
-    return f"{'wolf ' if piece.wolf else ''}{KINDS[piece.kind]}"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """Return the words as a list in a sentence: `A, B and C`."""
-    *first, last = list(words) or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return _((_WOLVES if piece.wolf else KINDS)[piece.kind])
 
 
 def told(event: SeenEvent, names: Sequence[str]) -> str:
@@ -84,27 +95,35 @@ def told(event: SeenEvent, names: Sequence[str]) -> str:
     match event:
         case GameStarted():
             who = listed(
-                f"{names[seat]} ({' and '.join(PEOPLES[people] for people in peoples)})"
+                f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
                 for seat, peoples in enumerate(event.peoples)
             )
-            return f"The game starts: {who}. {names[event.starting]} begins."
+            return _("The game starts: {players}. {name} begins.").format(
+                players=who, name=names[event.starting]
+            )
         case CentreTurned():
-            return f"Tile {event.tile} lies in the centre."
+            return _("Tile {tile} lies in the centre.").format(tile=event.tile)
         case TileDrawn():
-            return f"{names[event.seat]} draws tile {event.tile}."
+            return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
         case TileLaid():
-            turned = counted(event.orientation, "turn", "turns") if event.orientation else "no turn"
-            return f"{names[event.seat]} lays tile {event.tile} at position {event.position}, {turned}."
+            return _laid_told(event, names)
         case LayoutDrawn():
-            return "The tiles were laid at random."
+            return _("The tiles were laid at random.")
         case LaurelsDealt():
-            return "Every hill has its laurel."
+            return _("Every hill has its laurel.")
         case Placed():
-            return f"{names[event.seat]} places {event.piece} on {event.field}: {kind_sentence(event.piece)}."
+            return _("{name} places {piece} on {field}: {kind}.").format(
+                name=names[event.seat],
+                piece=event.piece,
+                field=event.field,
+                kind=kind_sentence(event.piece),
+            )
         case WolfPlaced():
-            return f"{names[event.seat]} places {event.people}?* on {event.field}: a wolf, face down."
+            return _("{name} places {piece} on {field}: a wolf, face down.").format(
+                name=names[event.seat], piece=f"{event.people}?*", field=event.field
+            )
         case WolvesRevealed():
-            return "All wolf pieces are turned up. The scoring begins."
+            return _("All wolf pieces are turned up. The scoring begins.")
         case SoldierFled() | Captured():
             return soldier_told(event, names)
         case HillScored():
@@ -115,50 +134,88 @@ def told(event: SeenEvent, names: Sequence[str]) -> str:
             assert_never(event)
 
 
+def _laid_told(event: TileLaid, names: Sequence[str]) -> str:
+    form = (
+        counted(
+            "{name} lays tile {tile} at position {position}, {turns} turn.",
+            "{name} lays tile {tile} at position {position}, {turns} turns.",
+            event.orientation,
+        )
+        if event.orientation
+        else _("{name} lays tile {tile} at position {position}, no turn.")
+    )
+    return form.format(
+        name=names[event.seat], tile=event.tile, position=event.position, turns=event.orientation
+    )
+
+
 def kind_sentence(piece: Piece) -> str:
-    return f"a {KINDS[piece.kind]}{' with the wolf' if piece.wolf else ''}"
+    return _((_A_WOLF if piece.wolf else _A_KIND)[piece.kind])
 
 
 def soldier_told(event: SoldierFled | Captured, names: Sequence[str]) -> str:
     """Return what a soldier found beside it and did (R5)."""
-    merchants = counted(len(event.merchants), "merchant", "merchants")
-    farmers = counted(len(event.farmers), "farmer", "farmers")
-    found = f"The soldier of {names[event.seat]} on {event.field} has {merchants} and {farmers} beside it"
+    merchants, farmers = len(event.merchants), len(event.farmers)
+    found = _("The soldier of {name} on {field} has {merchants} and {farmers} beside it").format(
+        name=names[event.seat],
+        field=event.field,
+        merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
+        farmers=counted("{n} farmer", "{n} farmers", farmers).format(n=farmers),
+    )
     if isinstance(event, SoldierFled):
-        return f"{found}: it flees."
-    group = "merchant" if len(event.merchants) > len(event.farmers) else "farmer"
-    if len(event.taken) + len(event.shared) > 1:
-        group += "s"
-    parts = [f"{found}: it captures the {group}"]
-    if event.taken:
-        parts.append(f" on {listed(event.taken)}")
-    if event.shared:
-        discs = counted(len(event.shared), "1-point disc", "1-point discs")
-        parts.append(f", and {discs} for {listed(event.shared)}, shared with another soldier")
-    return "".join(parts) + "."
+        return _("{found}: it flees.").format(found=found)
+    taken = (*event.taken, *event.shared)
+    form = (
+        counted(
+            "{found}: it captures the merchant on {fields}.",
+            "{found}: it captures the merchants on {fields}.",
+            len(taken),
+        )
+        if merchants > farmers
+        else counted(
+            "{found}: it captures the farmer on {fields}.",
+            "{found}: it captures the farmers on {fields}.",
+            len(taken),
+        )
+    )
+    captured = form.format(found=found, fields=listed(taken))
+    if not event.shared:
+        return captured
+    discs = counted(
+        "{captured} For the piece on {fields}, which another soldier takes, it takes a 1-point disc.",
+        "{captured} For the pieces on {fields}, which other soldiers take, it takes {n} 1-point discs.",
+        len(event.shared),
+    )
+    return discs.format(captured=captured, fields=listed(event.shared), n=len(event.shared))
 
 
-WHY: Final = {
-    Why.MERCHANT: "a merchant",
-    Why.FARMER: "a farmer",
-    Why.SOLDIER: "a soldier",
-    Why.EMPTY: "an empty field",
-    Why.SPRING: "a spring",
-    Why.OWN_SPRING: "its own spring",
+_TERMS: Final = {
+    Why.MERCHANT: N_("{amount} for a merchant on {field}"),
+    Why.FARMER: N_("{amount} for a farmer on {field}"),
+    Why.SOLDIER: N_("{amount} for a soldier on {field}"),
+    Why.EMPTY: N_("{amount} for an empty field on {field}"),
+    Why.SPRING: N_("{amount} for a spring on {field}"),
+    Why.OWN_SPRING: N_("{amount} for its own spring"),
+}
+_OWNERS: Final = {
+    Kind.MERCHANT: N_("The merchant of {name} on {field}"),
+    Kind.FARMER: N_("The farmer of {name} on {field}"),
+    Kind.SOLDIER: N_("The soldier of {name} on {field}"),
 }
 
 
 def influence_told(influence: Influence, names: Sequence[str]) -> str:
     """Return one piece's influence as a sentence (R6.2, R6.3)."""
-    owner = f"The {KINDS[influence.kind]} of {names[influence.seat]} on {influence.field}"
+    piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
     if not influence.terms:
-        return f"{owner} finds nothing of use beside it: no influence."
-    return f"{owner} gives {influence.amount}: {listed(term_told(term) for term in influence.terms)}."
+        return _("{piece} finds nothing of use beside it: no influence.").format(piece=piece)
+    return _("{piece} gives {amount}: {terms}.").format(
+        piece=piece, amount=influence.amount, terms=listed(map(term_told, influence.terms))
+    )
 
 
 def term_told(term: Term) -> str:
-    where = "" if term.why is Why.OWN_SPRING else f" on {term.field}"
-    return f"{term.amount} for {WHY[term.why]}{where}"
+    return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
 
 
 def sum_of(influence: Influence) -> str:
@@ -177,34 +234,54 @@ def amounts(influence: Influence) -> dict[Field, int]:
 
 def hill_told(event: HillScored, names: Sequence[str]) -> str:
     """Return who controls a hill (R6.5)."""
-    laurel = f"the laurel {event.laurel} ({LAUREL_WORTH[event.laurel]})"
-    most = max(event.influence, default=0)
     match event.leaders:
         case ():
-            return f"Hill {event.hill}: nobody has influence, {laurel} is discarded."
-        case (leader,):
-            return f"Hill {event.hill}: {names[leader]} leads with {most} and takes {laurel}."
+            form = _("Hill {hill}: nobody has influence, the laurel {laurel} ({worth}) is discarded.")
+        case (_leader,):
+            form = _("Hill {hill}: {leaders} leads with {most} and takes the laurel {laurel} ({worth}).")
         case _:
-            tied = listed(names[seat] for seat in event.leaders)
-            return f"Hill {event.hill}: {tied} tie with {most}; each takes a 2-point disc, {laurel} is gone."
+            form = _(
+                "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, "
+                "the laurel {laurel} ({worth}) is gone."
+            )
+    return form.format(
+        hill=event.hill,
+        leaders=listed(names[seat] for seat in event.leaders),
+        most=max(event.influence, default=0),
+        laurel=event.laurel,
+        worth=LAUREL_WORTH[event.laurel],
+    )
 
 
 def result_told(event: GameEnded, names: Sequence[str]) -> str:
     """Return who won and what decided it (R7)."""
-    winners = listed(names[seat] for seat in event.winners)
-    points = counted(event.tallies[event.winners[0]].points, "point", "points")
+    tally = event.tallies[event.winners[0]]
     match event.decided_by:
         case DecidedBy.POINTS:
-            return f"{winners} wins with {points}."
+            form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
         case DecidedBy.ITEMS if len(event.winners) == 1:
-            items = event.tallies[event.winners[0]].items
-            return f"{winners} wins: {points} like others, but more captives, discs and laurels ({items})."
+            form = counted(
+                "{winners} wins: {n} point like others, but more captives, discs and laurels ({items}).",
+                "{winners} wins: {n} points like others, but more captives, discs and laurels ({items}).",
+                tally.points,
+            )
         case DecidedBy.ITEMS:
-            return f"{winners} share the victory: {points} and the most captives, discs and laurels."
+            form = counted(
+                "{winners} share the victory: {n} point and the most captives, discs and laurels.",
+                "{winners} share the victory: {n} points and the most captives, discs and laurels.",
+                tally.points,
+            )
         case DecidedBy.NOTHING:
-            return f"{winners} share the victory with {points} each: nothing sets them apart."
+            form = counted(
+                "{winners} share the victory with {n} point each: nothing sets them apart.",
+                "{winners} share the victory with {n} points each: nothing sets them apart.",
+                tally.points,
+            )
         case _:
             assert_never(event.decided_by)
+    return form.format(
+        winners=listed(names[seat] for seat in event.winners), n=tally.points, items=tally.items
+    )
 
 
 def table_told(state: TableState, before: TableState | None) -> list[str]:
@@ -214,62 +291,67 @@ def table_told(state: TableState, before: TableState | None) -> list[str]:
     sentences = []
     for was, now in zip(before.seats, state.seats, strict=True):
         if was.name != now.name:
-            sentences.append(f"{now.name} takes a seat." if now.name else f"{was.name} leaves the table.")
+            form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
+            sentences.append(form.format(name=now.name or was.name))
         elif now.name and was.here != now.here:
-            sentences.append(f"{now.name} is back." if now.here else f"{now.name} is away.")
+            form = _("{name} is back.") if now.here else _("{name} is away.")
+            sentences.append(form.format(name=now.name))
     return sentences
 
 
 def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
-    return f"{'A spectator' if seat is None else names[seat]}: {text}"
+    return f"{_('A spectator') if seat is None else names[seat]}: {text}"
 
 
 def turn_told(model: TableModel, names: Sequence[str]) -> str:
     """Return what the table waits for while nothing is being scored."""
     view = model.view
     if model.table is None:
-        return "the lobby"
+        return _("the lobby")
     if view is None:
-        return "waiting for players"
+        return _("waiting for players")
     if view.turn is None:
-        return "one moment"
+        return _("one moment")
+    mine = view.turn == model.seat
     if view.phase is Phase.LAYING:
-        tile = f"lay tile {view.drawn}"
-        return f"Your turn: {tile}" if view.turn == model.seat else f"{names[view.turn]} is to {tile}"
-    if view.turn != model.seat:
-        return f"{names[view.turn]} is to place"
+        form = _("Your turn: lay tile {tile}") if mine else _("{name} is to lay tile {tile}")
+        return form.format(name=names[view.turn], tile=view.drawn)
+    if not mine:
+        return _("{name} is to place").format(name=names[view.turn])
     due = isinstance(model.legal, LegalPlaces) and all(
         piece.kind is Kind.SOLDIER for piece in model.legal.pieces
     )
-    return "Your turn: place a soldier" if due else "Your turn: place an inhabitant"
+    return _("Your turn: place a soldier") if due else _("Your turn: place an inhabitant")
 
 
-YOUR_SEAT: Final = "your seat"
+def your_seat() -> str:
+    return _("your seat")
 
 
 def back_in_seat(name: str) -> str:
-    return f"You are back in your seat, as {name}."
+    return _("You are back in your seat, as {name}.").format(name=name)
 
 
 def seat_lost(table: str) -> str:
-    return f"Your seat at table {table} was given up in the meantime."
+    return _("Your seat at table {table} was given up in the meantime.").format(table=table)
 
 
 def seat_not_kept(error: OSError) -> str:
-    return f"Your seat cannot be kept for another time ({error.strerror}): stay until the game is over."
+    return _("Your seat cannot be kept for another time ({error}): stay until the game is over.").format(
+        error=error.strerror
+    )
 
 
 def seats_not_read(error: OSError) -> str:
-    return f"The seats kept on this computer cannot be read ({error.strerror})."
+    return _("The seats kept on this computer cannot be read ({error}).").format(error=error.strerror)
 
 
 def seat_damaged(path: Path) -> str:
-    return f"A seat kept on this computer cannot be read and is left out: {path}"
+    return _("A seat kept on this computer cannot be read and is left out: {path}").format(path=path)
 
 
 def how_to_come_back(address: str, table: str, name: str | None) -> str:
     """Return what is told on leaving a running game; `name` if it is needed to find the seat again."""
     named = "" if name is None else f" --name {shlex.quote(name)}"
-    return (
-        f"The game goes on, and your seat is kept. Come back with\n  palatinus join {address} {table}{named}"
-    )
+    told_first = _("The game goes on, and your seat is kept. Come back with")
+    return f"{told_first}\n  palatinus join {address} {table}{named}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from client.language import _
 from client.table import TableModel
 from client.ui import requests
 from client.ui.requests import Request
@@ -60,7 +61,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
     words = text.split()
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
-            return Misread("Type a command, for example: m* C4")
+            return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
         case [page] if page in PAGES:
             return Read(page)
         case ["join", code]:
@@ -83,13 +84,18 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, model)
-    return Misread(f"'{text.strip()}' is no command. Press ? for the list.")
+    return _no_command(text)
+
+
+def _no_command(text: str) -> Misread:
+    return Misread(_("'{line}' is no command. Press ? for the list.").format(line=text.strip()))
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     """Return what a line typed at a record asks for."""
     recording = replay.recording
     words = text.split()
+    seats = map(str, recording.seats)
     match [word.lower() for word in words]:
         case [page] if page in PAGES:
             return Read(page)
@@ -100,11 +106,15 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["go", "scoring"] if recording.over:
             return Go(recording.end)
         case ["go", "scoring"]:
-            return Misread("This game has not been scored: the record ends before.")
+            return Misread(_("This game has not been scored: the record ends before."))
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
                 return Go(int(number))
-            return Misread(f"There is no move {number}. Choose 0 to {recording.moves}.")
+            return Misread(
+                _("There is no move {number}. Choose 0 to {last}.").format(
+                    number=number, last=recording.moves
+                )
+            )
         case ["eyes", "all"]:
             return See(recording.all_eyes)
         case ["eyes", "none"]:
@@ -112,10 +122,14 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["eyes", *_] if (seat := _seat(" ".join(words[1:]), replay)) is not None:
             return See(eyes_of(seat))
         case ["eyes", *_]:
-            return Misread(f"Type eyes and one of: all, none, {', '.join(map(str, recording.seats))}.")
+            return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
         case ["go", *_]:
-            return Misread(f"Type go and a move from 0 to {recording.moves}, or start, scoring or end.")
-    return Misread(f"'{text.strip()}' is no command. Press ? for the list.")
+            return Misread(
+                _("Type go and a move from 0 to {last}, or start, scoring or end.").format(
+                    last=recording.moves
+                )
+            )
+    return _no_command(text)
 
 
 def _seat(text: str, replay: Replay) -> Seat | None:
@@ -139,7 +153,11 @@ def _lay(numbers: list[str], model: TableModel) -> Meaning:
         or position not in map(str, OUTER_POSITIONS)
         or orientation not in map(str, ORIENTATIONS)
     ):
-        return Misread("Type lay, a position from 1 to 6 and turns from 0 to 5, for example: lay 3 2")
+        return Misread(
+            _("Type lay, a position from 1 to 6 and turns from 0 to 5, for example: {example}").format(
+                example="lay 3 2"
+            )
+        )
     return LayTile(model.seat, int(position), int(orientation))
 
 
@@ -147,13 +165,17 @@ def _place(piece: str, field: str, model: TableModel) -> Meaning:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
     if matched is None or name not in FIELDS or model.seat is None or model.view is None:
-        return Misread(f"'{piece} {field}' is no command. Type a piece and a field, for example: m* C4")
+        return Misread(
+            _("'{line}' is no command. Type a piece and a field, for example: {example}").format(
+                line=f"{piece} {field}", example="m* C4"
+            )
+        )
     people, kind, wolf = matched.groups()
     own = model.view.setup.peoples[model.seat][0]
     try:
         chosen = Piece(f"{(people or own).upper()}{kind.lower()}{wolf or ''}")
     except ValueError:
-        return Misread("There is no soldier with a wolf. The pieces are m, m*, f, f* and s.")
+        return Misread(_("There is no soldier with a wolf. The pieces are m, m*, f, f* and s."))
     return Place(model.seat, chosen, name)
 
 
@@ -173,7 +195,7 @@ def _replay_lines(replay: Replay) -> Iterator[str]:
 
 def _lines(model: TableModel, text: str) -> Iterator[str]:
     """Yield what can be typed now: whole lines for words that are complete, first words else."""
-    first, space, _ = text.partition(" ")
+    first, space = text.partition(" ")[:2]
     match model.legal:
         case LegalPlaces():
             own = "" if model.view is None else model.view.setup.peoples[model.legal.seat][0]

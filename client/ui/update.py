@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
+from client.language import _
 from client.table import TableModel
 from client.ui import replay, requests, turn
 from client.ui.entry import Entry
@@ -35,7 +36,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if request is None or isinstance(request, requests.Quit):
         return after, request
     if ui.busy:
-        return replace(after, notice=Notice("One moment: the server has not answered yet.")), None
+        return replace(after, notice=Notice(_("One moment: the server has not answered yet."))), None
     return replace(after, busy=not isinstance(request, requests.Refresh)), request
 
 
@@ -118,7 +119,7 @@ def _lobby(ui: Ui, action: Action) -> Outcome:
         case Act.WATCH if ui.chosen < len(ui.tables):
             return ui, requests.Watch(ui.tables[ui.chosen].table)
         case Act.WATCH:
-            return replace(ui, notice=Notice("Choose a table to watch with the arrow keys.")), None
+            return replace(ui, notice=Notice(_("Choose a table to watch with the arrow keys."))), None
         case Act.OPEN:
             return replace(ui, chosen=lines - 1), requests.Open(ui.players, ui.random_layout)
         case Pick(number):
@@ -157,7 +158,9 @@ def _aimed_at(ui: Ui, position: int, legal: LegalLays) -> Ui:
     if position in legal.positions:
         return replace(ui, position=position)
     free = ", ".join(map(str, legal.positions))
-    return replace(ui, notice=Notice(f"The tile cannot lie there. Open positions: {free}."))
+    return replace(
+        ui, notice=Notice(_("The tile cannot lie there. Open positions: {free}.").format(free=free))
+    )
 
 
 def _playing(ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -194,18 +197,19 @@ def _scrolled(ui: Ui, action: Act) -> Ui:
 def _held(ui: Ui, chosen: turn.Held) -> Outcome:
     if chosen.count:
         return replace(ui, piece=chosen.piece), None
-    return replace(ui, notice=Notice(f"No {chosen.piece} is left in your hand.")), None
+    text = _("No {piece} is left in your hand.").format(piece=chosen.piece)
+    return replace(ui, notice=Notice(text)), None
 
 
 def _placing(ui: Ui, model: TableModel) -> Outcome:
     """Place what is held where the cursor is; whether that is allowed is the server's to say."""
     piece, field = turn.held(ui, model), turn.field_at(model, ui.cursor)
     if model.seat is None:
-        return replace(ui, notice=Notice("You are watching: the players place.")), None
+        return replace(ui, notice=Notice(_("You are watching: the players place."))), None
     if piece is None:
-        return replace(ui, notice=Notice("Pick a piece from your hand first: its number, or Tab.")), None
+        return replace(ui, notice=Notice(_("Pick a piece from your hand first: its number, or Tab."))), None
     if field is None:
-        return replace(ui, notice=Notice("Nothing is placed on a hill. Choose a field beside it.")), None
+        return replace(ui, notice=Notice(_("Nothing is placed on a hill. Choose a field beside it."))), None
     return ui, Place(model.seat, piece, field)
 
 
