@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from client.language import _
 from client.line import Address, ConnectFailed, Patience, ending, not_understood, opened, received, why_not
+from client.refusals import refusal_told
 from client.table import Gap, Refreshed, TableModel, TableUpdate
 from engine.board import Field
 from engine.events import Command, LayTile, Place
@@ -66,7 +67,8 @@ _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
 class Refusal(Exception):
-    """The server refused one request, and nothing has changed; the text is its sentence.
+    """The server refused one request, and nothing has changed; the text is its sentence,
+    or what it says in the language in use.
 
     `code` is stable, `rule` the section of the rules that forbids it, if one does.
     """
@@ -317,12 +319,12 @@ class Connection:
             self._syncing = self._sync_due = None
             if isinstance(message, Refused):
                 text = _("The server did not send what was missing: {reason}")
-                raise ConnectFailed(text.format(reason=printable(message.text)))
+                raise ConnectFailed(text.format(reason=refusal_told(message)))
         if (waiting := self._waiting.get(answered)) is None:
             return  # whoever asked has given up
         waiting.silence()
         if isinstance(message, Refused):
-            waiting.fail(Refusal(message.code, printable(message.text), message.rule))
+            waiting.fail(Refusal(message.code, refusal_told(message), message.rule))
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is no answer to {type(waiting.message).__name__}")
         else:
@@ -460,7 +462,7 @@ class Connection:
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):
-            raise ConnectFailed(printable(message.text), final=True)
+            raise ConnectFailed(refusal_told(message), final=True)
 
     def _close(self, end: ConnectFailed) -> None:
         self.closed = Closed(end.code, str(end))

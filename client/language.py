@@ -16,11 +16,12 @@ CATALOGUES: Final = Path(__file__).parent / "languages"
 _IN_ORDER_OF_WEIGHT: Final = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # as gettext asks them
 
 _current: gettext.NullTranslations = gettext.NullTranslations()
+_spoken = "en"
 
 
 def _(text: str) -> str:
     """Return the text in the language in use."""
-    return _current.gettext(text)
+    return _current.gettext(text) if text else ""  # to gettext, the empty text is the catalogue's header
 
 
 def counted(singular: str, plural: str, number: int) -> str:
@@ -40,13 +41,19 @@ def listed(words: Iterable[str]) -> str:
 
 
 def speak(language: str) -> None:
-    """Use one of LANGUAGES from here on."""
-    global _current  # noqa: PLW0603 - a process has one player, who reads one language
+    """Use one of LANGUAGES from here on; only its own catalogue is read."""
+    global _current, _spoken  # noqa: PLW0603 - a process has one player, who reads one language
+    _spoken = language
     _current = (
         gettext.NullTranslations()
         if language == "en"
         else gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
     )
+
+
+def spoken() -> str:
+    """Return the language in use."""
+    return _spoken
 
 
 def language_of(environment: Mapping[str, str] = os.environ) -> str:

@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
 from client.language import _
+from client.refusals import closing_told, refusal_told
 from protocol.codec import BadMessage, decode_server, encode, readable
 from protocol.codes import CloseCode
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
@@ -101,7 +102,7 @@ async def _greeted(line: ClientConnection, address: Address, patience: Patience)
         case Welcome() if welcome.version in VERSIONS:
             return welcome
         case Refused():
-            raise ConnectFailed(printable(welcome.text), final=True)
+            raise ConnectFailed(refusal_told(welcome), final=True)
         case _:
             raise ConnectFailed(
                 _("{url} does not speak this client's protocol.").format(url=address.url), final=True
@@ -137,7 +138,7 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
         case 1009:
             text = _("The server sent a message that is too long.")
         case _ if said:
-            text = _("The server closed the connection: {reason}.").format(reason=said)
+            text = _("The server closed the connection: {reason}.").format(reason=closing_told(said))
         case _:
             text = _("The connection to the server broke.")
     return ConnectFailed(text, final=code in _FINAL_CODES, code=code)

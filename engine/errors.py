@@ -22,17 +22,16 @@ class Fault(enum.StrEnum):
 class IllegalCommand(ValueError):
     """A rule forbids the command, and nothing has changed.
 
-    `fault` is its stable code, `rule` the section of RULES.md; the text says what to do instead and
-    holds nothing that the seat which sent the command may not know.
+    `fault` is its stable code, `rule` the section of RULES.md, `about` the facts that the text is filled in
+    with, by name. The text says what to do instead and holds nothing that the seat which sent the command
+    may not know.
     """
 
-    def __init__(self, fault: Fault, rule: str, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, fault: Fault, rule: str, text: str, **about: object) -> None:
+        super().__init__(text.format(**about) if about else text)
         self.fault = fault
         self.rule = rule
-
-    def __str__(self) -> str:
-        return f"{self.args[0]} ({self.rule})"
+        self.about = {name: str(fact) for name, fact in about.items()}
 
 
 class DamagedRecord(ValueError):

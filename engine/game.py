@@ -69,11 +69,9 @@ class Setup:
 
     def __post_init__(self) -> None:
         if self.players not in DEALS:
-            raise ValueError(
-                f"{self.players} players cannot play: choose {min(DEALS)} to {max(DEALS)} (R3.1)"
-            )
+            raise ValueError(f"{self.players} players cannot play: choose {min(DEALS)} to {max(DEALS)}")
         if self.starting is not None and self.starting not in range(self.players):
-            raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1} (R3.1)")
+            raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1}")
 
 
 _FIELDS: Final = frozenset(FIELDS)
@@ -151,8 +149,9 @@ class Game:
         if view.turn is None:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")
         if command.seat != view.turn:
-            text = f"Seat {view.turn} is on turn. Wait for yours."
-            raise IllegalCommand(Fault.NOT_YOUR_TURN, "R3.3" if view.phase is Phase.LAYING else "R4.1", text)
+            rule = "R3.3" if view.phase is Phase.LAYING else "R4.1"
+            text = "Seat {seat} is on turn. Wait for yours."
+            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, text, seat=view.turn)
         match command:
             case LayTile():
                 _check_lay(view, command)
@@ -217,17 +216,17 @@ def _check_lay(view: View, command: LayTile) -> None:
         _refuse(Fault.NOT_NOW, "R4.1", "All tiles are laid. Place a piece on an empty field.")
     free = ", ".join(map(str, _free_positions(view)))
     if command.position not in OUTER_POSITIONS:
-        text = f"{command.position} is no outer position. Choose one of {free}."
-        _refuse(Fault.NOT_AN_OUTER_POSITION, "R3.3", text)
+        text = "{position} is no outer position. Choose one of {free}."
+        _refuse(Fault.NOT_AN_OUTER_POSITION, "R3.3", text, position=command.position, free=free)
     if command.orientation not in ORIENTATIONS:
-        text = f"{command.orientation} is no orientation. Choose 0 to 5."
-        _refuse(Fault.NOT_AN_ORIENTATION, "R3.3", text)
+        text = "{orientation} is no orientation. Choose 0 to 5."
+        _refuse(Fault.NOT_AN_ORIENTATION, "R3.3", text, orientation=command.orientation)
     if view.tiles[command.position] is not None:
-        text = f"Position {command.position} is taken. Choose one of {free}."
-        _refuse(Fault.POSITION_TAKEN, "R3.3", text)
+        text = "Position {position} is taken. Choose one of {free}."
+        _refuse(Fault.POSITION_TAKEN, "R3.3", text, position=command.position, free=free)
     if command.position not in _free_positions(view):
-        text = f"Position {command.position} borders no outer tile. Choose one of {free}."
-        _refuse(Fault.POSITION_APART, "R3.3", text)
+        text = "Position {position} borders no outer tile. Choose one of {free}."
+        _refuse(Fault.POSITION_APART, "R3.3", text, position=command.position, free=free)
 
 
 def _check_place(view: View, command: Place) -> None:
@@ -235,23 +234,21 @@ def _check_place(view: View, command: Place) -> None:
         _refuse(Fault.NOT_NOW, "R3.3", "The tiles are still being laid. Lay the tile that was drawn.")
     hand = view.hands[command.seat]
     if command.piece not in hand:
-        text = f"There is no {command.piece} in your hand. It holds {', '.join(_sorted(hand))}."
-        _refuse(Fault.NOT_IN_HAND, "R4.1", text)
+        text = "There is no {piece} in your hand. It holds {hand}."
+        _refuse(Fault.NOT_IN_HAND, "R4.1", text, piece=command.piece, hand=", ".join(_sorted(hand)))
     if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
         soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
-        limit = view.setup.soldierless_at
-        text = f"A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
-        _refuse(Fault.SOLDIER_DUE, "R4.3", text)
+        text = "A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
+        _refuse(Fault.SOLDIER_DUE, "R4.3", text, limit=view.setup.soldierless_at, soldiers=soldiers)
     if command.field not in _FIELDS:
-        text = f"There is no field {command.field}. Choose an empty field, A1 to G6."
-        _refuse(Fault.NO_SUCH_FIELD, "R4.1", text)
+        text = "There is no field {field}. Choose an empty field, A1 to G6."
+        _refuse(Fault.NO_SUCH_FIELD, "R4.1", text, field=command.field)
     if command.field in view.placed:
-        text = f"{command.field} is taken. Choose an empty field."
-        _refuse(Fault.FIELD_TAKEN, "R4.1", text)
+        _refuse(Fault.FIELD_TAKEN, "R4.1", "{field} is taken. Choose an empty field.", field=command.field)
 
 
-def _refuse(fault: Fault, rule: str, text: str) -> NoReturn:
-    raise IllegalCommand(fault, rule, text)
+def _refuse(fault: Fault, rule: str, text: str, **about: object) -> NoReturn:
+    raise IllegalCommand(fault, rule, text, **about)
 
 
 def _soldiers_due(view: View, seat: Seat) -> bool:

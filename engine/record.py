@@ -242,7 +242,7 @@ def _command(reader: _Reader, game: Game) -> Command | None:
         case [seat, "lays", tile, position, orientation]:
             drawn = game.view.drawn
             if drawn is not None and tile != drawn:
-                raise reader.refused(f"found tile {_quoted(tile)}, but {drawn} was drawn (R3.3)")
+                raise reader.refused(f"found tile {_quoted(tile)}, but {drawn} was drawn")
             return LayTile(Seat(reader.number(seat)), reader.number(position), reader.number(orientation))
         case [seat, _, piece, field]:
             with reader.blamed():
@@ -281,7 +281,7 @@ class _Told:
     def orientation(self) -> int:
         orientation = self._reader.number(self._orientation)
         if orientation not in ORIENTATIONS:
-            raise self._reader.refused(f"{orientation} is no orientation: 0 to 5 are (R2.3)")
+            raise self._reader.refused(f"{orientation} is no orientation: 0 to 5 are")
         return orientation
 
     def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
@@ -290,9 +290,7 @@ class _Told:
         for tile in TILES:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]
             if (tile == self._centre) != (name == Laurel.PALATINUS):
-                raise self._reader.refused(
-                    f"{Laurel.PALATINUS} lies in the centre, on {self._centre}, alone (R3.2)"
-                )
+                raise self._reader.refused(f"{Laurel.PALATINUS} lies in the centre, on {self._centre}, alone")
             if tile == self._centre:
                 continue
             if name not in left:

@@ -313,13 +313,17 @@ class Done(_FromServer, frozen=True, tag="done"):
 
 
 class Refused(_FromServer, frozen=True, tag="refused"):
-    """What was asked was not done and changed nothing; `rule` is the section of the rules that forbids it."""
+    """What was asked was not done and changed nothing; `rule` is the section of the rules that forbids it.
+
+    `about` holds the facts that `text` tells, by name, for clients that say it in another language.
+    """
 
     code: str
     text: str
     id: CommandId | None = None
     rule: str | None = None
     versions: list[int] | None = None
+    about: dict[str, str] | None = None
 
 
 class Said(_FromServer, frozen=True, tag="said"):

@@ -111,7 +111,7 @@ class Conversation:
         try:
             await self._answered(message)
         except Refusal as refusal:
-            self._session.refuse(refusal.code, str(refusal), getattr(message, "id", None))
+            self._session.send(refusal.answer(getattr(message, "id", None)))
         except JournalError as error:
             log.error("%s: %s", self._session.name, error)  # noqa: TRY400 - one line says it
             text = "The server cannot store that, so nothing has changed. Tell the host."

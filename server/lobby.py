@@ -81,14 +81,15 @@ class Lobby:
     def table(self, code: str) -> Table:
         """Return the table with this code; raises Refusal if there is none."""
         if (table := self.tables.get(code)) is None:
-            raise Refusal(Code.NO_SUCH_TABLE, f"There is no table {code}. Ask for the list of tables.")
+            text = "There is no table {table}. Ask for the list of tables."
+            raise Refusal(Code.NO_SUCH_TABLE, text, table=code)
         return table
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
         if message.starting is not None and message.starting >= message.players:
-            text = f"Seat {message.starting} cannot start. Choose 0 to {message.players - 1}."
-            raise Refusal(Code.BAD_MESSAGE, text)
+            text = "Seat {seat} cannot start. Choose 0 to {last}."
+            raise Refusal(Code.BAD_MESSAGE, text, seat=message.starting, last=message.players - 1)
         check_name(message.name)
         token = new_token()
         entries: list[Entry] = [

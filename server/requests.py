@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from engine.pieces import Seat
 from protocol.codes import Code
-from protocol.messages import AtTable, JoinTable, Rematch, Resume, Watch
+from protocol.messages import AtTable, JoinTable, Refused, Rematch, Resume, Watch
 from server.session import Session
 
 if TYPE_CHECKING:
@@ -69,8 +69,16 @@ class Request:
 
 
 class Refusal(Exception):
-    """The request breaks no rule of the game but cannot be done here and now."""
+    """The request breaks no rule of the game but cannot be done here and now.
 
-    def __init__(self, code: Code, text: str) -> None:
-        super().__init__(text)
+    `about` are the facts that the text is filled in with, by name.
+    """
+
+    def __init__(self, code: Code, text: str, **about: object) -> None:
+        super().__init__(text.format(**about) if about else text)
         self.code = code
+        self.about = {name: str(fact) for name, fact in about.items()} or None
+
+    def answer(self, id: int | None = None) -> Refused:  # noqa: A002 - the wire's own word
+        """Return what is sent to the one who asked, under the id of the question."""
+        return Refused(self.code, str(self), id, about=self.about)

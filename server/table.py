@@ -98,7 +98,7 @@ class Table:
                 timer.cancel()
         for session in list(self._audience):
             self._audience.remove(session)
-            session.refuse(Code.NO_SUCH_TABLE, f"Table {self.code} is closed.")
+            session.send(self._closed().answer())
         while True:
             await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
             if self.requests.empty():
@@ -148,7 +148,7 @@ class Table:
                 case Watch():
                     self._watch(session, message)
         except Refusal as refusal:
-            session.refuse(refusal.code, str(refusal), message.id)
+            session.send(refusal.answer(message.id))
         except JournalError as error:
             session.send(self._not_stored(error, message.id))
 
@@ -160,16 +160,20 @@ class Table:
     async def _take(self, wanted: int | None, name: str, token_hash: str) -> Seat:
         """Give a free seat away, the first one unless one is wanted."""
         if self.seating.stage == "over":
-            raise Refusal(Code.ALREADY_STARTED, f"The game at table {self.code} is over. Join another table.")
+            text = "The game at table {table} is over. Join another table."
+            raise Refusal(Code.ALREADY_STARTED, text, table=self.code)
         if self.seating.stage == "playing":
-            raise Refusal(Code.ALREADY_STARTED, f"Table {self.code} has begun. Watch it, or join another.")
+            text = "Table {table} has begun. Watch it, or join another."
+            raise Refusal(Code.ALREADY_STARTED, text, table=self.code)
         free = [seat for seat, player in enumerate(self.seating.players) if player is None]
         if not free:
-            raise Refusal(Code.TABLE_FULL, f"Table {self.code} is full. Watch it, or join another.")
+            text = "Table {table} is full. Watch it, or join another."
+            raise Refusal(Code.TABLE_FULL, text, table=self.code)
         seat = free[0] if wanted is None else wanted
         if seat not in free:
             seats = ", ".join(map(str, free))
-            raise Refusal(Code.SEAT_TAKEN, f"Seat {seat} is not free. Choose one of {seats}.")
+            text = "Seat {seat} is not free. Choose one of {free}."
+            raise Refusal(Code.SEAT_TAKEN, text, seat=seat, free=seats)
         check_name(name)
         for player in self.seating.players:
             if player is not None and _look(player.name) == _look(name):
@@ -182,7 +186,7 @@ class Table:
             if player is not None and token_fits(message.token, player.token_hash):
                 await self._come_back(session, Seat(seat), message.id, message.after)
                 return
-        raise Refusal(Code.BAD_TOKEN, f"That token holds no seat at table {self.code}.")
+        raise Refusal(Code.BAD_TOKEN, "That token holds no seat at table {table}.", table=self.code)
 
     async def _arrive(self, session: Session, message: Arrival) -> None:
         """Give a player of the game before the seat that was kept, or a free one if it was kept no longer."""
@@ -207,7 +211,8 @@ class Table:
 
     def _watch(self, session: Session, message: Watch) -> None:
         if len(self._audience.spectators) >= self._limits.spectators:
-            raise Refusal(Code.TABLE_FULL, f"Table {self.code} has no room for more spectators.")
+            text = "Table {table} has no room for more spectators."
+            raise Refusal(Code.TABLE_FULL, text, table=self.code)
         self._audience.spectators.add(session)
         session.table, session.seat = self, None
         session.send(Watching(message.id, self.code))
@@ -288,9 +293,11 @@ class Table:
         """Answer someone who asked while the table was ending."""
         if isinstance(request, Request):
             if not isinstance(request.message, Departed):
-                text = f"Table {self.code} is closed."
-                request.session.refuse(Code.NO_SUCH_TABLE, text, request.message.id)
+                request.session.send(self._closed().answer(request.message.id))
             request.settle()
+
+    def _closed(self) -> Refusal:
+        return Refusal(Code.NO_SUCH_TABLE, "Table {table} is closed.", table=self.code)
 
     async def _send_on(self, request: Request, id: int) -> None:  # noqa: A002 - the wire's own word
         """Send a player on to the table where they play again; the first one who asks opens it."""
@@ -304,7 +311,7 @@ class Table:
                 await self._store(Continued(table.code))
                 self._tell_state()
         except Refusal as refusal:
-            session.refuse(refusal.code, str(refusal), id)
+            session.send(refusal.answer(id))
             request.settle()
         except JournalError as error:
             session.send(self._not_stored(error, id))
@@ -336,9 +343,9 @@ class Table:
                 return
             answer: Answer = await self._talk(session, message)
         except Refusal as refusal:
-            answer = Refused(refusal.code, str(refusal), message.id)
+            answer = refusal.answer(message.id)
         except IllegalCommand as error:
-            answer = Refused(error.fault, str(error), message.id, error.rule)
+            answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
         except JournalError as error:
             session.send(self._not_stored(error, message.id))
             return
@@ -356,8 +363,8 @@ class Table:
     def _repeated(message: AtTable, asked: AtTable, answer: Answer) -> Answer:
         if message == asked:
             return answer
-        text = f"Id {message.id} was used for another message. Number your messages upward."
-        return Refused(Code.ID_REUSED, text, message.id)
+        text = "Id {id} was used for another message. Number your messages upward."
+        return Refusal(Code.ID_REUSED, text, id=message.id).answer(message.id)
 
     async def _talk(self, session: Session, message: Leave | Sync | Say | Vote) -> Done:
         match message:
@@ -373,7 +380,7 @@ class Table:
 
     def _say(self, session: Session, message: Say) -> None:
         if (why := unsafe(message.text)) is not None:
-            raise Refusal(Code.BAD_TEXT, f"That cannot be said: {why}.")
+            raise Refusal(Code.BAD_TEXT, "That cannot be said: {why}.", why=why)
         self._audience.broadcast(Said(message.text, session.seat))
 
     async def _play(self, session: Session, move: Move) -> None:
@@ -402,15 +409,16 @@ class Table:
         if self.seating.game is not None:
             raise Refusal(Code.ALREADY_STARTED, "The game has begun already.")
         if seat != self.seating.host:
-            raise Refusal(Code.NOT_THE_HOST, f"Only the host, seat {self.seating.host}, starts the game.")
+            text = "Only the host, seat {seat}, starts the game."
+            raise Refusal(Code.NOT_THE_HOST, text, seat=self.seating.host)
         empty = sum(player is None for player in self.seating.players)
         if empty:
-            which = "1 seat is empty" if empty == 1 else f"{empty} seats are empty"
-            raise Refusal(Code.SEATS_EMPTY, f"{which}. Wait for players, or add bots.")
+            which = "1 seat is empty" if empty == 1 else "{empty} seats are empty"
+            raise Refusal(Code.SEATS_EMPTY, f"{which}. Wait for players, or add bots.", empty=empty)
         kept = next((player for player in self.seating.players if player is not None and player.kept), None)
         if kept is not None:
-            text = f"A seat is kept for {kept.name}, who has not come yet. Wait until it is taken or free."
-            raise Refusal(Code.SEATS_EMPTY, text)
+            text = "A seat is kept for {name}, who has not come yet. Wait until it is taken or free."
+            raise Refusal(Code.SEATS_EMPTY, text, name=kept.name)
         game = Game.new(self.seating.options, self.seating.chance)
         return game, tuple(game.events)
 
@@ -458,7 +466,7 @@ class Table:
 def check_name(name: str) -> None:
     """Raise Refusal unless `name` may be shown to others."""
     if (why := unsafe(name)) is not None:
-        raise Refusal(Code.BAD_NAME, f"That name cannot be used: {why}.")
+        raise Refusal(Code.BAD_NAME, "That name cannot be used: {why}.", why=why)
 
 
 def _look(name: str) -> str:

@@ -12,6 +12,7 @@ from prompt_toolkit.output import ColorDepth
 from client.connection import ConnectFailed, Connection, Refusal, connected
 from client.language import _
 from client.names import default_name
+from client.refusals import unsafe_told
 from client.seats import Seats
 from client.table import TableChanged, TableModel
 from client.ui import news, requests, texts
@@ -82,7 +83,9 @@ def _fault_of(name: str) -> str | None:
     if len(name) > NAME_LENGTH:
         return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
     reason = unsafe(name)
-    return None if reason is None else _("The name cannot be used: {reason}.").format(reason=reason)
+    return (
+        None if reason is None else _("The name cannot be used: {reason}.").format(reason=unsafe_told(reason))
+    )
 
 
 def _failed(sentence: str, code: int) -> int:

@@ -59,7 +59,7 @@ def touching(one: int, other: int) -> bool:
 @pytest.mark.parametrize("players", [-1, 0, 1, 6])
 def test_two_to_five_can_play(players: int) -> None:
     """R3.1: other numbers are refused."""
-    with pytest.raises(ValueError, match=r"2 to 5 \(R3\.1\)"):
+    with pytest.raises(ValueError, match="2 to 5"):
         Setup(players)
 
 
@@ -67,7 +67,7 @@ def test_two_to_five_can_play(players: int) -> None:
 def test_a_player_named_to_start_starts(players: int, starting: int, seed: int) -> None:
     """R3.1: the host names a seat of the table, and it lays and places first."""
     if starting not in range(players):
-        with pytest.raises(ValueError, match=r"R3\.1"):
+        with pytest.raises(ValueError, match="cannot start"):
             Setup(players, Seat(starting))
         return
     for random_layout in (True, False):
@@ -316,7 +316,8 @@ def test_a_refused_command_cites_its_rule_and_changes_nothing(
     with pytest.raises(IllegalCommand) as refused:
         game.apply(command)
     assert (refused.value.fault, refused.value.rule) == (fault, rule)
-    assert str(refused.value).endswith(f"({rule})")
+    assert str(refused.value).endswith(".")
+    assert rule not in str(refused.value)
     assert game.view == view
     assert game.events == events
     assert game.legal_commands() == legal

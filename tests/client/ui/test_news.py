@@ -81,9 +81,9 @@ def test_a_lost_connection_is_told_until_it_is_back() -> None:
 
 
 def test_a_refusal_is_shown_and_lets_go_on() -> None:
-    ui = refused(Ui("Ann", busy=True), "C4 is taken. (R4.1)")
+    ui = refused(Ui("Ann", busy=True), "C4 is taken.")
     assert ui.notice is not None
-    assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken. (R4.1)", True, False)
+    assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken.", True, False)
 
 
 def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:

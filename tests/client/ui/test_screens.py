@@ -125,7 +125,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 def test_a_refusal_stands_below_the_board() -> None:
     """What the server refuses is read without looking for it, at every size."""
     ui, model = placing()
-    refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field. (R4.1)", refusal=True))
+    refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
         assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
 
