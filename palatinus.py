@@ -249,6 +249,12 @@ def _add_serve(commands: "Commands") -> None:
     serve.add_argument(
         "--records", type=Path, metavar="DIR", help=_("write every finished game's record here")
     )
+    serve.add_argument(
+        "--durable",
+        choices=("normal", "full"),
+        default="normal",
+        help=_("full: no move is lost in a power cut either; every move waits for the disk"),
+    )
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
     serve.add_argument("--max-tables", type=_positive, metavar="N", help=_("tables at once"))
@@ -275,6 +281,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         host=arguments.host,
         port=arguments.port,
         data=None if arguments.memory else data,
+        durable=arguments.durable,
         records=arguments.records,
         tls_cert=arguments.tls_cert,
         tls_key=arguments.tls_key,

@@ -24,6 +24,7 @@ SECTIONS: Final = {  # each a module that prints its samples as JSON
     "engine": ["bench.engine"],
     "playouts": ["bench.playouts", "--json"],
     "server": ["bench.server"],
+    "durable": ["bench.durable"],
     "idle": ["bench.idle"],
     "client": ["bench.client"],
 }

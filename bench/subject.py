@@ -10,13 +10,14 @@ import asyncio
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgpack
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from server.app import running
 from server.config import Config, Limits
+from server.journal_file import Durable
 
 _UNLIMITED: Final = Limits(
     connections=20_000,
@@ -29,9 +30,9 @@ _UNLIMITED: Final = Limits(
 )
 
 
-async def server(data: Path | None) -> None:
+async def server(data: Path | None, durable: Durable) -> None:
     """Serve Palatinus, without limits on rates and counts."""
-    async with running(Config(data=data, limits=_UNLIMITED)) as serving:
+    async with running(Config(data=data, durable=durable, limits=_UNLIMITED)) as serving:
         await _until_input_ends(serving.port)
 
 
@@ -62,9 +63,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--data", type=Path, help="journal here; without it nothing is stored")
+    parser.add_argument("--durable", choices=get_args(Durable), default="normal")
     parser.add_argument("--frame-bytes", type=int, default=80)
     options = parser.parse_args()
-    asyncio.run(server(options.data) if options.subject == "server" else floor(options.frame_bytes))
+    asyncio.run(
+        server(options.data, options.durable) if options.subject == "server" else floor(options.frame_bytes)
+    )
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     tls = _tls(config)
     listener = _listener(config)
     with listener:
-        journal: Journal = NoJournal() if config.data is None else SqliteJournal(config.data)
+        journal: Journal = _journal(config)
         try:
             fresh = chances(config.seed)
             kept = kept_tables(journal, fresh)
@@ -133,6 +133,12 @@ class _House:
     def _when_over(self, code: str, game: Game) -> None:
         if self._config.records is not None:
             self._tasks.create_task(write_record(self._config.records, code, game))
+
+
+def _journal(config: Config) -> Journal:
+    if config.data is None:
+        return NoJournal()
+    return SqliteJournal(config.data, config.durable, config.limits.archived_tables)
 
 
 def _tls(config: Config) -> ssl.SSLContext | None:

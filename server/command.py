@@ -12,7 +12,7 @@ from typing import TextIO
 
 from server.app import Running, StartError, serve_until
 from server.config import Config
-from server.journal import JournalError
+from server.journal_file import JournalError
 
 
 def serve(config: Config, out: TextIO, err: TextIO) -> int:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from server.journal_file import Durable
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -24,8 +26,9 @@ class Limits:
     close_seconds: float = 2.0
     seat_grace_seconds: float = 60.0  # before a seat is freed whose player left a table that has not begun
     rematch_grace_seconds: float = 300.0  # ... or of a player who has not yet come to play again
-    over_seconds: float = 600.0  # before a finished table that everyone has left is forgotten
-    unattended_seconds: float = 7 * 24 * 3600.0  # before a running table that everyone has left is forgotten
+    over_seconds: float = 600.0  # before a finished table that everyone has left is archived
+    unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
+    archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; those archived first go first
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 0
     data: Path | None = None
+    durable: Durable = "normal"  # full: a move is on the disk before anyone hears of it
     records: Path | None = None  # a folder to which every finished game's record is written
     tls_cert: Path | None = None
     tls_key: Path | None = None

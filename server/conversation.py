@@ -28,7 +28,7 @@ from protocol.messages import (
     Welcome,
 )
 from server.config import Limits
-from server.journal import JournalError
+from server.journal_file import JournalError
 from server.lobby import Lobby
 from server.pace import Pace
 from server.requests import Departed, Entrance, Refusal, Request

@@ -41,7 +41,8 @@ from protocol.text import unsafe
 from server.audience import Audience, catch_up
 from server.config import Limits
 from server.entries import Continued, Entry, Forgotten, Freed, Move, Played, Taken
-from server.journal import Journal, JournalError
+from server.journal import Journal
+from server.journal_file import JournalError
 from server.requests import Arrival, Departed, Entrance, Errand, Forget, FreeIfAway, GoneOn, Refusal, Request
 from server.seating import Answer, Seating
 from server.session import Session

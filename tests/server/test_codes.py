@@ -24,7 +24,7 @@ from protocol.messages import (
     Watch,
 )
 from server.app import Running
-from server.journal import JournalError
+from server.journal_file import JournalError
 from tests.server.peer import Peer, company, connected, game, house, stranger
 
 Provocation = Callable[[Running, contextlib.AsyncExitStack], Awaitable[Refused]]

@@ -15,7 +15,7 @@ from protocol.messages import TableState
 from server.app import running
 from server.command import reachable
 from server.config import Config
-from server.journal import FILE_NAME
+from server.journal_file import FILE_NAME
 from tests.server.peer import Peer, connected, game, house
 from tests.server.process import refused_to_start, serving
 

@@ -15,7 +15,8 @@ from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Say, St
 from server.app import Running, running
 from server.config import Config, Limits
 from server.entries import Entry, Freed, Opened, Played, Taken, entry_text
-from server.journal import FILE_NAME, SCHEMA_VERSION, JournalError, SqliteJournal
+from server.journal import SqliteJournal
+from server.journal_file import FILE_NAME, SCHEMA_VERSION, JournalError
 from server.seating import Seating
 from tests.server.peer import (
     Peer,

@@ -1,0 +1,127 @@
+"""The journal's file: private, of one process alone, and brought to the newest schema when it is opened."""
+
+import itertools
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+FILE_NAME: Final = "palatinus.sqlite3"
+SCHEMA_VERSION: Final = 2
+_APPLICATION_ID: Final = 0x50414C41  # "PALA"
+
+Durable: TypeAlias = Literal["normal", "full"]
+
+_ARCHIVE: Final = """CREATE TABLE archive (
+    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
+)"""
+_SCHEMA: Final = (
+    # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
+    """CREATE TABLE entry (
+        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER
+    )""",
+    "CREATE INDEX entry_of_table ON entry (code)",
+    _ARCHIVE,
+)
+_MIGRATIONS: Final = {  # what makes the next version of each
+    1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE),
+}
+
+
+class JournalError(Exception):
+    """The journal cannot be used; the text says what to do."""
+
+
+def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
+    """Open the journal in the file `path`, made if there is none, for this process alone.
+
+    Raises JournalError if it cannot be used, was written by a newer version, is no journal or is in use.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)  # it holds hidden pieces; SQLite gives its other files the same mode
+        # One thread at a time uses it, though not always the same.
+        database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+        try:
+            _prepare(database, path, durable)
+        except BaseException:
+            database.close()
+            raise
+    except (OSError, sqlite3.Error) as error:
+        busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        hint = "another server is using it" if busy else str(error)
+        raise JournalError(f"cannot use the journal {path}: {hint}. Choose another --data") from error
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None:
+    # A second server on the same file would number the same tables' entries again.
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    version = _number(database, "user_version")
+    if version > SCHEMA_VERSION:
+        raise JournalError(
+            f"{path} was written by a newer Palatinus (journal {version}; this one reads {SCHEMA_VERSION}). "
+            "Update Palatinus, or choose another --data"
+        )
+    _check_ours(database, path, version)
+    if 0 < version < SCHEMA_VERSION:
+        _keep_copy(database, path, version)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute(f"PRAGMA synchronous = {durable.upper()}")
+    # Whoever uses the file says when: a checkpoint waits for the disk.
+    database.execute("PRAGMA wal_autocheckpoint = 0")
+    with _transaction(database):
+        if version == 0:
+            _run(database, _SCHEMA)
+        for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
+            _run(database, _MIGRATIONS[step])
+        if version < SCHEMA_VERSION:
+            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
+    for statement in statements:
+        database.execute(statement)
+
+
+def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
+    """Raise JournalError for a database of something else that bears the journal's name."""
+    made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    if version == 0:
+        ours = not made
+    elif version == 1:  # which bore no application id
+        ours = "entry" in made
+    else:
+        ours = _number(database, "application_id") == _APPLICATION_ID
+    if not ours:
+        raise JournalError(f"{path} is no journal of Palatinus. Choose another --data")
+
+
+def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:
+    """Keep the file as it is beside itself, under a name that tells its version and is not taken."""
+    unfinished = path.with_name(f"{path.name}.v{version}.unfinished")
+    unfinished.unlink(missing_ok=True)  # of an attempt that was killed
+    unfinished.touch(mode=0o600)
+    with closing(sqlite3.connect(unfinished)) as copy:
+        database.backup(copy)
+    names = (f"{path.name}.v{version}{suffix}" for suffix in _suffixes())
+    unfinished.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
+
+
+def _suffixes() -> Iterator[str]:
+    yield ""
+    yield from (f"-{number}" for number in itertools.count(2))
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Run statements that change the schema as one; sqlite3 begins transactions by itself only for rows."""
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def _number(database: sqlite3.Connection, pragma: str) -> int:
+    return int(database.execute(f"PRAGMA {pragma}").fetchone()[0])
