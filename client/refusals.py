@@ -66,7 +66,19 @@ SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
         N_("The game has begun already."),
     ),
     Code.NOT_STARTED: (N_("The game has not begun. The host starts it."),),
-    Code.NO_VOTE: (N_("There is nothing to vote on at this table now."),),
+    Code.TIME_UP: (N_("Your time is up. Wait for the move that is made for you."),),
+    Code.NO_VOTE: (
+        N_("A bot holds seat {seat} already. It goes when the player returns."),
+        N_("There is nothing to vote on at this table now."),
+    ),
+    Code.NOT_AWAY: (
+        N_("Nobody is away from seat {seat}. Vote on a seat that is shown to be away."),
+        N_("Nobody is away from that seat."),
+    ),
+    Code.TOO_EARLY: (
+        N_("The player of seat {seat} may still come back. Vote in {seconds} s."),
+        N_("That player may still come back. Vote later."),
+    ),
     Code.NOT_OVER: (N_("The game is not over. Play again when it is."),),
     Code.NOT_STORED: (N_("The server cannot store that, so nothing has changed. Tell the host."),),
     Fault.NOT_YOUR_TURN: (N_("It is not your turn. Wait for the others."),),

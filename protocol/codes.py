@@ -26,8 +26,11 @@ class Code(enum.StrEnum):
     SEATS_EMPTY = "seats-empty"
     ALREADY_STARTED = "already-started"
     NOT_STARTED = "not-started"
+    TIME_UP = "time-up"
     NO_VOTE = "no-vote"
     NOT_OVER = "not-over"
+    NOT_AWAY = "not-away"
+    TOO_EARLY = "too-early"
     NOT_STORED = "not-stored"
 
 

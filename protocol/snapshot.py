@@ -13,7 +13,7 @@ from protocol.events import event_map, event_of, legal_message
 from protocol.messages import Snapshot
 
 
-def snapshot_message(view: View, seq: int, legal: Legal | None) -> Snapshot:
+def snapshot_message(view: View, seq: int, legal: Legal | None, clock: int | None = None) -> Snapshot:
     """Return the message for a started game's `view`, taken after event `seq`.
 
     `view` must already be redacted; it has the eyes of one seat or none.
@@ -31,6 +31,7 @@ def snapshot_message(view: View, seq: int, legal: Legal | None) -> Snapshot:
         hand=None if hand is None else {str(piece): count for piece, count in hand.items()},
         scoring=[event_map(event) for event in view.scoring],
         legal=None if legal is None else legal_message(legal),
+        clock=clock,
     )
 
 

@@ -9,7 +9,7 @@ from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
 from protocol.codec import encode
 from protocol.events import event_map, legal_message
-from protocol.messages import Events, ServerMessage
+from protocol.messages import Events, ServerMessage, Substitute
 from protocol.snapshot import snapshot_message
 from server.session import Session
 
@@ -42,13 +42,23 @@ class Audience:
         for session in self:
             session.post(frame)
 
-    def publish(self, game: Game, happened: tuple[Event, ...], mover: Session, move: int) -> None:
+    def publish(
+        self,
+        game: Game,
+        happened: tuple[Event, ...],
+        mover: Session | None = None,
+        move: int | None = None,
+        *,
+        by: Substitute | None = None,
+        clock: int | None = None,
+    ) -> None:
         """Tell everyone what just happened in `game`, each as much as they may know.
 
-        To the session `mover` it is the answer to its move with the id `move`.
+        To the session `mover` it is the answer to its move with the id `move`. `by` tells that the stand-in
+        moved, `clock` how many milliseconds the next turn has.
         """
         first = len(game.events) - len(happened) + 1
-        legal = game.legal()
+        legal = _legal(game, clock)
         encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)
@@ -60,24 +70,31 @@ class Audience:
                     session.post(frame)
                     break
             else:
-                frame = encode(_events_message(first, seen, game.view.turn, may, answers))
+                frame = encode(
+                    _events_message(first, seen, game.view.turn, may, answers=answers, by=by, clock=clock)
+                )
                 encoded.append((seen, may, answers, frame))
                 session.post(frame)
 
 
-def catch_up(session: Session, game: Game, after: int) -> None:
+def catch_up(session: Session, game: Game, after: int, clock: int | None) -> None:
     """Send what happened since event `after`: the missing events, or everything as a snapshot."""
     eyes = _eyes(session)
-    may = _told(game.legal(), eyes)
+    may = _told(_legal(game, clock), eyes)
     if 0 < after <= len(game.events):
         missed = [redacted(event, eyes) for event in game.events[after:]]
-        session.send(_events_message(after + 1, missed, game.view.turn, may))
+        session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))
     else:
-        session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may))
+        session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may, clock))
 
 
 def _eyes(session: Session) -> Eyes:
     return SPECTATOR if session.seat is None else eyes_of(session.seat)
+
+
+def _legal(game: Game, clock: int | None) -> Legal | None:
+    """Return what the seat on turn may do; nothing once its time is up."""
+    return None if clock == 0 else game.legal()
 
 
 def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
@@ -86,7 +103,14 @@ def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
 
 
 def _events_message(
-    first: int, seen: Iterable[SeenEvent], turn: Seat | None, legal: Legal | None, answers: int | None = None
+    first: int,
+    seen: Iterable[SeenEvent],
+    turn: Seat | None,
+    legal: Legal | None,
+    *,
+    answers: int | None = None,
+    by: Substitute | None = None,
+    clock: int | None = None,
 ) -> Events:
     may = None if legal is None else legal_message(legal)
-    return Events(first, [event_map(event) for event in seen], turn, may, answers)
+    return Events(first, [event_map(event) for event in seen], turn, may, answers, by, clock)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.journal_file import Durable
+from server.stand_in import Choose, at_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Limits:
     over_seconds: float = 600.0  # before a finished table that everyone has left is archived
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; those archived first go first
+    stand_in_seconds: float = 1.0  # that the stand-in takes for a move, however long it thinks
+    policy_second: float = 1.0  # how long a second of an absence policy lasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +45,6 @@ class Config:
     records: Path | None = None  # a folder to which every finished game's record is written
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    stand_in: Choose = at_random  # the brain that moves for who is away
     seed: int | None = None  # for games that can be repeated; None draws from the system
     limits: Limits = field(default_factory=Limits)

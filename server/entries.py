@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from protocol.absence import WAIT, Absence
-from protocol.messages import EventMap, Lay, PlacePiece, StartGame
+from protocol.messages import EventMap, Lay, PlacePiece, StartGame, Substitute
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
 
@@ -42,12 +42,42 @@ class Freed(Struct, frozen=True, tag_field="t", tag="freed"):
     seat: int
 
 
-class Played(Struct, frozen=True, tag_field="t", tag="played"):
-    """A seat's move was accepted: all that happened, with the secret kinds."""
+class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=True):
+    """A seat's move was accepted: all that happened, with the secret kinds; `thought` is its time in ms."""
 
     seat: int
     move: Move
     events: list[EventMap]
+    thought: int = 0
+
+
+class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=True):
+    """The stand-in moved for a seat: as for `Played`, and why."""
+
+    seat: int
+    by: Substitute
+    events: list[EventMap]
+    thought: int = 0
+
+
+class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
+    """Seat `by` agreed, or no longer agrees, that a bot holds a seat."""
+
+    seat: int
+    by: int
+    agree: bool
+
+
+class Held(Struct, frozen=True, tag_field="t", tag="held"):
+    """A bot holds the seat until its player returns."""
+
+    seat: int
+
+
+class Returned(Struct, frozen=True, tag_field="t", tag="returned"):
+    """The seat's player is back: no bot holds it, and votes on that are past."""
+
+    seat: int
 
 
 class Continued(Struct, frozen=True, tag_field="t", tag="continued"):
@@ -60,7 +90,9 @@ class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
     """The table is closed for good."""
 
 
-Entry: TypeAlias = Opened | Taken | Kept | Freed | Played | Continued | Forgotten
+Entry: TypeAlias = (
+    Opened | Taken | Kept | Freed | Played | StoodIn | Voted | Held | Returned | Continued | Forgotten
+)
 
 _DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
 

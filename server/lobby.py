@@ -17,6 +17,7 @@ from server.rematch import played_again
 from server.requests import Refusal
 from server.seating import Seating
 from server.session import Session
+from server.stand_in import StandIn
 from server.table import Table, check_name
 from server.tokens import new_code, new_token, token_hash
 
@@ -60,6 +61,7 @@ class Lobby:
         self._running: set[asyncio.Task[None]] = set()
         self._opening: set[str] = set()  # codes of tables that are being stored
         self._chances = chances
+        self._stand_in = StandIn(config.stand_in, config.seed)
 
     def restore(self, kept: Mapping[str, Seating]) -> None:
         """Take up the tables of an earlier process, by their codes."""
@@ -72,6 +74,7 @@ class Lobby:
         """End every table's task; what was accepted is in the journal."""
         for task in self._running:
             task.cancel()
+        self._stand_in.close()
 
     def lines(self) -> list[TableLine]:
         """Return the list of tables, newest first, as many as fit into a message."""
@@ -128,6 +131,7 @@ class Lobby:
             seating,
             self._journal,
             self._config.limits,
+            stand_in=self._stand_in,
             when_over=self._when_over,
             following=self.following,
         )

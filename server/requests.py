@@ -52,7 +52,28 @@ class GoneOn:
     seat: Seat
 
 
-Errand: TypeAlias = FreeIfAway | Forget | GoneOn
+@dataclass(frozen=True, slots=True)
+class AwayTooLong:
+    """A player of a running game has been away for as long as the table's policy bears."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUp:
+    """The clock of the turn after event `turn` has run out."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveInstead:
+    """The stand-in's time for the turn after event `turn` is over: it moves."""
+
+    turn: int
+
+
+Errand: TypeAlias = FreeIfAway | Forget | GoneOn | AwayTooLong | TimeUp | MoveInstead
 
 
 @dataclass(frozen=True, slots=True)

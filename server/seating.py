@@ -15,7 +15,21 @@ from protocol.absence import WAIT, Absence, kept
 from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import AtTable, Done, Refused
-from server.entries import Continued, Entry, Forgotten, Freed, Kept, Opened, Played, Taken
+from server.clocks import Clocks
+from server.entries import (
+    Continued,
+    Entry,
+    Forgotten,
+    Freed,
+    Held,
+    Kept,
+    Opened,
+    Played,
+    Returned,
+    StoodIn,
+    Taken,
+    Voted,
+)
 
 _ANSWERS_KEPT: Final = 64  # more than the moves of any seat in a game
 
@@ -47,6 +61,9 @@ class Seating:
         self.opened = Opened(2, random_layout=False, starting=None)
         self.options = Setup(2)
         self.absence: Absence = WAIT
+        self.clocks = Clocks(WAIT, 0)
+        self.held: set[Seat] = set()  # by a bot
+        self.votes: dict[Seat, set[Seat]] = {}  # by seat to be held: who agrees
         self.players: list[Player | None] = []
         self.game: Game | None = None
         self.next: str | None = None  # the table where they play again
@@ -74,6 +91,7 @@ class Seating:
             case Opened(players, random_layout, starting, absence):
                 self.opened = entry
                 self.absence = kept(absence)
+                self.clocks = Clocks(absence, players)
                 self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
                 self.players = [None] * players
             case Taken(seat, name, token_hash):
@@ -82,25 +100,37 @@ class Seating:
                 self.players[seat] = Player(name, token_hash, kept=True)
             case Freed(seat):
                 self.players[seat] = None
-            case Played():
+            case Played() | StoodIn():
                 self._play(entry, [_whole(event) for event in entry.events])
             case Continued(code):
                 self.next = code
+            case Voted(seat, by, True):
+                self.votes.setdefault(Seat(seat), set()).add(Seat(by))
+            case Voted(seat, by):
+                self.votes.get(Seat(seat), set()).discard(Seat(by))
+            case Held(seat):
+                self.held.add(Seat(seat))
+                self.votes.pop(Seat(seat), None)
+            case Returned(seat):
+                self.held.discard(Seat(seat))
+                self.votes.pop(Seat(seat), None)
             case Forgotten():
                 self.forgotten = True
 
-    def played(self, entry: Played, happened: Iterable[Event]) -> None:
+    def played(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
         """Take in a move whose events are at hand already."""
         self.entries += 1
         self._play(entry, happened)
 
-    def _play(self, entry: Played, happened: Iterable[Event]) -> None:
+    def _play(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
         if self.game is None:
             self.game = Game(happened, self.chance)
         else:
             for event in happened:
                 self.game.fold(event)
-        if (player := self.players[entry.seat]) is not None:
+        if entry.thought:
+            self.clocks.charge(Seat(entry.seat), entry.thought)
+        if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
             player.remember(entry.move, Done(entry.move.id))
 
 

@@ -13,6 +13,7 @@ from engine.errors import IllegalCommand
 from engine.events import Command, Event, LayTile, Place
 from engine.game import Game
 from engine.pieces import Piece, Seat
+from protocol.absence import Wait
 from protocol.codes import CloseCode, Code
 from protocol.events import event_map
 from protocol.messages import (
@@ -38,14 +39,41 @@ from protocol.messages import (
     Watching,
 )
 from protocol.text import unsafe
+from server.absence import Instead, Steward
 from server.audience import Audience, catch_up
 from server.config import Limits
-from server.entries import Continued, Entry, Forgotten, Freed, Move, Played, Taken
+from server.entries import (
+    Continued,
+    Entry,
+    Forgotten,
+    Freed,
+    Held,
+    Move,
+    Played,
+    Returned,
+    StoodIn,
+    Taken,
+    Voted,
+)
 from server.journal import Journal
 from server.journal_file import JournalError
-from server.requests import Arrival, Departed, Entrance, Errand, Forget, FreeIfAway, GoneOn, Refusal, Request
-from server.seating import Answer, Seating
+from server.requests import (
+    Arrival,
+    AwayTooLong,
+    Departed,
+    Entrance,
+    Errand,
+    Forget,
+    FreeIfAway,
+    GoneOn,
+    MoveInstead,
+    Refusal,
+    Request,
+    TimeUp,
+)
+from server.seating import Answer, Player, Seating
 from server.session import Session
+from server.stand_in import StandIn
 from server.tokens import new_token, token_fits, token_hash
 
 log = logging.getLogger(__name__)
@@ -61,6 +89,7 @@ class Table:
         journal: Journal,
         limits: Limits,
         *,
+        stand_in: StandIn,
         when_over: Callable[[str, Game], None],
         following: Callable[[Session, Seating], Awaitable["Table"]],
     ) -> None:
@@ -76,6 +105,9 @@ class Table:
         self._loop = asyncio.get_running_loop()
         self._unattended: asyncio.TimerHandle | None = None
         self._graces: dict[Seat, asyncio.TimerHandle] = {}
+        self._steward: Steward | None = None  # a table that waits for everybody needs none
+        if not isinstance(seating.absence, Wait):
+            self._steward = Steward(seating, self._audience.seated, stand_in, limits, self._later)
         self._watch_attendance()
         for seat, player in enumerate(seating.players):
             if player is not None:
@@ -94,6 +126,8 @@ class Table:
 
     async def close(self) -> None:
         """Turn away whoever is here and whoever still asks: the table has ended, and is found no more."""
+        if self._steward is not None:
+            self._steward.close()
         for timer in (self._unattended, *self._graces.values()):
             if timer is not None:
                 timer.cancel()
@@ -129,7 +163,7 @@ class Table:
         try:
             match message:
                 case Departed():
-                    self._depart(request.session)
+                    await self._depart(request.session)
                 case JoinTable() | Resume() | Watch() | Arrival():
                     await self._enter(request.session, message)
                 case _:
@@ -203,12 +237,16 @@ class Table:
         player = self.seating.players[seat]
         if player is not None and player.kept:
             await self._store(Taken(seat, player.name, player.token_hash))
+        if seat in self.seating.held or seat in self.seating.votes:
+            await self._store_or_log(Returned(seat))
         known = self._audience.seated.pop(seat, None)
         if known is not None:
             known.table, known.seat = None, None
             known.close(CloseCode.TAKEN_OVER, "your seat was taken over by another connection")
         self._sit(session, seat, Seated(id, self.code, seat))
         self._catch_up(session, after)
+        if await self._give_to_bots():  # who comes back may have voted
+            self._tell_state()
 
     def _watch(self, session: Session, message: Watch) -> None:
         if len(self._audience.spectators) >= self._limits.spectators:
@@ -225,13 +263,14 @@ class Table:
         session.table, session.seat = self, seat
         log.info("table %s: %s took seat %d", self.code, session.name, seat)
         session.send(answer)
+        if self._steward is not None:
+            self._steward.came(seat)
         self._tell_state()
 
-    def _depart(self, session: Session) -> None:
+    async def _depart(self, session: Session) -> None:
         """See off a session whose connection is gone; the seat stays its player's, at least for a while."""
         seat = session.seat
-        self._audience.remove(session)
-        self._tell_state()
+        await self._away(session)
         if seat is not None:
             self._begin_grace(seat)
 
@@ -239,7 +278,14 @@ class Table:
         seat = session.seat
         if seat is not None and self.seating.stage == "gathering":
             await self._store(*self._freed(seat))
+        await self._away(session)
+
+    async def _away(self, session: Session) -> None:
+        seat = session.seat
         self._audience.remove(session)
+        if self._steward is not None and seat is not None:
+            self._steward.went(seat)
+        await self._give_to_bots()
         self._tell_state()
 
     def _freed(self, seat: Seat) -> list[Entry]:
@@ -262,6 +308,28 @@ class Table:
                 if self._audience.seated.get(seat) is session:  # it sits at the next table already
                     del self._audience.seated[seat]
                 self._tell_state()
+            case AwayTooLong() | TimeUp() | MoveInstead() if self._steward is not None:
+                await self._policy_due(self._steward, errand)
+
+    async def _policy_due(self, steward: Steward, errand: AwayTooLong | TimeUp | MoveInstead) -> None:
+        match errand:
+            case AwayTooLong(seat):
+                steward.away_too_long(seat)
+                await self._give_to_bots()
+                self._tell_state()
+            case TimeUp(turn):
+                steward.time_up(turn)
+            case MoveInstead(turn):
+                if (instead := steward.instead(turn)) is not None:
+                    await self._move_instead(steward, instead)
+
+    async def _give_to_bots(self) -> bool:
+        """Let a bot hold the seats that are to be held by now, and return whether there were any."""
+        if self._steward is None or not (seats := self._steward.to_hold()):
+            return False
+        await self._store_or_log(*map(Held, seats))
+        self._steward.consider()
+        return True
 
     def _begin_grace(self, seat: Seat) -> None:
         """Keep the seat of a player who is away for a while, if the game has not begun."""
@@ -271,14 +339,18 @@ class Table:
             player, limits = self.seating.players[seat], self._limits
             kept = player is not None and player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
-            self._graces[seat] = self._loop.call_later(seconds, self.send, FreeIfAway(seat))
+            self._graces[seat] = self._later(seconds, FreeIfAway(seat))
+
+    def _later(self, seconds: float, errand: Errand) -> asyncio.TimerHandle:
+        """Put the errand into the queue after so many seconds."""
+        return self._loop.call_later(seconds, self.send, errand)
 
     def send(self, errand: Errand) -> None:
         """Put an errand into the queue, as soon as there is room."""
         try:
             self.requests.put_nowait(errand)
         except asyncio.QueueFull:
-            self._loop.call_later(1.0, self.send, errand)
+            self._later(1.0, errand)
 
     def _watch_attendance(self) -> None:
         """Forget the table in good time once nobody is here."""
@@ -288,7 +360,7 @@ class Table:
         if not self._audience:
             over = self.seating.stage == "over"
             seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
-            self._unattended = self._loop.call_later(seconds, self.send, Forget())
+            self._unattended = self._later(seconds, Forget())
 
     def _turn_away(self, request: Request | Errand) -> None:
         """Answer someone who asked while the table was ending."""
@@ -376,7 +448,7 @@ class Table:
             case Say():
                 self._say(session, message)
             case Vote():
-                raise Refusal(Code.NO_VOTE, "Nobody votes at this table.")
+                await self._vote(session, message)
         return Done(message.id)
 
     def _say(self, session: Session, message: Say) -> None:
@@ -384,10 +456,28 @@ class Table:
             raise Refusal(Code.BAD_TEXT, "That cannot be said: {why}.", why=why)
         self._audience.broadcast(Said(message.text, session.seat))
 
+    async def _vote(self, session: Session, vote: Vote) -> None:
+        if (voter := session.seat) is None:
+            raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
+        if self._steward is None:
+            raise Refusal(Code.NO_VOTE, "There is nothing to vote on at this table now.")
+        seat = Seat(vote.seat)
+        self._steward.check_vote(seat)
+        if seat in self.seating.held:
+            if not vote.agree:
+                text = "A bot holds seat {seat} already. It goes when the player returns."
+                raise Refusal(Code.NO_VOTE, text, seat=seat)
+        elif vote.agree != (voter in self.seating.votes.get(seat, ())):
+            await self._store(Voted(seat, voter, vote.agree))
+            await self._give_to_bots()
+            self._tell_state()
+
     async def _play(self, session: Session, move: Move) -> None:
         """Decide, store, tell: to the session itself the telling is the answer."""
         if (seat := session.seat) is None:
             raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
+        if self._steward is not None:
+            self._steward.check_time(seat)
         game = self.seating.game
         if isinstance(move, StartGame):
             game, happened = self._opening(seat)
@@ -395,16 +485,49 @@ class Table:
             raise Refusal(Code.NOT_STARTED, "The game has not begun. The host starts it.")
         else:
             happened = game.decided(_command(seat, move))
-        entry = Played(seat, move, [event_map(event) for event in happened])
+        thought = 0 if self._steward is None else self._steward.thought()
+        entry = Played(seat, move, [event_map(event) for event in happened], thought)
         await self._journal.append(self.code, self.seating.entries, [entry])
         self.seating.played(entry, happened)
-        self._audience.publish(game, happened, session, move.id)
+        if self._steward is not None:
+            if isinstance(move, StartGame):
+                self._steward.begin()
+            else:
+                self._steward.next_turn()
+        self._audience.publish(game, happened, session, move.id, clock=self._clock())
         if isinstance(move, StartGame):
             self._tell_state()
         elif game.over:
-            log.info("table %s: the game is over", self.code)
-            self._when_over(self.code, game)
-            self._tell_state()
+            self._end(game)
+
+    async def _move_instead(self, steward: Steward, instead: Instead) -> None:
+        """Decide, store, tell, as for any move: this one is the stand-in's."""
+        game = self.seating.game
+        assert game is not None  # noqa: S101 - the steward has looked
+        command = await instead.command
+        happened = game.decided(command)
+        events = [event_map(event) for event in happened]
+        entry = StoodIn(command.seat, instead.by, events, steward.thought())
+        try:
+            await self._journal.append(self.code, self.seating.entries, [entry])
+        except JournalError as error:
+            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
+            steward.next_turn()
+            return
+        self.seating.played(entry, happened)
+        steward.next_turn()
+        log.info("table %s: the stand-in moved for seat %d (%s)", self.code, command.seat, instead.by)
+        self._audience.publish(game, happened, by=instead.by, clock=self._clock())
+        if game.over:
+            self._end(game)
+
+    def _end(self, game: Game) -> None:
+        log.info("table %s: the game is over", self.code)
+        self._when_over(self.code, game)
+        self._tell_state()
+
+    def _clock(self) -> int | None:
+        return None if self._steward is None else self._steward.clock()
 
     def _opening(self, seat: Seat) -> tuple[Game, tuple[Event, ...]]:
         if self.seating.game is not None:
@@ -427,13 +550,7 @@ class Table:
         """Tell everyone who sits where and who is here."""
         self._watch_attendance()
         host = self.seating.host
-        here, again = self._audience.seated, self._gone_on
-        seats = [
-            SeatLine()
-            if player is None
-            else SeatLine(player.name, seat in here, kept=player.kept, again=seat in again)
-            for seat, player in enumerate(self.seating.players)
-        ]
+        seats = [self._seat_line(Seat(seat), player) for seat, player in enumerate(self.seating.players)]
         self._audience.broadcast(
             TableState(
                 self.code,
@@ -447,9 +564,16 @@ class Table:
             )
         )
 
+    def _seat_line(self, seat: Seat, player: Player | None) -> SeatLine:
+        if player is None:
+            return SeatLine()
+        here, again = seat in self._audience.seated, seat in self._gone_on
+        line = SeatLine(player.name, here, kept=player.kept, again=again)
+        return line if self._steward is None else self._steward.line(seat, line)
+
     def _catch_up(self, session: Session, after: int) -> None:
         if self.seating.game is not None:
-            catch_up(session, self.seating.game, after)
+            catch_up(session, self.seating.game, after, self._clock())
 
     async def _store(self, *entries: Entry) -> None:
         await self._journal.append(self.code, self.seating.entries, entries)

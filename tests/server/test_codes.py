@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from protocol.absence import ByVote, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Hello,
@@ -14,6 +15,7 @@ from protocol.messages import (
     Leave,
     OpenTable,
     Ping,
+    PlacePiece,
     Refused,
     Rematch,
     Resume,
@@ -25,7 +27,8 @@ from protocol.messages import (
 )
 from server.app import Running
 from server.journal_file import JournalError
-from tests.server.peer import Peer, company, connected, game, house, stranger
+from server.requests import TimeUp
+from tests.server.peer import Peer, company, connected, game, house, stranger, table_of
 
 Provocation = Callable[[Running, contextlib.AsyncExitStack], Awaitable[Refused]]
 
@@ -125,6 +128,24 @@ async def id_reused(server: Running, stack: contextlib.AsyncExitStack) -> Refuse
     return await peers[0].refused(Sync(7))
 
 
+async def time_up(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 2, absence=MoveClock(60)))
+    table = table_of(server, peers)
+    table.requests.put_nowait(TimeUp(peers[0].seq))
+    return await peers[0].refused(PlacePiece(7, "Em", "A1"))
+
+
+def voting(seat: int) -> Provocation:
+    """Vote on a seat of a running game; the player of seat 1 has just gone."""
+
+    async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+        peers = await stack.enter_async_context(game(server.port, 2, absence=ByVote(600)))
+        await peers[1].done(Leave(8))
+        return await peers[0].refused(Vote(7, seat, agree=True))
+
+    return provoked
+
+
 PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.BAD_MESSAGE: bad_message,
     Code.NO_COMMON_VERSION: no_common_version,
@@ -146,6 +167,9 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.SEATS_EMPTY: seats_empty,
     Code.ALREADY_STARTED: already_started,
     Code.NOT_STARTED: at_full_table(0, Lay(7, 1, 0)),
+    Code.TIME_UP: time_up,
+    Code.NOT_AWAY: voting(0),
+    Code.TOO_EARLY: voting(1),
     Code.NO_VOTE: at_full_table(0, Vote(7, 1, agree=True)),
     Code.NOT_OVER: at_full_table(0, Rematch(7)),
     Code.NOT_STORED: not_stored,

@@ -1,0 +1,66 @@
+"""The stand-in: the bot that moves for who is away or out of time, knowing no more than the seat does."""
+
+import asyncio
+import logging
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from engine.events import Command, LayTile, Place
+from engine.game import Game
+from engine.legal import Legal, LegalLays
+from engine.view import View, eyes_of, snapshot
+
+log = logging.getLogger(__name__)
+
+
+class Choose(Protocol):
+    """How a stand-in thinks: from what a seat sees and may do to what it does."""
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
+
+
+def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
+    """Do anything that is legal."""
+    if isinstance(legal, LegalLays):
+        return LayTile(legal.seat, rng.choice(legal.positions), rng.choice(legal.orientations))
+    return Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields))
+
+
+class StandIn:
+    """One stand-in for all tables: it thinks about one move at a time, in a thread of its own."""
+
+    def __init__(self, choose: Choose, seed: int | None) -> None:
+        self._choose = choose
+        self._rng = random.SystemRandom() if seed is None else random.Random(seed)
+        # One thread: more of them would compete with the event loop for the interpreter, and gain nothing.
+        self._thread = ThreadPoolExecutor(1, "stand-in")
+        self._complained = False
+
+    def thinks(self, game: Game) -> asyncio.Future[Command]:
+        """Begin to think for the seat on turn."""
+        legal = game.legal()
+        assert legal is not None  # noqa: S101 - a stand-in is asked in a running game
+        view = snapshot(game.view, eyes_of(legal.seat))
+        return asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, view, legal)
+
+    def close(self) -> None:
+        """Think no more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _chosen(self, view: View, legal: Legal) -> Command:
+        try:
+            command = self._choose(view, legal, self._rng)
+        except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
+            # Its kind alone: the text may tell what is in the seat's hand.
+            self._complain(f"raised {type(error).__name__}")
+        else:
+            if isinstance(command, LayTile | Place) and command in list(legal.commands()):
+                return command
+            self._complain("chose what is not legal")
+        return at_random(view, legal, self._rng)
+
+    def _complain(self, what: str) -> None:
+        if not self._complained:
+            self._complained = True
+            log.warning("the stand-in %s; it moves at random where that happens", what)
