@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidMessage,
+    InvalidStatus,
+    InvalidURI,
+)
 
 from client.language import _
 from client.refusals import closing_told, refusal_told
@@ -163,6 +169,8 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
             return ConnectFailed(_("Nobody answers at {url}. Is the server running?").format(url=url))
         case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
             return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
+        case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
+            return ConnectFailed(_("The connection to {url} broke before it stood.").format(url=url))
         case InvalidHandshake():
             return not_a_server(url, readable(error))
         case _no_address:

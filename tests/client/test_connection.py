@@ -146,6 +146,8 @@ async def talking(answer: bytes | None) -> AsyncIterator[str]:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is no Palatinus server", True),
         (b"220 mail.example ESMTP\r\n\r\n", "is no Palatinus server", True),
         (b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
+        (b"", "broke before it stood", False),
+        (b"HTTP/1.1 101 Switching", "broke before it stood", False),
         (None, "does not answer", False),
     ],
 )

@@ -1,0 +1,105 @@
+"""Chaos: games of bots on a bad network and a server that is killed, and whether anything was lost.
+
+    python -m bench.chaos [--games N] [--kills K] [--seed S] [--minutes M] [--tables T] [--json FILE]
+
+Every game must end, and what each player and spectator saw must be what the journal holds. Exits with 1 and
+tells what is wrong if not. docs/reliability.md tells more.
+"""
+
+import argparse
+import asyncio
+import json
+import secrets
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from bench.chaos.round import Plan, Round
+from bench.chaos.verdict import Verdict
+
+_GAMES_IN_A_ROUND: Final = 100  # on one data folder: fewer than a server has tables
+_TOLD: Final = 20  # violations of a kind that are printed ...
+_WORDS: Final = 400  # ... with so many characters; the JSON has all
+
+
+def rounds(games: int, kills: int, tables: int, seed: str) -> list[Plan]:
+    """Return what each round does, games and kills dealt out evenly."""
+    count = -(-games // _GAMES_IN_A_ROUND)
+    return [
+        Plan(
+            seed=f"{seed}/{number}",
+            games=games * (number + 1) // count - games * number // count,
+            kills=kills * (number + 1) // count - kills * number // count,
+            tables=tables,
+        )
+        for number in range(count)
+    ]
+
+
+async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
+    """Play the rounds, as many as begin in time."""
+    counts: Counter[str] = Counter()
+    verdict = Verdict()
+    for number, plan in enumerate(plans, start=1):
+        if time.monotonic() > until:
+            print(f"out of time after {number - 1} of {len(plans)} rounds", file=sys.stderr)
+            break
+        with tempfile.TemporaryDirectory(prefix="palatinus-chaos-") as folder:
+            one = Round(plan, Path(folder))
+            await one.run()
+        counts.update(one.counts)
+        verdict.add(one.verdict)
+        wrong = "wrong" if one.verdict else "all well"
+        print(
+            f"round {number} of {len(plans)}, seed {plan.seed}: {one.counts['games']} games, "
+            f"{one.counts['kills']} kills, {one.counts['cuts']} cuts, {wrong}",
+            file=sys.stderr,
+            flush=True,
+        )
+    return counts, verdict
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.chaos",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--games", type=int, default=100)
+    parser.add_argument(
+        "--kills", type=int, default=20, help="of the server, the last one of a round included"
+    )
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="makes the same plan of faults again")
+    parser.add_argument("--minutes", type=float, default=30.0, help="begin no round after so many")
+    parser.add_argument("--tables", type=int, default=40, help="at once")
+    parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="where the counts go")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    plans = rounds(options.games, options.kills, options.tables, options.seed)
+    counts, verdict = asyncio.run(run(plans, began + 60 * options.minutes))
+    seconds = time.monotonic() - began
+    found = dict(counts) | {kind: len(cases) for kind, cases in verdict.kinds().items()}
+    for name, count in found.items():
+        print(f"{name:28}{count:>10,}")
+    wrong = verdict.kinds()
+    report = {"seed": options.seed, "seconds": round(seconds), "counts": counts, "wrong": wrong}
+    options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if not verdict:
+        return 0
+    for kind, cases in wrong.items():
+        for case in cases[:_TOLD]:
+            print(f"{kind}: {case[:_WORDS]}", file=sys.stderr)
+    print(
+        f"Repeat with: python -m bench.chaos --seed {options.seed} --games {options.games} "
+        f"--kills {options.kills} --tables {options.tables}",
+        file=sys.stderr,
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""The network between clients and server: it delays, splits, cuts, truncates, stalls and reorders."""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from bench.chaos.faults import End, Fate, Way, fate
+from bench.chaos.wiretap import Wiretap
+
+_READ_AT_ONCE: Final = 4096
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
+
+
+class Proxy:
+    """A listener whose connections each have a fate; `carried` is called whenever bytes are on their way."""
+
+    def __init__(self, seed: str, longest_hold: float, carried: Callable[[], None]) -> None:
+        self.port = 0
+        self.server_port = 0
+        self.ends: Counter[str] = Counter()
+        self.connections = 0
+        self.taps: list[Wiretap] = []
+        self._seed = seed
+        self._longest_hold = longest_hold
+        self._carried = carried
+        self._links: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Accept connections while the context lasts."""
+        listener = await asyncio.start_server(self._accepted, "127.0.0.1", 0, limit=_READ_AT_ONCE)
+        self.port = listener.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            listener.close()
+            for link in self._links:
+                link.cancel()
+            await asyncio.gather(*self._links, return_exceptions=True)
+
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        destiny = fate(self._seed, self.connections, self._longest_hold)
+        self.connections += 1
+        link = asyncio.create_task(self._linked(destiny, reader, writer))
+        self._links.add(link)
+        link.add_done_callback(self._links.discard)
+
+    async def _linked(
+        self, destiny: Fate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            await asyncio.sleep(destiny.late)
+            server_reader, server_writer = await asyncio.open_connection(
+                "127.0.0.1", self.server_port, limit=_READ_AT_ONCE
+            )
+        except OSError:  # the server is dead just now
+            reset(writer)
+            return
+        except asyncio.CancelledError:
+            reset(writer)
+            raise
+        tap = Wiretap()
+        self.taps.append(tap)
+        link = _Link(
+            destiny=destiny,
+            client=writer,
+            server=server_writer,
+            tap=tap,
+            carried=self._carried,
+            ends=self.ends,
+        )
+        try:
+            async with asyncio.TaskGroup() as ways:
+                ways.create_task(link.carry(Way.UP, reader, server_writer))
+                ways.create_task(link.carry(Way.DOWN, server_reader, writer))
+        finally:
+            reset(writer)
+            reset(server_writer)
+
+
+class _Link:
+    """One client's connection and the one to the server that belongs to it."""
+
+    def __init__(
+        self,
+        *,
+        destiny: Fate,
+        client: asyncio.StreamWriter,
+        server: asyncio.StreamWriter,
+        tap: Wiretap,
+        carried: Callable[[], None],
+        ends: Counter[str],
+    ) -> None:
+        self._fate = destiny
+        self._client = client
+        self._server = server
+        self._tap = tap
+        self._carried = carried
+        self._ends = ends
+        self._ended = False
+
+    async def carry(self, way: Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry bytes one way until they end, or the connection does."""
+        passed = 0
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(_READ_AT_ONCE):
+                if way is Way.DOWN:
+                    self._tap.feed(data)
+                self._carried()
+                if way is self._fate.way and not self._ended and passed + len(data) > self._fate.after:
+                    self._ended = True
+                    self._ends[self._fate.end] += 1
+                    await self._end(writer, data, max(0, self._fate.after - passed))
+                else:
+                    await self._pass_on(writer, data)
+                passed += len(data)
+        with contextlib.suppress(OSError, RuntimeError):  # it may be gone already
+            writer.write_eof()
+
+    async def _end(self, writer: asyncio.StreamWriter, data: bytes, whole: int) -> None:
+        """Let the connection's end come after `whole` bytes of `data`."""
+        await self._pass_on(writer, data[:whole])
+        match self._fate.end:
+            case End.RESET:
+                self._cut(reset)
+            case End.TRUNCATED:
+                self._cut(asyncio.StreamWriter.close)
+            case End.CLOSED:
+                await self._pass_on(writer, data[whole:])
+                self._cut(asyncio.StreamWriter.close)
+            case End.STALLED:
+                await asyncio.sleep(self._fate.hold)
+                await self._pass_on(writer, data[whole:])
+            case End.LINGERING:
+                reset(self._client)
+                await asyncio.sleep(self._fate.hold)
+                if self._fate.way is Way.UP:
+                    await self._pass_on(writer, data[whole:])
+                reset(self._server)
+
+    def _cut(self, how: Callable[[asyncio.StreamWriter], None]) -> None:
+        how(self._client)
+        how(self._server)
+
+    async def _pass_on(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        size = self._fate.piece or len(data) or 1
+        if self._fate.delay:
+            await asyncio.sleep(self._fate.delay)
+        for start in range(0, len(data), size):
+            if writer.is_closing():
+                raise ConnectionResetError
+            writer.write(data[start : start + size])
+            await asyncio.sleep(0)
+        await writer.drain()
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection with RST, and nothing that still waits."""
+    connection = writer.get_extra_info("socket")
+    if connection is not None and connection.fileno() >= 0:
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    writer.transport.abort()
