@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
 
@@ -349,15 +349,15 @@ class Connection:
     async def kept(self, line: ClientConnection) -> None:
         """Serve `line` and those that replace it, until cancelled or closed for good."""
         end = ConnectFailed(_("This side closed the connection."), final=True)
-        pause = self._patience.first_pause
+        pauses = self._patience.pauses()
         clock = asyncio.get_running_loop().time
         try:
             while True:
                 since = clock()
                 failure = await self._served(line)
                 if clock() - since > self._patience.longest_pause:  # else it breaks as soon as it stands
-                    pause = self._patience.first_pause
-                line, pause = await self._restored(failure, pause)
+                    pauses = self._patience.pauses()
+                line = await self._restored(failure, pauses)
         except ConnectFailed as error:
             end = error
         finally:
@@ -382,15 +382,15 @@ class Connection:
             self._line = self._syncing = self._sync_due = None
             await line.close()
 
-    async def _restored(self, failure: ConnectFailed, pause: float) -> tuple[ClientConnection, float]:
-        """Return a new line, and how long to pause before the next; raises ConnectFailed if there is none."""
+    async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
+        """Return a new line; raises ConnectFailed if there is none."""
         if failure.final:
             raise failure
         self._suspend_requests()
         clock = asyncio.get_running_loop().time
         until = clock() + self._patience.keep_trying
         while True:
-            wait = pause * random.uniform(0.5, 1.0)  # not all clients of a restarted server at once
+            wait = next(pauses)
             if clock() + wait > until:
                 gave_up = _("Gave up after {seconds} seconds.").format(
                     seconds=f"{self._patience.keep_trying:g}"
@@ -399,9 +399,8 @@ class Connection:
                 raise ConnectFailed(text, final=True, code=failure.code)
             self._tell(Lost(str(failure), wait))
             await asyncio.sleep(wait)
-            pause = min(2 * pause, self._patience.longest_pause)
             try:
-                return await self._reopened(), pause
+                return await self._reopened()
             except ConnectFailed as error:
                 if error.final:
                     raise

@@ -2,8 +2,10 @@
 
 import asyncio
 import errno
+import random
 import socket
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,6 +60,16 @@ class Patience:
     keep_trying: float = 120.0
     first_pause: float = 0.1
     longest_pause: float = 5.0
+
+    def pauses(self) -> Iterator[float]:
+        """Yield how long to pause before each attempt: longer each time, and another time for each client.
+
+        Else all clients of a restarted server would come at once.
+        """
+        least = self.first_pause
+        while True:
+            yield min(random.uniform(least, 2 * least), self.longest_pause)
+            least = min(2 * least, self.longest_pause / 2)
 
 
 @dataclass(frozen=True, slots=True)

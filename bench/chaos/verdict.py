@@ -118,7 +118,9 @@ class Judge:
                 if told.events != tuple(self._seen(eyes, told.first, at)):
                     self.verdict.different.append(f"{who} saw other events from {told.first} to {at}")
             else:
-                if at > 0:
+                if told.seq < at:
+                    self.verdict.lost.append(f"{who} had {at} events when the server knew of {told.seq}")
+                elif at > 0:
                     self.verdict.needless.append(f"{who} was sent everything though it had {at} events")
                 at = told.seq
         if model.view is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import random
 from collections.abc import AsyncIterator
 
@@ -499,6 +500,15 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         await connection.ping()
         await next_update(connection, Back)
         assert connection.model.seq == 1
+
+
+def test_pauses_grow_from_a_tenth_of_a_second_to_five_and_differ() -> None:
+    """Each is within its bounds, and no two clients pause alike."""
+    pauses = [list(itertools.islice(Patience().pauses(), 9)) for _ in range(2)]
+    assert pauses[0] != pauses[1]
+    for one in pauses:
+        for number, pause in enumerate(one):
+            assert min(0.1 * 2**number, 2.5) <= pause <= min(0.2 * 2**number, 5.0)
 
 
 async def test_in_the_lobby_nothing_is_resumed() -> None:
