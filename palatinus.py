@@ -97,7 +97,7 @@ def _play(arguments: argparse.Namespace) -> int:
     import io
 
     from client.bots.brains import NoSuchBrain, brain_named
-    from server.command import log_to
+    from server.logs import log_to
 
     brains = tuple(arguments.brain.split(","))
     try:
@@ -261,14 +261,16 @@ def _add_serve(commands: "Commands") -> None:
     serve.add_argument("--max-connections", type=_positive, metavar="N", help=_("connections at once"))
     serve.add_argument("--rate", type=_positive, metavar="N", help=_("messages a second from one client"))
     serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
+    serve.add_argument("--log-json", action="store_true", help=_("log one JSON object a line"))
     serve.set_defaults(run=_serve)
 
 
 def _serve(arguments: argparse.Namespace) -> int:
     import platformdirs
 
-    from server.command import log_to, serve
+    from server.command import serve
     from server.config import Config, Limits
+    from server.logs import log_to
 
     data = arguments.data or platformdirs.user_data_path("palatinus", appauthor=False)
     chosen = {
@@ -287,7 +289,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         tls_key=arguments.tls_key,
         limits=Limits(**{name: value for name, value in chosen.items() if value is not None}),
     )
-    log_to(sys.stderr, verbose=arguments.verbose)
+    log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
     return serve(config, sys.stdout, sys.stderr)
 
 

@@ -17,6 +17,7 @@ from protocol.codes import CloseCode
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config
 from server.conversation import Conversation
+from server.counts import Counts
 from server.door import Door
 from server.journal import Journal, NoJournal, SqliteJournal
 from server.lobby import Lobby, chances, kept_tables
@@ -99,6 +100,7 @@ class _House:
     ) -> None:
         self.lobby = Lobby(config, journal, tasks, fresh, self._when_over)
         self.door = Door(config.limits)
+        self.counts = Counts()
         self._config = config
         self._tasks = tasks
 
@@ -127,10 +129,11 @@ class _House:
 
     async def _converse(self, connection: ServerConnection) -> None:
         limits = self._config.limits
-        session = Session(connection, self._tasks, limits.outgoing_bytes)
+        session = Session(connection, self._tasks, limits.outgoing_bytes, self.counts)
         await Conversation(connection, session, self.lobby, limits).run()
 
     def _when_over(self, code: str, game: Game) -> None:
+        self.counts.games += 1
         if self._config.records is not None:
             self._tasks.create_task(write_record(self._config.records, code, game))
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import ipaddress
-import logging
 import signal
 import socket
 from collections.abc import Iterator
@@ -82,24 +81,3 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-class OneLineFormatter(logging.Formatter):
-    """Log lines for people: an exception is told by its kind and place, not by a traceback."""
-
-    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
-        if not isinstance(ei, tuple) or ei[1] is None:
-            return ""
-        error, trace = ei[1], ei[2]
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        where = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
-        return f"  {type(error).__name__}: {error}{where}"
-
-
-def log_to(stream: TextIO, *, verbose: bool) -> None:
-    """Send the server's log lines to `stream`: warnings, or with `verbose` also who comes and goes."""
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(OneLineFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("palatinus.wire").setLevel(logging.WARNING)

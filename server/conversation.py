@@ -30,6 +30,7 @@ from protocol.messages import (
 from server.config import Limits
 from server.journal_file import JournalError
 from server.lobby import Lobby
+from server.logs import about
 from server.pace import Pace
 from server.requests import Departed, Entrance, Refusal, Request
 from server.session import Session
@@ -60,18 +61,18 @@ class Conversation:
 
     async def run(self) -> None:
         """Serve the client until it leaves or is sent away."""
-        log.info("%s connected", self._session.name)
+        log.info("connected", extra=about(address=self._session.name))
         try:
             await self._greeted()
             while True:
                 await self._hear()
         except Goodbye as goodbye:
-            log.info("%s sent away: %s", self._session.name, goodbye)
+            log.info("sent away", extra=about(address=self._session.name, reason=str(goodbye)))
             await self._connection.close(goodbye.code, str(goodbye))
         except ConnectionClosed:
             pass
         finally:
-            log.info("%s disconnected", self._session.name)
+            log.info("disconnected", extra=about(address=self._session.name))
             if self._session.table is not None:
                 await self._session.table.requests.put(Request(self._session, Departed()))
 
@@ -102,6 +103,7 @@ class Conversation:
             await asyncio.sleep(wait)
         try:
             message = await self._received()
+            self._session.counts.messages += 1
         except BadMessage as error:
             self._bad_messages += 1
             self._session.refuse(Code.BAD_MESSAGE, f"Not understood: {error}.", error.id)
@@ -113,7 +115,7 @@ class Conversation:
         except Refusal as refusal:
             self._session.send(refusal.answer(getattr(message, "id", None)))
         except JournalError as error:
-            log.error("%s: %s", self._session.name, error)  # noqa: TRY400 - one line says it
+            log.error("not stored", extra=about(address=self._session.name, reason=str(error)))  # noqa: TRY400 - one line says it
             text = "The server cannot store that, so nothing has changed. Tell the host."
             self._session.refuse(Code.NOT_STORED, text, getattr(message, "id", None))
 

@@ -13,6 +13,7 @@ from protocol.messages import OpenTable, TableLine
 from server.config import Config
 from server.entries import Entry, Opened, Taken
 from server.journal import Journal
+from server.logs import about
 from server.rematch import played_again
 from server.requests import Refusal
 from server.seating import Seating
@@ -68,7 +69,7 @@ class Lobby:
         for code, seating in kept.items():
             self._run(code, seating)
         if kept:
-            log.info("resumed %d tables", len(kept))
+            log.info("tables resumed", extra=about(tables=len(kept)))
 
     def stop(self) -> None:
         """End every table's task; what was accepted is in the journal."""
@@ -145,6 +146,6 @@ class Lobby:
         try:
             await table.run()
         except Exception:  # whatever fails at one table, the others play on
-            log.exception("table %s failed and is closed", table.code)
+            log.exception("table failed and is closed", extra=about(table=table.code))
         del self.tables[table.code]
         await table.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.game import Game
 from engine.record import recorded
+from server.logs import about
 
 log = logging.getLogger(__name__)
 
@@ -17,9 +18,9 @@ async def write_record(folder: Path, code: str, game: Game) -> None:
     try:
         await asyncio.to_thread(_write, path, recorded(game.events))
     except Exception:  # whatever fails, it is the record of one game, and the others play on
-        log.exception("the record %s could not be written", path)
+        log.exception("the record could not be written", extra=about(path=str(path)))
     else:
-        log.info("wrote the record %s", path)
+        log.info("record written", extra=about(path=str(path)))
 
 
 def _write(path: Path, text: str) -> None:

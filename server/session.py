@@ -10,6 +10,8 @@ from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, Code
 from protocol.messages import Refused, ServerMessage
+from server.counts import Counts
+from server.logs import about
 
 if TYPE_CHECKING:
     from server.table import Table
@@ -20,11 +22,14 @@ log = logging.getLogger(__name__)
 class Session:
     """A client after its connection opened; `seat` is None for a spectator and in the lobby."""
 
-    def __init__(self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int) -> None:
+    def __init__(
+        self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int, counts: Counts
+    ) -> None:
         self.connection = connection
         self.table: Table | None = None
         self.seat: Seat | None = None
         self.tables_opened = 0
+        self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
 
@@ -35,13 +40,16 @@ class Session:
         return f"{address[0]}:{address[1]}" if address else "?"
 
     def send(self, message: ServerMessage) -> None:
+        if isinstance(message, Refused):
+            self.counts.refused(message.code)
         self.post(encode(message))
 
     def post(self, frame: bytes) -> None:
         """Hand the frame to the network without waiting; a client that reads too slowly is dropped."""
         transport = self.connection.transport
         if transport.get_write_buffer_size() > self._most_bytes:
-            log.info("dropped %s: it reads too slowly", self.name)
+            self.counts.slow_readers += 1
+            log.info("dropped: it reads too slowly", extra=about(address=self.name))
             transport.abort()
             return
         # Not send(): that waits for a slow reader, and everyone else at the table would wait with it.

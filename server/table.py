@@ -57,6 +57,7 @@ from server.entries import (
 )
 from server.journal import Journal
 from server.journal_file import JournalError
+from server.logs import about
 from server.requests import (
     Arrival,
     AwayTooLong,
@@ -261,7 +262,7 @@ class Table:
     def _sit(self, session: Session, seat: Seat, answer: Seated) -> None:
         self._audience.seated[seat] = session
         session.table, session.seat = self, seat
-        log.info("table %s: %s took seat %d", self.code, session.name, seat)
+        log.info("took seat", extra=about(table=self.code, seat=seat, address=session.name))
         session.send(answer)
         if self._steward is not None:
             self._steward.came(seat)
@@ -428,7 +429,7 @@ class Table:
 
     def _not_stored(self, error: JournalError, id: int) -> Refused:  # noqa: A002 - the wire's own word
         """Refuse what the journal could not take; it is not remembered, and may succeed when sent again."""
-        log.error("table %s: %s", self.code, error)
+        log.error("not stored", extra=about(table=self.code, reason=str(error)))
         text = "The server cannot store that, so nothing has changed. Tell the host."
         return Refused(Code.NOT_STORED, text, id)
 
@@ -511,18 +512,18 @@ class Table:
         try:
             await self._journal.append(self.code, self.seating.entries, [entry])
         except JournalError as error:
-            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
+            log.error("not stored", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
             steward.next_turn()
             return
         self.seating.played(entry, happened)
         steward.next_turn()
-        log.info("table %s: the stand-in moved for seat %d (%s)", self.code, command.seat, instead.by)
+        log.info("stand-in moved", extra=about(table=self.code, seat=command.seat, by=instead.by))
         self._audience.publish(game, happened, by=instead.by, clock=self._clock())
         if game.over:
             self._end(game)
 
     def _end(self, game: Game) -> None:
-        log.info("table %s: the game is over", self.code)
+        log.info("game over", extra=about(table=self.code))
         self._when_over(self.code, game)
         self._tell_state()
 
@@ -585,7 +586,7 @@ class Table:
         try:
             await self._store(*entries)
         except JournalError as error:
-            log.error("table %s: %s", self.code, error)  # noqa: TRY400 - one line says it
+            log.error("not stored", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
 
 
 def check_name(name: str) -> None:

@@ -12,6 +12,7 @@ from engine.components import DEALS
 from protocol.messages import JoinTable, Lay, Leave, ListTables, Ping, PlacePiece, Say, Sync, Watch
 from server.app import running
 from server.config import Config
+from server.logs import told
 from tests.server.peer import Peer, connected, game, play_on, together
 
 OURS = ("server", "palatinus", "engine", "protocol")  # loggers
@@ -150,7 +151,7 @@ def blanked(frame: bytes, secrets: list[bytes]) -> bytes:
 
 
 def _plain(record: logging.LogRecord, code: str) -> str:
-    text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {record.getMessage()}")
+    text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {told(record)}")
     return text.replace(code, "CODE")
 
 
@@ -161,7 +162,7 @@ async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixt
         await play_on(peers, random.Random(1), moves=4)
         async with connected(server.port) as again:
             await again.resume(peers[0].code, peers[0].token)
-    ours = [record.getMessage() for record in caplog.records if record.name.startswith(OURS)]
+    ours = [told(record) for record in caplog.records if record.name.startswith(OURS)]
     assert ours
     for line in ours:
         assert "BINARY" not in line

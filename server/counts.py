@@ -1,0 +1,40 @@
+"""What the server counts while it plays: plain numbers, since some change with every move."""
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from protocol.codes import Code
+
+ILLEGAL_MOVE: Final = "illegal-move"
+_CODES: Final[frozenset[str]] = frozenset(Code)
+COMMIT_SECONDS: Final = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1.0)
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over all connections and tables, and for all time."""
+
+    messages: int = 0
+    moves: int = 0
+    games: int = 0
+    resumes: int = 0
+    slow_readers: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    def refused(self, code: str) -> None:
+        """Count a refusal; which rule a move broke is not told, for it may hang on a hidden hand."""
+        self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1
+
+
+@dataclass(slots=True)
+class Durations:
+    """How many commits took at most so long: one count for each of COMMIT_SECONDS, one for the rest."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(COMMIT_SECONDS) + 1))
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(COMMIT_SECONDS, seconds)] += 1
+        self.seconds += seconds
