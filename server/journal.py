@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from server.entries import Entry, Forgotten, entry_text
 from server.journal_file import FILE_NAME, Durable, JournalError, opened
+from server.logs import about
 from server.stored import archived_codes, archived_table, bring_back, in_use, put_away, remove
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
@@ -278,4 +279,4 @@ class SqliteJournal:
 
     def _told_of_checkpoint(self, error: sqlite3.Error | None) -> None:
         if error is not None:
-            log.warning("the journal's log cannot be cleared, and grows: %s", error)
+            log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))

@@ -10,6 +10,7 @@ from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, LegalLays
 from engine.view import View, eyes_of, snapshot
+from server.logs import about
 
 log = logging.getLogger(__name__)
 
@@ -63,4 +64,4 @@ class StandIn:
     def _complain(self, what: str) -> None:
         if not self._complained:
             self._complained = True
-            log.warning("the stand-in %s; it moves at random where that happens", what)
+            log.warning("the stand-in failed and moves at random", extra=about(reason=what))

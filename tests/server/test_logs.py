@@ -29,7 +29,7 @@ def written(*, as_json: bool, verbose: bool = True) -> list[str]:
     log.info("took seat", extra=about(table="KXQT", seat=2, address="192.0.2.1:4711"))
     log.error("sent away", extra=about(reason='a "very"\n\x1b[31mred line'))
     try:
-        os.environ["no such variable"]
+        os.environ["NO SUCH VARIABLE"]
     except KeyError:
         log.exception("table failed and is closed", extra=about(table="KXQT"))
     return out.getvalue().splitlines()
@@ -39,7 +39,9 @@ def test_people_read_one_line_an_event() -> None:
     took, sent, failed = (line.partition(" ")[2] for line in written(as_json=False))
     assert took == "INFO took seat: table=KXQT seat=2 address=192.0.2.1:4711"
     assert sent == 'ERROR sent away: reason="a \\"very\\"\\n\\u001b[31mred line"'
-    assert failed.startswith("ERROR table failed and is closed: table=KXQT  KeyError: 'no such variable' at __getitem__:")
+    assert failed.startswith(
+        "ERROR table failed and is closed: table=KXQT  KeyError: 'NO SUCH VARIABLE' at __getitem__:"
+    )
 
 
 def test_programs_read_one_object_a_line() -> None:
@@ -54,7 +56,7 @@ def test_programs_read_one_object_a_line() -> None:
         "address": "192.0.2.1:4711",
     }
     assert sent["reason"] == 'a "very"\n\x1b[31mred line'
-    assert failed["error"].startswith("KeyError: 'no such variable' at __getitem__:")
+    assert failed["error"].startswith("KeyError: 'NO SUCH VARIABLE' at __getitem__:")
 
 
 def test_who_comes_and_goes_is_told_only_when_asked() -> None:
