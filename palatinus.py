@@ -66,7 +66,17 @@ def _parser() -> argparse.ArgumentParser:
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
     commands = parser.add_subparsers(title=_("commands"), required=True, metavar=_("COMMAND"))
-    for add in (_add_play, _add_serve, _add_join, _add_bot, _add_replay, _add_export, _add_score, _add_check):
+    for add in (
+        _add_learn,
+        _add_play,
+        _add_serve,
+        _add_join,
+        _add_bot,
+        _add_replay,
+        _add_export,
+        _add_score,
+        _add_check,
+    ):
         add(commands)
     for command in commands.choices.values():
         command.add_argument(
@@ -146,6 +156,40 @@ async def _played_here(arguments: argparse.Namespace, brains: tuple[str, ...]) -
         for bot in bots:
             bot.cancel()
     return code
+
+
+def _add_learn(commands: "Commands") -> None:
+    learn = commands.add_parser("learn", help=_("learn the game in a few minutes, by playing"))
+    _add_looks(learn)
+    learn.set_defaults(run=_learn)
+
+
+def _learn(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.names import default_name
+    from client.ui.learn.app import run
+    from client.ui.learn.course import Parting
+
+    name = arguments.name or default_name()
+    match asyncio.run(run(name, _practice, ascii_wanted=arguments.ascii)):
+        case Parting.PLAY:
+            ascii_wanted = ["--ascii"] if arguments.ascii else []
+            return _play(_parser().parse_args(["play", "--name", name, *ascii_wanted]))
+        case Parting.LEFT:
+            return 0
+        case None:
+            return 1
+
+
+def _practice(record: str) -> "Game":
+    """Return the game that a record tells, to be gone on with."""
+    import random
+
+    from engine.game import Game, RandomChance
+    from engine.record import replayed
+
+    return Game(replayed(record).events, RandomChance(random.Random()))
 
 
 def _add_join(commands: "Commands") -> None:

@@ -123,10 +123,11 @@ _SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
     frozenset({where}) for where in (Where.SCORING, Where.RESULT, Where.READING, Where.QUITTING, Where.TYPING)
 )
 _REPLAY: Final = frozenset({Where.REPLAY})
+_LESSON: Final = frozenset({Where.LESSON})
 _BOARD: Final = _LAYING | _PLAYING
 _WALK: Final = _SCORING | _RESULT
 _AT_TABLE: Final = _ROOM | _BOARD | _WALK
-_ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY
+_ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
 
 KEYS: Final = (
     # The lobby
@@ -216,6 +217,19 @@ KEYS: Final = (
     *(Key((str(n),), Pick(n), _REPLAY, N_("the eyes of the seat with that number")) for n in range(5)),
     Key(("a",), Act.ALL_EYES, _REPLAY, N_("all open: every hand and every wolf")),
     Key(("w",), Act.NO_EYES, _REPLAY, N_("as it was for who watched")),
+    # Lessons
+    Key(("enter", " ", "n"), Act.NEXT, _LESSON, N_("a step on, or the next page"), N_("next")),
+    Key(("backspace", "p"), Act.BACK, _LESSON, N_("a step back, or the page before"), N_("back")),
+    Key(
+        ("right", "l", "scroll-down"), Way.EAST, _LESSON, N_("a step on in the scoring; else the cursor east")
+    ),
+    Key(
+        ("left", "h", "scroll-up"), Way.WEST, _LESSON, N_("a step back in the scoring; else the cursor west")
+    ),
+    Key(("up", "k"), Way.UP, _LESSON, N_("the cursor up")),
+    Key(("down", "j"), Way.DOWN, _LESSON, N_("the cursor down")),
+    Key(("pagedown",), Act.PAGE_DOWN, _LESSON, N_("the next page, at any time"), N_("next page")),
+    Key(("pageup",), Act.PAGE_UP, _LESSON, N_("the page before, at any time"), N_("page before")),
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
@@ -256,6 +270,8 @@ KEYS: Final = (
 )
 
 _ACTIONS: Final = {(name, where): key.action for key in KEYS for name in key.names for where in key.where}
+
+_PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
 
 _NAMES: Final = {
     "enter": N_("Enter"),
@@ -298,5 +314,12 @@ def key_name(name: str, look: Look) -> str:
     return _(_NAMES[name]) if name in _NAMES else name
 
 
-def keys_at(where: Where) -> tuple[Key, ...]:
-    return tuple(key for key in KEYS if where in key.where)
+def keys_at(where: Where, *, lesson: bool = False) -> tuple[Key, ...]:
+    """Return the keys at work there; where a lesson lies over it, with those that turn its pages."""
+    here = tuple(key for key in KEYS if where in key.where)
+    if not lesson or where not in {Where.LAYING, Where.PLAYING}:
+        return here
+    turning: dict[Action, Key] = {
+        key.action: key for key in KEYS if key.where == _LESSON and key.action in _PAGES
+    }
+    return tuple(turning.get(key.action, key) for key in here if key.action is not Act.CHAT)

@@ -112,17 +112,17 @@ def rules_page(number: int, width: int) -> list[Line]:
     return lines
 
 
-def help_page(number: int, here: Where, look: Look) -> list[Line]:
+def help_page(number: int, here: Where, look: Look, *, lesson: bool = False) -> list[Line]:
     """Return a page of help: the keys that work here, or signs and commands."""
     if number == 0:
-        return _keys_page(here, look)
+        return _keys_page(here, look, lesson=lesson)
     return _signs_page(look, REPLAY_COMMANDS if here is Where.REPLAY else COMMANDS)
 
 
-def key_rows(here: Where, look: Look) -> list[tuple[str, str]]:
+def key_rows(here: Where, look: Look, *, lesson: bool = False) -> list[tuple[str, str]]:
     """Return the keys that work there, and what each does; number keys that do the same in one row."""
     rows: list[tuple[str, str]] = []
-    for key in keys_at(here):
+    for key in keys_at(here, lesson=lesson):
         names = ", ".join(key_name(name, look) for name in key.names)
         if rows and rows[-1][1] == _(key.help):
             rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", _(key.help))
@@ -131,8 +131,8 @@ def key_rows(here: Where, look: Look) -> list[tuple[str, str]]:
     return rows
 
 
-def _keys_page(here: Where, look: Look) -> list[Line]:
-    rows = [_row(_few(names), words) for names, words in key_rows(here, look)]
+def _keys_page(here: Where, look: Look, *, lesson: bool) -> list[Line]:
+    rows = [_row(_few(names), words) for names, words in key_rows(here, look, lesson=lesson)]
     return [line(_("KEYS"), "class:heading"), *rows]
 
 

@@ -54,6 +54,20 @@ class Panel:
             rows = [row for row in rows if row is not _BLANK]
         return block_of(rows, self.width)
 
+    def of_hand(self, height: int) -> Block:
+        """Return the hand, and the hex under the cursor if there is room for both."""
+        hand, here = self._hand(), [_BLANK, *self._field()]
+        return block_of(hand if len(hand) + len(here) > height else [*hand, *here], self.width)
+
+    def of_tile(self) -> Block:
+        """Return the tile to be laid, if this seat is to lay one."""
+        legal = self.model.legal
+        return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
+
+    def of_field(self) -> Block:
+        """Return what is to be known of the hex under the cursor."""
+        return block_of(self._field(), self.width)
+
     def of_scoring(self, scene: Scene, number: str) -> Block:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
         rows: list[Row] = []

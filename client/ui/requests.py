@@ -55,4 +55,11 @@ class Quit:
     """Leave the program."""
 
 
-Request: TypeAlias = Command | Refresh | Open | Join | Watch | Start | Say | Leave | Quit
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Turn so many pages of the lessons, back if negative."""
+
+    pages: int
+
+
+Request: TypeAlias = Command | Refresh | Open | Join | Watch | Start | Say | Leave | Turn | Quit

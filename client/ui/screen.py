@@ -11,6 +11,8 @@ from client.ui.board import Marks, drawn_board
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
 from client.ui.keys import Act, PointAt, key_name, keys_at
+from client.ui.learn.lessons import Shown
+from client.ui.learn.pane import above, lesson_told, pointed_out, shown_below, told_beside
 from client.ui.lines import EMPTY, Line, beside, ends, fitted, line, stacked, width_of, wrapped
 from client.ui.look import Look
 from client.ui.news import names_at
@@ -59,6 +61,9 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
         place = f" {_('Replay')} {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
         eyes = f"  {eyes_told(ui.replay)} "
         return ends(line(place, "class:title"), line(eyes, "class:title"), width, "class:title")
+    if ui.lesson is not None:
+        left = line(f" Palatinus {look.dot} {lesson_told(ui.lesson)}", "class:title")
+        return ends(left, line(f"  {ui.name} ", "class:title"), width, "class:title")
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"
@@ -84,7 +89,7 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     """Return the line being typed, or the function bar."""
     if ui.entry is not None:
         return _typing(ui, model, width)
-    keys = [key for key in keys_at(where(ui, model)) if key.short]
+    keys = [key for key in keys_at(where(ui, model), lesson=ui.lesson is not None) if key.short]
     hints = [
         beside(line(key_name(key.names[0], look), "class:key"), line(f" {_(key.short)}  ")) for key in keys
     ]
@@ -122,6 +127,9 @@ def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Blo
         return _with_tell(room(ui, model, look, width), ui, width, height)
     if model.view.result is not None and at_result(ui, model.view):
         lines = result_page(model.view, model.view.result, names_at(model), look, width)
+        if ui.lesson is not None:
+            told = told_beside(ui.lesson, look, width - 4)
+            lines += [EMPTY, *(beside(line("  "), content) for content in told)]
         return _with_tell(Block(tuple(lines)), ui, width, height)
     return _table(ui, model, model.view, look, (width, height))
 
@@ -130,7 +138,9 @@ def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
     """Return the page being read, of help or of the rules."""
     below = where(replace(ui, overlay=None, entry=None), model)
     rules = ui.overlay is Overlay.RULES
-    lines = rules_page(ui.page, width) if rules else help_page(ui.page, below, look)
+    lines = (
+        rules_page(ui.page, width) if rules else help_page(ui.page, below, look, lesson=ui.lesson is not None)
+    )
     number = line(
         _("page {number} of {last}").format(number=ui.page + 1, last=page_count(ui.overlay)), "class:faint"
     )
@@ -188,10 +198,12 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
         step = _("step {number} of {last}").format(number=number + 1, last=last_step(view) + 1)
         board = drawn_board(shown.board, shown.marks, look, scale)
         panel = Panel(ui, model, view, look, panel_width).of_scoring(shown, step)
+        if ui.lesson is not None:
+            panel = above(told_beside(ui.lesson, look, panel_width), panel, scale.height)
         sentence = shown.sentence
     else:
         board = drawn_board(view, _marks(ui, model), look, scale)
-        panel = Panel(ui, model, view, look, panel_width).of_game(scale.height)
+        panel = _panel(Panel(ui, model, view, look, panel_width), scale.height)
         sentence = ""
     left = Block(
         tuple(beside(line(" " * margin), content) for content in board),
@@ -205,6 +217,22 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
     lines = stacked(panel.lines, panel_width, height - room_left)
     panel = Block((*lines, *_tell(ui, panel_width, room_left, sentence)), panel.targets)
     return side_by_side(left, panel, left_width, panel_width, height)
+
+
+def _panel(panel: Panel, height: int) -> Block:
+    """Return the panel while the game runs: of the whole game, or of a lesson and what it is about."""
+    if (lesson := panel.ui.lesson) is None:
+        return panel.of_game(height)
+    text = told_beside(lesson, panel.look, panel.width)
+    match shown_below(lesson):
+        case Shown.HAND:
+            return above(text, panel.of_hand(height - len(text)), height)
+        case Shown.TILE:
+            return above(text, panel.of_tile(), height)
+        case Shown.FIELD:
+            return above(text, panel.of_field(), height)
+        case _:
+            return Block(tuple(text))
 
 
 def _hexes(scale: Scale) -> list[Target]:
@@ -222,4 +250,5 @@ def _marks(ui: Ui, model: TableModel) -> Marks:
     aimed = turn.trial(ui, model)
     if aimed is not None and isinstance(model.legal, LegalLays):
         return Marks(cursor=HILLS[aimed[0]], trial=aimed, choices=model.legal.positions)
-    return Marks(cursor=ui.cursor, last=ui.last)
+    marks = Marks(cursor=ui.cursor, last=ui.last)
+    return marks if ui.lesson is None else pointed_out(marks, ui.lesson)

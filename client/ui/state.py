@@ -8,7 +8,7 @@ from client.recording import Recording
 from client.table import TableModel
 from client.ui.entry import Entry
 from engine.board import Field, Hex, Tile
-from engine.events import Captured, HillScored, ScoringEvent, SoldierFled
+from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
 from engine.legal import LegalLays
 from engine.pieces import Piece
 from engine.view import Eyes, Phase, View
@@ -27,6 +27,7 @@ class Where(enum.Enum):
     SCORING = enum.auto()
     RESULT = enum.auto()
     REPLAY = enum.auto()
+    LESSON = enum.auto()
     READING = enum.auto()
     QUITTING = enum.auto()
     TYPING = enum.auto()
@@ -58,13 +59,28 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """The page of the lessons that is open; `done` when its pupil has done what it asks.
+
+    `walk` are the first and the last step of the scoring that it goes through, if it does. `shown` is a
+    piece just placed: the board tells what it would draw from its neighbours.
+    """
+
+    page: int
+    done: bool = False
+    walk: tuple[int, int] | None = None
+    shown: Influence | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ui:
     """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
 
     `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
     waits for its answer, `scroll` how many lines of the log lie below what is shown, `step` where the scoring
-    walk-through is. `replay` is set where a record is on the screen instead of a server's table.
+    walk-through is. `replay` is set where a record is on the screen instead of a server's table,
+    `lesson` where a page of the lessons is.
     """
 
     name: str
@@ -90,6 +106,7 @@ class Ui:
     step: int = 0
     busy: bool = False
     replay: Replay | None = None
+    lesson: Lesson | None = None
 
 
 def where(ui: Ui, model: TableModel) -> Where:
@@ -100,6 +117,8 @@ def where(ui: Ui, model: TableModel) -> Where:
         return Where.QUITTING if ui.overlay is Overlay.QUIT else Where.READING
     if ui.replay is not None:
         return Where.REPLAY
+    if ui.lesson is not None and (ui.lesson.done or model.view is None or model.view.phase is Phase.OVER):
+        return Where.LESSON
     if model.table is None:
         return Where.LOBBY
     if model.view is None:

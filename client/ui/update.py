@@ -11,7 +11,7 @@ from client.ui.grid import HEX_POSITIONS
 from client.ui.keys import Act, Action, ChooseLine, Hold, Insert, Pick, PointAt, Way, action_of
 from client.ui.pages import page_count
 from client.ui.requests import Request
-from client.ui.state import Notice, Overlay, Ui, Where, last_step, next_hill_step, where
+from client.ui.state import Lesson, Notice, Overlay, Ui, Where, last_step, next_hill_step, where
 from client.ui.typed import Go, Misread, Read, See, completions, meaning, replay_meaning, shared_start
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
@@ -33,7 +33,7 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
     after, request = _acted(replace(ui, notice=None), action, model)
-    if request is None or isinstance(request, requests.Quit):
+    if request is None or isinstance(request, requests.Quit | requests.Turn):
         return after, request
     if ui.busy:
         return replace(after, notice=Notice(_("One moment: the server has not answered yet."))), None
@@ -51,6 +51,8 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return opened
         case Where.READING:
             return _reading(ui, action), None
+        case _ if ui.lesson is not None and (action in _PAGES or here is Where.LESSON):
+            return _learning(ui, ui.lesson, action)
         case Where.LOBBY:
             return _lobby(ui, action)
         case Where.ROOM:
@@ -65,11 +67,36 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
             if ui.replay is None or model.view is None:
                 return ui, None
             return replay.acted(ui, ui.replay, action, model.view), None
+        case Where.LESSON:
+            return ui, None
         case _:
             assert_never(here)
 
 
 _ROOM_REQUESTS: Final[dict[Action, Request]] = {Act.START: requests.Start(), Act.LEAVE: requests.Leave()}
+
+
+_PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: requests.Turn(1), Act.PAGE_UP: requests.Turn(-1)}
+
+
+def _learning(ui: Ui, lesson: Lesson, action: Action) -> Outcome:
+    """Turn the lessons' pages, or walk through the part of the scoring that a page is about."""
+    first, last = lesson.walk or (ui.step, ui.step)
+    match action:
+        case Act.NEXT | Way.EAST if ui.step < last:
+            return replace(ui, step=ui.step + 1), None
+        case Act.BACK | Way.WEST if ui.step > first:
+            return replace(ui, step=ui.step - 1), None
+        case Way():
+            return replace(ui, cursor=turn.moved(ui.cursor, action)), None
+        case PointAt(cell):
+            return replace(ui, cursor=cell), None
+        case Act.NEXT:
+            return ui, requests.Turn(1)
+        case Act.BACK:
+            return ui, requests.Turn(-1)
+        case _:
+            return ui, _PAGES.get(action)
 
 
 def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
@@ -85,7 +112,7 @@ def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return replace(ui, entry=Entry(chat=True)), None
         case Act.QUIT:
             running = model.view is not None and model.view.phase is not Phase.OVER
-            if running and model.seat is not None and ui.replay is None:
+            if running and model.seat is not None and ui.replay is None and ui.lesson is None:
                 return replace(ui, overlay=Overlay.QUIT), None
             return ui, requests.Quit()
         case _:

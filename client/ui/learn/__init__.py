@@ -1,0 +1,1 @@
+"""A guided first game: lessons on real positions, judged by the real engine."""

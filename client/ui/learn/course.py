@@ -1,0 +1,90 @@
+"""A pupil's way through the lessons: the page that is open, and the game that it is practised on."""
+
+import enum
+from collections.abc import Callable
+
+from client.connection import Refusal
+from client.ui import requests
+from client.ui.keys import Action
+from client.ui.learn import tutor
+from client.ui.learn.example import record_at
+from client.ui.learn.lessons import PAGES
+from client.ui.learn.tutor import Practice
+from client.ui.look import Look
+from client.ui.update import Outcome, pressed, updated
+from engine.errors import IllegalCommand
+from engine.events import LayTile, Place
+
+Replayed = Callable[[str], Practice]
+
+
+class Parting(enum.Enum):
+    """How a pupil leaves the lessons."""
+
+    LEFT = enum.auto()
+    PLAY = enum.auto()  # to play a game now
+
+
+class Course:
+    """The lessons as one pupil goes through them.
+
+    `ui` and `model` are what the screen shows, `parting` is set when the pupil leaves.
+    """
+
+    def __init__(self, name: str, replayed: Replayed, look: Look) -> None:
+        """Open the first page; `replayed` makes of a record a game that can be gone on with."""
+        self._name, self._replayed, self._look = name, replayed, look
+        self.parting: Parting | None = None
+        self._open(0)
+
+    def press(self, name: str) -> None:
+        self._take(pressed(self.ui, name, self.model))
+
+    def act(self, action: Action) -> None:
+        self._take(updated(self.ui, action, self.model))
+
+    def _take(self, outcome: Outcome) -> None:
+        ui, request = outcome
+        self.ui = tutor.judged(ui, self.model, self._look)
+        match request:
+            case requests.Quit():
+                self.parting = Parting.LEFT
+            case requests.Turn(pages):
+                self._turn(self._page + pages)
+            case LayTile() | Place():
+                self._try(request)
+            case None:
+                pass
+            case _:
+                self.ui = tutor.out_of_place(self.ui)
+
+    def _turn(self, page: int) -> None:
+        if page == len(PAGES):
+            self.parting = Parting.PLAY
+        elif page >= 0:
+            self._open(page)
+
+    def _open(self, page: int) -> None:
+        self._page = page
+        self._set_up()
+        self.ui = tutor.opened(page, self._name, self.model, self._look)
+
+    def _set_up(self) -> None:
+        """Begin the page's game at its moment of the example."""
+        self._practice = self._replayed(record_at(PAGES[self._page].moves))
+        self.model = tutor.seen(self._practice, PAGES[self._page], self._name)
+
+    def _try(self, command: LayTile | Place) -> None:
+        """Make the move in the page's game; one that the page does not ask for is taken back."""
+        try:
+            self._practice.apply(command)
+        except IllegalCommand as error:
+            sentence = str(Refusal(error.fault, str(error), error.rule))
+            self.ui = tutor.refused(self.ui, error, sentence, command, self._look)
+            return
+        model = tutor.seen(self._practice, PAGES[self._page], self._name)
+        if (after := tutor.moved(self.ui, command, model, self._look)) is None:
+            self._set_up()
+            self.ui = tutor.strayed(self.ui)
+        else:
+            self.model, self.ui = model, after
