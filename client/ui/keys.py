@@ -229,7 +229,7 @@ KEYS: Final = (
     Key(("up", "k"), Way.UP, _LESSON, N_("the cursor up")),
     Key(("down", "j"), Way.DOWN, _LESSON, N_("the cursor down")),
     Key(("pagedown",), Act.PAGE_DOWN, _LESSON, N_("the next page, at any time"), N_("next page")),
-    Key(("pageup",), Act.PAGE_UP, _LESSON, N_("the page before, at any time"), N_("page before")),
+    Key(("pageup",), Act.PAGE_UP, _LESSON, N_("the page before, at any time")),
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),

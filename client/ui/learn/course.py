@@ -31,11 +31,11 @@ class Course:
     `ui` and `model` are what the screen shows, `parting` is set when the pupil leaves.
     """
 
-    def __init__(self, name: str, replayed: Replayed, look: Look) -> None:
-        """Open the first page; `replayed` makes of a record a game that can be gone on with."""
+    def __init__(self, name: str, replayed: Replayed, look: Look, page: int = 0) -> None:
+        """Open a page; `replayed` makes of a record a game that can be gone on with."""
         self._name, self._replayed, self._look = name, replayed, look
         self.parting: Parting | None = None
-        self._open(0)
+        self._open(page)
 
     def press(self, name: str) -> None:
         self._take(pressed(self.ui, name, self.model))

@@ -138,7 +138,7 @@ PAGES: Final = (
         N_("Place a merchant where it gives {least} or more."),
         _turn(2),
         Earn(Kind.MERCHANT, 5),
-        N_("Well placed:"),
+        N_("Well placed."),
         Shown.HAND,
     ),
     Page(
@@ -152,7 +152,7 @@ PAGES: Final = (
         N_("Place a farmer where it gives {least} or more."),
         _turn(3),
         Earn(Kind.FARMER, 10),
-        N_("Well placed:"),
+        N_("Well placed."),
         Shown.HAND,
     ),
     Page(
@@ -167,7 +167,7 @@ PAGES: Final = (
         N_("Place a soldier where it would now capture {least} pieces of the others and none of yours."),
         _turn(4),
         Catch(2),
-        N_("If the hill were scored now:"),
+        N_("Well placed, as it stands now."),
         Shown.HAND,
     ),
     Page(

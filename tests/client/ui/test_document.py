@@ -19,6 +19,7 @@ PLACES = {
     Where.SCORING: "The scoring",
     Where.RESULT: "The result",
     Where.REPLAY: "Looking at a record",
+    Where.LESSON: "In the lessons",
     Where.READING: "Reading help or rules",
     Where.QUITTING: "Asked whether to quit",
     Where.TYPING: "Typing a line",
@@ -31,6 +32,7 @@ SHOWN = {
     "scoring-piece": "The scoring",
     "result": "The result",
     "replay-placing": "A record",
+    "learn-farmers-done": "A lesson",
 }
 
 
