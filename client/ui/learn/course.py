@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable
 
-from client.connection import Refusal
+from client.refusals import refusal_told
 from client.ui import requests
 from client.ui.keys import Action
 from client.ui.learn import tutor
@@ -14,6 +14,7 @@ from client.ui.look import Look
 from client.ui.update import Outcome, pressed, updated
 from engine.errors import IllegalCommand
 from engine.events import LayTile, Place
+from protocol.messages import Refused
 
 Replayed = Callable[[str], Practice]
 
@@ -79,7 +80,8 @@ class Course:
         try:
             self._practice.apply(command)
         except IllegalCommand as error:
-            sentence = str(Refusal(error.fault, str(error), error.rule))
+            # In a game the server passes it on just so.
+            sentence = refusal_told(Refused(error.fault, str(error), rule=error.rule, about=error.about))
             self.ui = tutor.refused(self.ui, error, sentence, command, self._look)
             return
         model = tutor.seen(self._practice, PAGES[self._page], self._name)

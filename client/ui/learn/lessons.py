@@ -213,7 +213,7 @@ PAGES: Final = (
         N_("Try to place any piece on {field}, where one stands already."),
         _turn(6),
         BeRefused(Fault.FIELD_TAKEN, Field("D4")),
-        N_("Refused: the reason stands below, with the section of the rules. Your turn goes on."),
+        N_("Refused, for the reason below. It is still your turn, and you choose another field."),
         Shown.HAND,
     ),
     Page(
