@@ -1,6 +1,7 @@
 """The command line: the one place that knows both server and client."""
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -12,10 +13,13 @@ from client.address import DEFAULT_PORT
 from client.language import LANGUAGES, _, counted, language_of, listed, speak
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from client.recording import Recording
-    from client.ui.app import Options
+    from client.ui.app import Options, SeatBots
     from engine.game import Game
     from engine.view import Eyes
+    from server.config import Config
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]  # noqa: SLF001 - it has no public name
 
@@ -123,39 +127,42 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 async def _played_here(arguments: argparse.Namespace, brains: tuple[str, ...]) -> int:
+    from client.ui.app import told, visit
+    from server.config import Config
+
+    config = Config(seed=arguments.seed, records=arguments.records)
+    async with _house(config, brains, arguments.seed) as (port, bots):
+        options = _options(arguments, f"ws://127.0.0.1:{port}")
+        layout = arguments.random_layout
+        visited = await visit(
+            replace(options, players=arguments.players, random_layout=layout, filled=True, bots=bots)
+        )
+    return told(visited)
+
+
+@contextlib.asynccontextmanager
+async def _house(
+    config: "Config", brains: tuple[str, ...], seed: int | None = None
+) -> "AsyncIterator[tuple[int, SeatBots]]":
+    """Serve in this process; yield the port, and what seats bots at a table there."""
     import asyncio
     import io
 
     from client.bots.runner import BotOptions, run_bots
-    from client.ui.app import run
     from server.app import running
-    from server.config import Config
 
     told = io.StringIO()
-    async with (
-        running(Config(seed=arguments.seed, records=arguments.records)) as server,
-        asyncio.TaskGroup() as tasks,
-    ):
-        url = f"ws://127.0.0.1:{server.port}"
-        bots: list[asyncio.Task[int]] = []
+    async with running(config) as server, asyncio.TaskGroup() as tasks:
+        seated: list[asyncio.Task[int]] = []
 
-        async def opened(table: str) -> None:
-            there = BotOptions(
-                url, table, brains, arguments.players, arguments.players - 1, seed=arguments.seed
-            )
-            bots.append(tasks.create_task(run_bots(there, told, told)))
+        def seat_bots(table: str, seats: int) -> None:
+            url = f"ws://127.0.0.1:{server.port}"
+            options = BotOptions(url, table, brains, seats=seats, seed=seed, rematch=True)
+            seated.append(tasks.create_task(run_bots(options, told, told)))
 
-        options = replace(
-            _options(arguments, url),
-            players=arguments.players,
-            random_layout=arguments.random_layout,
-            auto_start=True,
-            opened=opened,
-        )
-        code = await run(options)
-        for bot in bots:
-            bot.cancel()
-    return code
+        yield server.port, seat_bots
+        for bots in seated:
+            bots.cancel()
 
 
 def _add_learn(commands: "Commands") -> None:
@@ -256,6 +263,7 @@ def _add_bot(commands: "Commands") -> None:
     )
     bot.add_argument("--seed", type=int, help=_("make the same choices again"))
     bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
+    bot.add_argument("--rematch", action="store_true", help=_("play again when others at the table do"))
     bot.set_defaults(run=_bot)
 
 
@@ -279,6 +287,7 @@ def _bot(arguments: argparse.Namespace) -> int:
         arguments.games,
         arguments.seed,
         arguments.random_layout,
+        arguments.rematch,
     )
     return asyncio.run(run_bots(options, sys.stdout))
 

@@ -1,6 +1,7 @@
 """Server addresses as people type them."""
 
 import re
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,12 +14,33 @@ class BadAddress(ValueError):
     """The text is no server address; it says what to write."""
 
 
+def loopback(url: str) -> bool:
+    """Tell whether the address leads to the very computer it is used on."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def same_server(url: str) -> str:
+    """Return one spelling for all addresses of the same server, as far as they can be told to be."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    port = parts.port or DEFAULT_PORT
+    host = "localhost" if loopback(url) else (parts.hostname or "").lower().rstrip(".")
+    return f"{scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
 def server_url(text: str) -> str:
     """Return the websocket URL of a server given as `ws://host:port`, `host:port` or `host`.
 
     Raises BadAddress if it is none of these.
     """
-    url = text if re.match(r"[a-z]+://", text) else f"ws://{text}"
+    text = text.strip()
+    url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
     hint = _("{address} is no server address: write ws://HOST:PORT, as the host's screen shows it").format(
         address=repr(text)
     )

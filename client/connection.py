@@ -35,6 +35,7 @@ from protocol.messages import (
     PlacePiece,
     Pong,
     Refused,
+    Rematch,
     Resume,
     Say,
     Seated,
@@ -107,7 +108,7 @@ class Closed:
 Update: TypeAlias = TableUpdate | Lost | Back | Closed
 Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
 A = TypeVar("A", Done, Seated, Watching, Tables, Pong)
-Request: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Ping
+Request: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
 
 
 @dataclass(slots=True)
@@ -242,6 +243,10 @@ class Connection:
     async def vote(self, seat: int, *, agree: bool) -> None:
         """Agree, or no longer agree, that a bot moves for a seat whose player is away."""
         await self._asked(Vote(self._next_id(), seat, agree), Done)
+
+    async def rematch(self) -> Seated:
+        """Play again with the same players, after a game: at another table, in the same seat."""
+        return await self._asked(Rematch(self._next_id()), Seated)
 
     async def leave(self) -> None:
         """Leave the table."""

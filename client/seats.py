@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct, json
 from platformdirs import user_state_path
 
+from client.address import same_server
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_token
 from protocol.text import printable
 
@@ -85,7 +85,7 @@ class Seats:
     def __init__(self, folder: Path, server: str, *, new: bool = False) -> None:
         self.damaged: tuple[Path, ...] = ()
         self._folder = folder
-        self._server = _normal(server)
+        self._server = same_server(server)
         self._new = new
         self._own: set[Path] = set()
 
@@ -163,7 +163,7 @@ class Seats:
                 path.unlink()
                 return None
             kept = json.decode(content, type=_Kept)
-            if kept.server != self._server or (self._new and path not in self._own):
+            if same_server(kept.server) != self._server or (self._new and path not in self._own):
                 return None
             closing.pop_all()
         return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, file)
@@ -185,9 +185,3 @@ def _age(path: Path) -> float:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _normal(url: str) -> str:
-    """Return the one spelling of a server's address that its seats are kept under."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"

@@ -95,8 +95,9 @@ class TableModel:
         """
         match message:
             case Seated(table=table, seat=seat, token=token):
+                held = self.token  # holds the seat at the next table as well, if this is a rematch
                 self._go_to(table, Seat(seat))
-                self.token = token or self.token
+                self.token = token or held
             case Watching(table=table):
                 self._go_to(table, None)
             case TableState() if message.table == self.table:

@@ -5,6 +5,7 @@ import contextlib
 import random
 import ssl
 import sys
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
@@ -20,6 +21,7 @@ from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 
 _NAMES_TRIED: Final = 50
+_REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 
 
 class WrongUse(ValueError):
@@ -30,7 +32,7 @@ class WrongUse(ValueError):
 class BotOptions:
     """What `palatinus bot` is told; `brains` are dealt out to its seats in turn.
 
-    Without a `table` the bots open their own.
+    Without a `table` the bots open their own. With `rematch` they play again when others at the table do.
     """
 
     url: str
@@ -41,6 +43,7 @@ class BotOptions:
     games: int = 1
     seed: int | None = None
     random_layout: bool = False
+    rematch: bool = False
     tls: ssl.SSLContext | None = None
     patience: Patience = field(default_factory=Patience)
 
@@ -93,7 +96,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
 
 
 async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO) -> None:
-    """Take seats at a table, play its game to the end, print the result and leave."""
+    """Take seats at a table, play its game to the end, and others there if wanted, and leave."""
     if options.table is None:
         table = await bots[0].open(options)
         print(_("Table {table}").format(table=table), file=out, flush=True)
@@ -101,6 +104,27 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
         table = await bots[0].join(options.table)
     for bot in bots[1:]:
         await bot.join(table)
+    await _play_to_the_end(bots, number, out)
+    while options.rematch and await _played_again(bots):
+        await _play_to_the_end(bots, number, out)
+    for bot in bots:
+        await bot.connection.leave()
+
+
+async def _played_again(bots: list["_Bot"]) -> bool:
+    """Follow whoever plays again to the next table; False if nobody does."""
+    if not await bots[0].others_play_again({bot.connection.model.seat for bot in bots}):
+        return False
+    try:
+        for bot in bots:
+            await bot.connection.rematch()
+    except Refusal:  # too late
+        return False
+    return True
+
+
+async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None:
+    """Play the game and print its result."""
     failed: Exception | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -113,8 +137,6 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
     assert state is not None  # noqa: S101 - a game that was played had a table
     told = _("Game {number}: {result}").format(number=number, result=result_line(state, playing[0].result()))
     print(told, file=out, flush=True)
-    for bot in bots:
-        await bot.connection.leave()
 
 
 def result_line(state: TableState, result: GameEnded) -> str:
@@ -174,6 +196,19 @@ class _Bot:
                 await self.connection.play(await self._chosen())
         raise ConnectFailed("The connection was closed.", final=True)
 
+    async def others_play_again(self, ours: Container[int | None]) -> bool:
+        """Wait until somebody wants to play again, or nobody is left who could."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REMATCH_SECONDS):
+                while (state := self.connection.model.state) is not None:
+                    if state.next is not None:
+                        return True
+                    if not any(line.here for seat, line in enumerate(state.seats) if seat not in ours):
+                        return False
+                    if isinstance(await anext(self.connection.updates()), Closed):
+                        return False
+        return False
+
     async def _start(self) -> None:
         try:
             await self.connection.start()
@@ -197,4 +232,4 @@ class _Bot:
 def _may_start(state: TableState | None, seat: int | None) -> bool:
     if state is None or state.stage != "gathering" or state.host != seat:
         return False
-    return all(line.name is not None for line in state.seats)
+    return all(line.name is not None and not line.kept for line in state.seats)

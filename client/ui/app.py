@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
@@ -16,13 +18,14 @@ from client.refusals import unsafe_told
 from client.seats import Seats
 from client.table import TableChanged, TableModel
 from client.ui import news, requests, texts
+from client.ui.clocks import counting
 from client.ui.frame import Frame
 from client.ui.keeping import Keeper
 from client.ui.keys import Action
 from client.ui.requests import Request
 from client.ui.screen import drawn
 from client.ui.shell import Shell, look_here, stopped_by
-from client.ui.state import Ui
+from client.ui.state import House, Ui
 from client.ui.update import Outcome, pressed, updated
 from engine.events import LayTile, Place
 from engine.view import Phase
@@ -32,9 +35,10 @@ from protocol.messages import TableState
 from protocol.text import unsafe
 
 _LOBBY_SECONDS: Final = 3.0
+_TICK_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 1.0
 
-Opened = Callable[[str], Awaitable[None]]
+SeatBots = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,10 @@ class Options:
     """How the client starts.
 
     With `table` it joins that table, or watches it; with `players` it opens a table for so many; else it
-    shows the lobby. `opened` is awaited with the code of a table opened at the start. With `auto_start`
-    the host's game starts by itself when every seat is taken. In `seats` a seat is kept for another time;
-    without them it is lost with the client.
+    shows the lobby. `bots` seats so many bots at a table, where this program can do that; with `filled` they
+    take all other seats of every table that is opened, and the game starts by itself when everybody is there.
+    With `home` there is a start screen to go back to. `addresses` are those under which others join. In
+    `seats` a seat is kept for another time; without them it is lost with the client.
     """
 
     url: str
@@ -53,32 +58,54 @@ class Options:
     watch: bool = False
     players: int | None = None
     random_layout: bool = False
-    auto_start: bool = False
+    filled: bool = False
     ascii: bool = False
     colours: ColorDepth | None = None
-    opened: Opened | None = None
+    bots: SeatBots | None = None
+    home: bool = False
+    addresses: tuple[str, ...] = ()
     seats: Seats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """How a visit to a server ended: exit code, what there is to say, and whether the player goes home."""
+
+    code: int = 0
+    sentence: str = ""
+    home: bool = False
 
 
 async def run(options: Options) -> int:
     """Run the client until its player quits; return the exit code, and leave the terminal as it was."""
-    if (fault := _fault_of(options.name)) is not None:
-        return _failed(fault, 2)
+    return told(await visit(options))
+
+
+def told(visited: Visit) -> int:
+    """Say what there is to say about a visit, and return its exit code."""
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        if visited.code:
+            sys.stderr.write(f"palatinus: {visited.sentence}\n")
+        elif visited.sentence:
+            sys.stdout.write(f"{visited.sentence}\n")
+            sys.stdout.flush()
+    return visited.code
+
+
+async def visit(options: Options) -> Visit:
+    """Run the client until its player quits or goes home, and leave the terminal as it was."""
+    if (fault := fault_of(options.name)) is not None:
+        return Visit(2, fault)
     try:
         async with connected(options.url) as connection:
-            parting = await Client(options, connection).run()
+            return await Client(options, connection).run()
     except ConnectFailed as error:
-        return _failed(str(error), 1)
+        return Visit(1, str(error))
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        return _failed(stopped_by(error), 1)
-    if parting is not None:
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            sys.stdout.write(f"{parting}\n")
-            sys.stdout.flush()
-    return 0
+        return Visit(1, stopped_by(error))
 
 
-def _fault_of(name: str) -> str | None:
+def fault_of(name: str) -> str | None:
     """Return what is wrong with a player's name."""
     if len(name) > NAME_LENGTH:
         return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
@@ -88,11 +115,6 @@ def _fault_of(name: str) -> str | None:
     )
 
 
-def _failed(sentence: str, code: int) -> int:
-    sys.stderr.write(f"palatinus: {sentence}\n")
-    return code
-
-
 class Client:
     """Holds the UI state and carries news, keys and clicks to the functions that know what to do."""
 
@@ -100,23 +122,26 @@ class Client:
         self._options = options
         self._connection = connection
         self._look = look_here(ascii_wanted=options.ascii)
-        self._ui = Ui(name=options.name, address=options.url)
+        house = House(options.filled, options.bots is not None, options.home, options.addresses)
+        self._ui = Ui(options.name, options.url, house, now=_clock(), players=options.players or 3)
+        self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell = Shell(self._frame, self._press, self._act, options.colours)
         self._keeper = Keeper(options.seats, self._log)
 
-    async def run(self) -> str | None:
-        """Show the screen until the player quits; return what there is to say when it is gone."""
+    async def run(self) -> Visit:
+        """Show the screen until the player quits; return how that ended."""
         try:
             async with self._group:
                 self._begin(self._listen())
                 self._begin(self._attend())
+                self._begin(self._tick())
                 if await self._shell.run():  # else the terminal was closed: its player may come back
                     await self._farewell()
                 for task in self._tasks:
                     task.cancel()  # a request may wait for a connection that is not coming back
-            return self._parting()
+            return Visit(sentence=self._parting(), home=self._goes_home)
         finally:
             self._keeper.release()
 
@@ -141,12 +166,18 @@ class Client:
         self._show(ui)
         if isinstance(request, requests.Quit):
             self._shell.quit()
+        elif isinstance(request, requests.GoHome):
+            self._go_home()
         elif request is not None:
             self._begin(self._ask(request))
 
     def _show(self, ui: Ui) -> None:
         self._ui = ui
         self._shell.redraw()
+
+    def _go_home(self) -> None:
+        self._goes_home = True
+        self._shell.quit()
 
     def _log(self, sentence: str) -> None:
         self._show(news.logged(self._ui, [sentence]))
@@ -156,9 +187,16 @@ class Client:
         async for update in self._connection.updates():
             if _over(self._connection.model):
                 self._keeper.forget()
-            self._show(news.heard(self._ui, update, self._connection.model))
-            if isinstance(update, TableChanged) and self._options.auto_start and self._fills(update):
+            self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
+            if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._ask(requests.Start()))
+
+    async def _tick(self) -> None:
+        """Show the time as it goes by, where any is shown."""
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            if counting(self._ui, self._connection.model):
+                self._show(replace(self._ui, now=_clock()))
 
     def _fills(self, update: TableChanged) -> bool:
         """Tell whether the last free seat of this host's table has just been taken."""
@@ -182,9 +220,6 @@ class Client:
         options = self._options
         if options.players is not None:
             await self._ask(requests.Open(options.players, options.random_layout))
-            table = self._connection.model.table
-            if table is not None and options.opened is not None:
-                await options.opened(table)
         elif options.table is not None:
             await self._ask(requests.Watch(options.table) if options.watch else requests.Join(options.table))
 
@@ -207,24 +242,49 @@ class Client:
                 await connection.play(request)
             case requests.Refresh():
                 await self._list()
-            case requests.Open(players, random_layout):
-                name = self._options.name
-                seated = await connection.open_table(players, name, random_layout=random_layout)
-                self._keeper.keep(seated, name)
+            case requests.Open():
+                await self._open(request)
             case requests.Join(table):
                 await self._join(table)
             case requests.Watch(table):
                 await connection.watch(table)
+            case requests.WatchNext(table):
+                await connection.leave()
+                await connection.watch(table)
+                self._show(news.gone_on(self._ui))
+            case requests.Rematch():
+                seated = await connection.rematch()
+                self._show(news.gone_on(self._ui))
+                self._keeper.keep(structs.replace(seated, token=connection.model.token), self._ui.name)
+            case requests.Vote(seat, agree):
+                await connection.vote(seat, agree=agree)
+            case requests.SeatBot():
+                if self._options.bots is not None and connection.model.table is not None:
+                    self._options.bots(connection.model.table, 1)
             case requests.Start():
                 await connection.start()
             case requests.Say(text):
                 await connection.say(text)
             case requests.Leave():
                 await self._leave()
-                self._show(Ui(name=self._options.name, address=self._ui.address, typed=self._ui.typed))
+                if self._options.filled:
+                    self._go_home()
+                    return
+                self._show(replace(news.gone_on(self._ui), name=self._options.name, log=()))
                 await self._list()
+            case requests.GoHome():
+                self._go_home()
             case requests.Quit():
                 self._shell.quit()
+
+    async def _open(self, request: requests.Open) -> None:
+        name, players = self._options.name, request.players
+        seated = await self._connection.open_table(
+            players, name, random_layout=request.random_layout, absence=request.absence
+        )
+        self._keeper.keep(seated, name)
+        if self._options.filled and self._options.bots is not None:
+            self._options.bots(seated.table, players - 1)
 
     async def _list(self) -> None:
         tables = await self._connection.list_tables()
@@ -271,11 +331,11 @@ class Client:
             async with asyncio.timeout(_FAREWELL_SECONDS):
                 await self._leave()
 
-    def _parting(self) -> str | None:
-        """Return how to come back to a game that goes on."""
+    def _parting(self) -> str:
+        """Return how to come back to a game that goes on; empty if there is none."""
         model = self._connection.model
         if model.table is None or not _running(model) or not self._keeper.keeps:
-            return None
+            return ""
         name = self._ui.name
         return texts.how_to_come_back(
             self._options.url, model.table, None if name == default_name() else name
@@ -291,4 +351,8 @@ def _over(model: TableModel) -> bool:
 
 
 def _full(state: TableState) -> bool:
-    return all(seat.name is not None for seat in state.seats)
+    return all(seat.name is not None and not seat.kept for seat in state.seats)
+
+
+def _clock() -> float:
+    return time.monotonic()

@@ -30,6 +30,12 @@ class Act(enum.Enum):
     WATCH = enum.auto()
     REFRESH = enum.auto()
     START = enum.auto()
+    ABSENCE = enum.auto()
+    MORE = enum.auto()
+    LESS = enum.auto()
+    SEAT_BOT = enum.auto()
+    REMATCH = enum.auto()
+    VOTE = enum.auto()
     LEAVE = enum.auto()
     GO = enum.auto()
     NEXT_EYES = enum.auto()
@@ -134,7 +140,11 @@ KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, _LOBBY, N_("the table above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _LOBBY, N_("the table below")),
     Key(
-        ("enter",), Act.CONFIRM, _LOBBY, N_("join, or take your seat again; last line: a new one"), N_("join")
+        ("enter",),
+        Act.CONFIRM,
+        _LOBBY,
+        N_("join, take your seat again, or watch; last line: open"),
+        N_("join"),
     ),
     Key(("w",), Act.WATCH, _LOBBY, N_("watch the table"), N_("watch")),
     Key(("o", "n"), Act.OPEN, _LOBBY, N_("open a new table"), N_("open new")),
@@ -142,10 +152,21 @@ KEYS: Final = (
     Key(
         ("x",), Act.LAYOUT, _LOBBY, N_("new table: lay the tiles, or have them laid at random"), N_("layout")
     ),
+    Key(
+        ("a",),
+        Act.ABSENCE,
+        _LOBBY,
+        N_("new table: what happens when a player is away or slow"),
+        N_("absence"),
+    ),
+    Key(("+", "="), Act.MORE, _LOBBY, N_("new table: more time before that")),
+    Key(("-",), Act.LESS, _LOBBY, N_("new table: less time before that")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("ask for the list again"), N_("refresh")),
+    Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen")),
     # Waiting at a table
     Key(("enter", "s"), Act.START, _ROOM, N_("start the game, as host"), N_("start")),
-    Key(("escape",), Act.LEAVE, _ROOM, N_("back to the lobby"), N_("leave")),
+    Key(("b",), Act.SEAT_BOT, _ROOM, N_("let a bot take a free seat"), N_("bot")),
+    Key(("escape",), Act.LEAVE, _ROOM, N_("leave the table"), N_("leave")),
     # Laying tiles
     *(Key((str(n),), Pick(n), _LAYING, N_("the position with that number")) for n in range(1, 7)),
     Key(("right", "down", "l", "j", "n", "b"), Way.EAST, _LAYING, N_("the next position clockwise")),
@@ -185,7 +206,8 @@ KEYS: Final = (
     Key(("tab", "pagedown"), Act.NEXT_HILL, _SCORING, N_("on to the next hill"), N_("next hill")),
     Key(("s", "end", "escape"), Act.SKIP, _SCORING, N_("skip to the result"), N_("result")),
     Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
-    Key(("enter", "escape"), Act.LEAVE, _RESULT, N_("back to the lobby"), N_("lobby")),
+    Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
+    Key(("escape",), Act.LEAVE, _RESULT, N_("leave the table"), N_("leave")),
     # Looking at a record
     Key(
         ("right", " ", "enter", "n", "l", "scroll-down"),
@@ -233,8 +255,9 @@ KEYS: Final = (
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
-    Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older lines of the log")),
-    Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("newer lines of the log")),
+    Key(("v",), Act.VOTE, _BOARD, N_("vote: a bot moves for who is away, or not after all")),
+    Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
+    Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
     Key(("?", "f1"), Act.HELP, _ANYWHERE, N_("show the help"), N_("help")),
     Key(("i", "f2"), Act.RULES, _ANYWHERE, N_("the rules in short"), N_("rules")),
     Key(("q", "c-c"), Act.QUIT, _ANYWHERE, N_("quit"), N_("quit")),

@@ -7,8 +7,8 @@ from typing import Final, assert_never
 from client.connection import Back, Closed, Lost, Update
 from client.language import _
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
-from client.ui.state import LOG_KEPT, Notice, Ui, last_step
-from client.ui.texts import names_of, said, table_told, told
+from client.ui.state import LOG_KEPT, Notice, Outage, Ui, last_step
+from client.ui.texts import names_of, said, stand_in_told, table_told, told
 from engine.events import (
     Captured,
     GameEnded,
@@ -18,10 +18,11 @@ from engine.events import (
     SeenEvent,
     SoldierFled,
     TileDrawn,
+    TileLaid,
     WolfPlaced,
 )
 from engine.view import Phase
-from protocol.messages import TableLine
+from protocol.messages import Substitute, TableLine
 
 _SCORED: Final = (SoldierFled, Captured, HillScored, GameEnded)
 
@@ -29,24 +30,22 @@ _SCORED: Final = (SoldierFled, Captured, HillScored, GameEnded)
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
     """Return the UI state after news that the model already holds."""
     match update:
-        case Happened(events):
-            return _happened(ui, events, model)
+        case Happened(events, by=by):
+            return _happened(replace(ui, clock_at=ui.now), events, by, model)
         case Refreshed():
-            return _refreshed(ui, model)
+            return _refreshed(replace(ui, clock_at=ui.now), model)
         case TableChanged(state, before):
-            return logged(ui, table_told(state, before))
+            return logged(replace(ui, told_at=ui.now), table_told(state, before))
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
-            if retry_in >= 1:
-                form = _("No connection, trying again in {seconds} s. {reason}")
-            else:
-                form = _("No connection, trying again. {reason}")
-            return replace(ui, lost=form.format(seconds=round(retry_in), reason=reason))
+            ui = ui if ui.lost is not None else logged(ui, [reason])
+            return replace(ui, lost=Outage(reason, ui.now + retry_in))
         case Back():
-            return replace(ui, lost=None, notice=Notice(_("The connection is back.")))
+            back = _("The connection is back.")
+            return logged(replace(ui, lost=None, notice=Notice(back)), [back])
         case Closed(reason=reason):
-            return replace(ui, lost=reason, busy=False)
+            return replace(ui, lost=Outage(reason, None), busy=False)
         case _:
             assert_never(update)
 
@@ -86,7 +85,27 @@ def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset
     return replace(ui, tables=found, chosen=at)
 
 
-def _happened(ui: Ui, events: Sequence[SeenEvent], model: TableModel) -> Ui:
+def gone_on(ui: Ui) -> Ui:
+    """Return `ui` at another table: what was typed, set up and told stays."""
+    return Ui(
+        ui.name,
+        ui.address,
+        ui.house,
+        players=ui.players,
+        random_layout=ui.random_layout,
+        absence=ui.absence,
+        typed=ui.typed,
+        log=ui.log,
+        lost=ui.lost,
+        now=ui.now,
+        told_at=ui.told_at,
+        clock_at=ui.clock_at,
+    )
+
+
+def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:
+    if by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
+        ui = logged(ui, [stand_in_told(names_at(model)[events[0].seat])])
     # The walk-through tells what the scoring brought; the log would give the end away.
     ui = logged(ui, [told(event, names_at(model)) for event in events if not isinstance(event, _SCORED)])
     for event in events:

@@ -8,6 +8,7 @@ from client.language import _
 from client.table import TableModel
 from client.ui import turn
 from client.ui.board import notation
+from client.ui.clocks import seat_note
 from client.ui.frame import Block, block_of
 from client.ui.keys import Act, Action, Hold, Pick
 from client.ui.lines import EMPTY, Line, beside, ends, line, wrapped
@@ -102,14 +103,14 @@ class Panel:
         ]
 
     def _player(self, seat: Seat) -> Line:
-        seats = () if self.model.state is None else self.model.state.seats
         mine = "class:mine" if seat == self.model.seat else ""
         left = beside(
             self._sign(shown=seat == self.view.turn),
             chips(self.view.setup.peoples[seat]),
             line(f" {names_at(self.model)[seat]}", mine),
         )
-        away = EMPTY if seat >= len(seats) or seats[seat].here else line(f" {_('away')}", "class:away")
+        note = seat_note(self.ui, self.model, seat)
+        away = line(f" {note}", "class:away") if note else EMPTY
         return ends(left, beside(away, line(f" {self.view.left(seat):>2}", mine)), self.width)
 
     def _hand(self) -> list[Row]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from engine.events import Command
+from protocol.absence import WAIT, Absence
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Open:
 
     players: int
     random_layout: bool = False
+    absence: Absence = WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,31 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class SeatBot:
+    """Let a bot take a free seat of this table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rematch:
+    """Play again with the same players."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchNext:
+    """Leave this table, and watch the one where its players play again."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """Agree, or no longer agree, that a bot moves for a seat."""
+
+    seat: int
+    agree: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Say:
     """Say something to everybody at the table."""
 
@@ -48,6 +75,11 @@ class Say:
 @dataclass(frozen=True, slots=True)
 class Leave:
     """Leave the table for the lobby."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoHome:
+    """Leave the server for the start screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +94,20 @@ class Turn:
     pages: int
 
 
-Request: TypeAlias = Command | Refresh | Open | Join | Watch | Start | Say | Leave | Turn | Quit
+Request: TypeAlias = (
+    Command
+    | Refresh
+    | Open
+    | Join
+    | Watch
+    | Start
+    | SeatBot
+    | Rematch
+    | WatchNext
+    | Vote
+    | Say
+    | Leave
+    | Turn
+    | GoHome
+    | Quit
+)

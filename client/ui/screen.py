@@ -8,6 +8,7 @@ from client.language import _
 from client.table import TableModel
 from client.ui import turn
 from client.ui.board import Marks, drawn_board
+from client.ui.clocks import outage_told, vote_told
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
 from client.ui.keys import Act, PointAt, key_name, keys_at
@@ -22,7 +23,7 @@ from client.ui.replay import eyes_told, place_told, turn_replayed
 from client.ui.result import result_page
 from client.ui.state import Overlay, Ui, Where, at_result, hill_of, last_step, steps, where
 from client.ui.tables import lobby, room
-from client.ui.texts import turn_told
+from client.ui.texts import again_told, turn_told
 from client.ui.typed import completions
 from client.ui.walk import scene
 from engine.board import HILLS
@@ -56,7 +57,8 @@ def _too_small(look: Look, width: int, height: int) -> Frame:
 
 def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     if ui.lost is not None:
-        return fitted(line(f" {ui.lost}", "class:refusal"), width, "class:refusal")
+        told = outage_told(ui.lost, ui.now, width - 2)
+        return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")
     if ui.replay is not None:
         place = f" {_('Replay')} {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
         eyes = f"  {eyes_told(ui.replay)} "
@@ -130,7 +132,8 @@ def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Blo
         if ui.lesson is not None:
             told = told_beside(ui.lesson, look, width - 4)
             lines += [EMPTY, *(beside(line("  "), content) for content in told)]
-        return _with_tell(Block(tuple(lines)), ui, width, height)
+        again = "" if model.state is None else again_told(model.state, model.seat)
+        return _with_tell(Block(tuple(lines)), ui, width, height, again)
     return _table(ui, model, model.view, look, (width, height))
 
 
@@ -151,9 +154,9 @@ def _indented(lines: Sequence[Line], width: int, height: int) -> Block:
     return Block(tuple(stacked([beside(line("  "), content) for content in lines], width, height)))
 
 
-def _with_tell(page: Block, ui: Ui, width: int, height: int) -> Block:
+def _with_tell(page: Block, ui: Ui, width: int, height: int, sentence: str = "") -> Block:
     """Return the page with the latest news below it."""
-    news = _tell(ui, width, _LOG_LINES, "")
+    news = _tell(ui, width, _LOG_LINES, sentence)
     lines = [*stacked(page.lines, width, height - len(news)), *news]
     return Block(tuple(lines), page.targets)
 
@@ -204,7 +207,7 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
     else:
         board = drawn_board(view, _marks(ui, model), look, scale)
         panel = _panel(Panel(ui, model, view, look, panel_width), scale.height)
-        sentence = ""
+        sentence = vote_told(model)
     left = Block(
         tuple(beside(line(" " * margin), content) for content in board),
         tuple(target.moved(margin, 0) for target in _hexes(scale)),

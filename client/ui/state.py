@@ -12,6 +12,7 @@ from engine.events import Captured, HillScored, Influence, ScoringEvent, Soldier
 from engine.legal import LegalLays
 from engine.pieces import Piece
 from engine.view import Eyes, Phase, View
+from protocol.absence import WAIT, Absence
 from protocol.messages import TableLine
 
 LOG_KEPT: Final = 500
@@ -50,6 +51,28 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Outage:
+    """Why there is no connection, and when the next attempt is due; None if there is none to come."""
+
+    reason: str
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What this program has to do with the server.
+
+    `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it seats bots
+    there; `home` if there is a start screen to go back to; `addresses` are those under which others join.
+    """
+
+    private: bool = False
+    bots: bool = False
+    home: bool = False
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Replay:
     """Where a record is being looked at: its stop, and whose eyes see it."""
 
@@ -79,17 +102,20 @@ class Ui:
     `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
     waits for its answer, `scroll` how many lines of the log lie below what is shown, `step` where the scoring
-    walk-through is. `replay` is set where a record is on the screen instead of a server's table,
-    `lesson` where a page of the lessons is.
+    walk-through is. `replay` is set where a record is on the screen instead of a server's table, `lesson`
+    where a page of the lessons is. `now` is the time, on a clock that only its differences are known of; at
+    `told_at` the table was last told about, and at `clock_at` the clock of who is on turn.
     """
 
     name: str
     address: str = ""
+    house: House = House()
     tables: tuple[TableLine, ...] = ()
     held: frozenset[str] = frozenset()
     chosen: int = 0
     players: int = 3
     random_layout: bool = False
+    absence: Absence = WAIT
     cursor: Hex = (0, 0)
     piece: Piece | None = None
     position: int | None = None
@@ -97,7 +123,7 @@ class Ui:
     entry: Entry | None = None
     typed: tuple[str, ...] = ()
     notice: Notice | None = None
-    lost: str | None = None
+    lost: Outage | None = None
     log: tuple[str, ...] = ()
     last: Field | None = None
     overlay: Overlay | None = None
@@ -107,6 +133,9 @@ class Ui:
     busy: bool = False
     replay: Replay | None = None
     lesson: Lesson | None = None
+    now: float = 0.0
+    told_at: float = 0.0
+    clock_at: float = 0.0
 
 
 def where(ui: Ui, model: TableModel) -> Where:

@@ -1,13 +1,17 @@
 """The pages before a game: the lobby's list of tables, and waiting at a table."""
 
-from client.language import N_, _, counted
+from client.absence import policy_text
+from client.address import loopback
+from client.language import N_, _, counted, listed
 from client.table import TableModel
+from client.ui.clocks import policy_told
 from client.ui.frame import Block, block_of
 from client.ui.keys import Action, ChooseLine
 from client.ui.lines import EMPTY, Line, beside, line, padded, paragraphs
 from client.ui.look import Look
 from client.ui.state import Ui
 from client.ui.texts import your_seat
+from protocol.absence import WAIT, Wait
 from protocol.messages import TableLine, TableState
 from protocol.text import printable
 
@@ -20,30 +24,45 @@ def lobby(ui: Ui, look: Look, width: int, height: int) -> Block:
         padded(word, cells) for word, cells in ((_("TABLE"), 8), (_("HOST"), 22), (_("SEATS"), 8), ("", 22))
     )
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 9, 1)
+    room = max(height - 11, 1)
     first = min(max(ui.chosen - room + 1, 0), max(len(ui.tables) - room, 0))
     for at, table in enumerate(ui.tables[first : first + room], start=first):
         rows.append((_chosen(ui, look, at, _table_text(table, ui.held), width), ChooseLine(at)))
     if not ui.tables:
         nothing = _("No table is open. Open one, and others can join it.")
         rows.append((line(f"  {nothing}", "class:faint"), None))
-    form = (
-        _("A new table for {players} players, tiles laid at random")
-        if ui.random_layout
-        else _("A new table for {players} players, tiles laid by the players")
-    )
-    new = form.format(players=ui.players)
-    rows += [(EMPTY, None), (_chosen(ui, look, len(ui.tables), new, width), ChooseLine(len(ui.tables)))]
-    hints = (_("2 to 5: players"), _("x: tiles laid by the players or at random"))
-    rows += [(line(f"    {f' {look.dot} '.join(hints)}", "class:faint"), None)]
+    rows += [
+        (EMPTY, None),
+        (_chosen(ui, look, len(ui.tables), _("A new table"), width), ChooseLine(len(ui.tables))),
+    ]
+    rows += [(content, None) for content in _set_up(ui)]
     return block_of(rows, width)
+
+
+def _set_up(ui: Ui) -> list[Line]:
+    """Return how a new table would be: each line the keys, and what they have been set to."""
+    by_players, at_random = _("the players lay the tiles"), _("the tiles are laid at random")
+    keys_and_words = (
+        ("2-5", counted("{n} player", "{n} players", ui.players).format(n=ui.players)),
+        ("x", at_random if ui.random_layout else by_players),
+        ("a" if isinstance(ui.absence, Wait) else "a + -", policy_told(ui.absence)),
+    )
+    return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
 
 
 def _table_text(table: TableLine, held: frozenset[str]) -> str:
     host = padded(printable(table.host), 22)
     seats = padded(_("{taken} of {seats}").format(taken=table.taken, seats=table.players), 8)
-    tiles = _("tiles at random") if table.random_layout else ""
-    note = your_seat() if table.table in held else tiles
+    notes = [
+        note
+        for note, said in (
+            (your_seat(), table.table in held),
+            (_("tiles at random"), table.random_layout),
+            (policy_text(table.absence), table.absence != WAIT),
+        )
+        if said
+    ]
+    note = ", ".join(notes)
     return f"{table.table:<8}{host}{seats}{padded(_(_STAGES[table.stage]), 22)}{note}"
 
 
@@ -69,7 +88,9 @@ def room(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
         words = [
             word for word, said in ((_("host"), seat == state.host), (_("you"), seat == model.seat)) if said
         ]
-        if each.name is not None and not each.here:
+        if each.kept:
+            words.append(_("has not come yet"))
+        elif each.name is not None and not each.here:
             words.append(_("away"))
         note = line(f"  ({', '.join(words)})" if words else "")
         lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
@@ -78,14 +99,37 @@ def room(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
         watching = _("and watching: {number}").format(number=state.spectators)
         lines += [line(f"    {watching}", "class:faint"), EMPTY]
     lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
-    lines += [EMPTY, line(f"  {_('Others join with')}", "class:faint")]
-    lines.append(line(f"      palatinus join {ui.address} {state.table}"))
+    if state.absence != WAIT:
+        absence = _("At this table: {policy}.").format(policy=policy_told(state.absence))
+        lines += [beside(line("  "), text) for text in paragraphs([absence], width - 4, "class:faint")]
+    if not ui.house.private:
+        lines += _how_to_join(ui, state.table)
     return Block(tuple(lines))
+
+
+def _how_to_join(ui: Ui, table: str) -> list[Line]:
+    """Return what others type to take a seat, and what seats a bot."""
+    lines = [EMPTY]
+    if ui.house.addresses or not loopback(ui.address):
+        lines.append(line(f"  {_('Others join with')}", "class:faint"))
+    else:
+        lines.append(line(f"  {_('Others on this computer join with')}", "class:faint"))
+    lines += [line(f"      palatinus join {each} {table}") for each in ui.house.addresses or (ui.address,)]
+    if not ui.house.addresses and loopback(ui.address):
+        elsewhere = _("From elsewhere the address is another one: the host's screen shows it.")
+        lines.append(line(f"  {elsewhere}", "class:faint"))
+    if ui.house.bots:
+        return [*lines, EMPTY, line(f"  {_('b: a bot takes a free seat')}", "class:faint")]
+    lines += [EMPTY, line(f"  {_('A bot takes a seat with')}", "class:faint")]
+    return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:
     free = sum(each.name is None for each in state.seats)
-    if free:
+    kept = [each.name for each in state.seats if each.kept and each.name]
+    if kept:
+        waits = _("Waiting for {names} to come.").format(names=listed(kept))
+    elif free:
         waits = counted(
             "Waiting for {n} more to take a seat.", "Waiting for {n} more to take a seat.", free
         ).format(n=free)

@@ -1,7 +1,7 @@
 """Every sentence about the game that people read, in one place; `names` are the players' by seat."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -32,7 +32,7 @@ from engine.events import (
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
-from protocol.messages import TableState
+from protocol.messages import SeatLine, TableState
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
 _WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
@@ -285,18 +285,56 @@ def result_told(event: GameEnded, names: Sequence[str]) -> str:
 
 
 def table_told(state: TableState, before: TableState | None) -> list[str]:
-    """Return who came, who went and who is away."""
+    """Return who came, who went, who is away and what the others do about it."""
     if before is None or len(before.seats) != len(state.seats):
         return []
-    sentences = []
-    for was, now in zip(before.seats, state.seats, strict=True):
-        if was.name != now.name:
-            form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
-            sentences.append(form.format(name=now.name or was.name))
-        elif now.name and was.here != now.here:
-            form = _("{name} is back.") if now.here else _("{name} is away.")
-            sentences.append(form.format(name=now.name))
-    return sentences
+    names = names_of(state, len(state.seats))
+    return [
+        sentence
+        for was, now in zip(before.seats, state.seats, strict=True)
+        for sentence in (_came_or_went(was, now), *_held_or_voted(was, now, names))
+        if sentence
+    ]
+
+
+def _came_or_went(was: SeatLine, now: SeatLine) -> str:
+    if was.name != now.name:
+        if now.name is None and was.kept:
+            return _("{name} did not come, and the seat is free.").format(name=was.name)
+        form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
+        return form.format(name=now.name or was.name)
+    if now.name is None:
+        return ""
+    if now.again and not was.again:
+        return _("{name} wants to play again.").format(name=now.name)
+    if was.kept and not now.kept:
+        return _("{name} plays again.").format(name=now.name)
+    if was.here != now.here and not now.again:
+        form = _("{name} is back.") if now.here else _("{name} is away.")
+        return form.format(name=now.name)
+    return ""
+
+
+def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterator[str]:
+    if now.bot and not was.bot:
+        yield _("A bot moves for {name} from now on.").format(name=now.name)
+    for seat in now.votes:
+        if seat not in was.votes and not now.bot:
+            yield _("{voter} wants a bot to move for {name}.").format(voter=names[seat], name=now.name)
+
+
+def stand_in_told(name: str) -> str:
+    return _("The time of {name} is up: a bot makes the move.").format(name=name)
+
+
+def again_told(state: TableState, seat: Seat | None) -> str:
+    """Return who of a finished game plays again, and how to play too; empty before anybody does."""
+    names = [line.name for line in state.seats if line.again and line.name]
+    if not names:
+        return ""
+    form = counted("{names} plays again.", "{names} play again.", len(names))
+    how = _("Press m to watch.") if seat is None else _("Press m to play too.")
+    return f"{form.format(names=listed(names))} {how}"
 
 
 def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from client.absence import BadPolicy, policy_named
 from client.language import _
 from client.table import TableModel
 from client.ui import requests
@@ -14,7 +15,7 @@ from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
-from engine.view import SPECTATOR, Eyes, eyes_of
+from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
@@ -51,6 +52,7 @@ Meaning: TypeAlias = Request | Read | Misread
 ReplayMeaning: TypeAlias = Go | See | Read | Misread
 
 PAGES: Final = ("help", "rules", "quit")
+_ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
@@ -68,23 +70,60 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return requests.Join(code.upper())
         case ["watch", code]:
             return requests.Watch(code.upper())
-        case ["open", number] if number in {"2", "3", "4", "5"}:
-            return requests.Open(int(number))
-        case ["open", number, "random"] if number in {"2", "3", "4", "5"}:
-            return requests.Open(int(number), random_layout=True)
+        case ["open", *options]:
+            return _open(options)
         case ["refresh"]:
             return requests.Refresh()
         case ["start"]:
             return requests.Start()
+        case ["bot"]:
+            return requests.SeatBot()
+        case ["again"]:
+            return requests.Rematch()
+        case ["vote", *answer]:
+            return _vote(answer, model)
         case ["leave"]:
             return requests.Leave()
-        case ["say", _, *_]:
+        case ["say"]:
+            return Misread(_("Type what is to be said, for example: {example}").format(example="say hello"))
+        case ["say", *_said]:
             return requests.Say(text.split(maxsplit=1)[1].strip())
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, model)
     return _no_command(text)
+
+
+def _open(options: Sequence[str]) -> Meaning:
+    """Return what opens a table: how many players, `random`, an absence policy, in any order."""
+    opening = requests.Open(3)
+    for word in map(str.lower, options):
+        if word in {"2", "3", "4", "5"}:
+            opening = replace(opening, players=int(word))
+        elif word == "random":
+            opening = replace(opening, random_layout=True)
+        else:
+            try:
+                opening = replace(opening, absence=policy_named(word))
+            except BadPolicy as error:
+                return Misread(str(error))
+    return opening
+
+
+def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
+    """Return the vote for the player named, or for the only one who is voted on."""
+    hint = _("Type vote, yes or no, and a player who is away, for example: {example}")
+    misread = Misread(hint.format(example="vote yes Bob"))
+    if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
+        return misread
+    wanted = " ".join(answer[1:]).casefold()
+    voted_on = [
+        seat
+        for seat, line in enumerate(model.state.seats)
+        if (line.votes_needed and not wanted) or wanted in {str(seat + 1), (line.name or "").casefold()}
+    ]
+    return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
 def _no_command(text: str) -> Misread:
@@ -215,8 +254,12 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
     if model.table is None:
         yield from _LOBBY_WORDS
     elif model.view is None:
-        yield from ("start", *_TABLE_WORDS)
+        yield from ("start", "bot", *_TABLE_WORDS)
     else:
+        if model.view.phase is Phase.OVER:
+            yield "again"
+        voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
+        yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
         yield from _TABLE_WORDS
 
 

@@ -5,13 +5,14 @@ from typing import Final, TypeAlias, assert_never
 
 from client.language import _
 from client.table import TableModel
-from client.ui import replay, requests, turn
+from client.ui import lobby, replay, requests, turn
+from client.ui.clocks import next_vote
 from client.ui.entry import Entry
 from client.ui.grid import HEX_POSITIONS
-from client.ui.keys import Act, Action, ChooseLine, Hold, Insert, Pick, PointAt, Way, action_of
+from client.ui.keys import Act, Action, Hold, Insert, Pick, PointAt, Way, action_of
 from client.ui.pages import page_count
 from client.ui.requests import Request
-from client.ui.state import Lesson, Notice, Overlay, Ui, Where, last_step, next_hill_step, where
+from client.ui.state import Lesson, Notice, Outage, Overlay, Ui, Where, last_step, next_hill_step, where
 from client.ui.typed import Go, Misread, Read, See, completions, meaning, replay_meaning, shared_start
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
@@ -33,11 +34,26 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
     after, request = _acted(replace(ui, notice=None), action, model)
-    if request is None or isinstance(request, requests.Quit | requests.Turn):
+    if request is None or isinstance(request, requests.Quit | requests.GoHome | requests.Turn):
         return after, request
+    if ui.lost is not None:
+        return _without_connection(after, ui.lost, request)
     if ui.busy:
         return replace(after, notice=Notice(_("One moment: the server has not answered yet."))), None
     return replace(after, busy=not isinstance(request, requests.Refresh)), request
+
+
+def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
+    """Keep one request until the connection is back, and say so."""
+    if outage.until is None:
+        return replace(ui, notice=Notice(outage.reason)), None
+    if isinstance(request, requests.Refresh):
+        return replace(ui, notice=Notice(_("There is no connection: the list is as it was."))), None
+    if ui.busy:
+        kept = _("There is no connection. What you did before is kept, and sent when it is back.")
+        return replace(ui, notice=Notice(kept)), None
+    kept = _("There is no connection. This is kept, and sent when it is back.")
+    return replace(ui, notice=Notice(kept), busy=True), request
 
 
 def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -54,9 +70,9 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case _ if ui.lesson is not None and (action in _PAGES or here is Where.LESSON):
             return _learning(ui, ui.lesson, action)
         case Where.LOBBY:
-            return _lobby(ui, action)
+            return lobby.acted(ui, action)
         case Where.ROOM:
-            return ui, _ROOM_REQUESTS.get(action)
+            return lobby.waiting(ui, action)
         case Where.LAYING:
             return _laying(ui, action, model)
         case Where.PLAYING:
@@ -71,9 +87,6 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return ui, None
         case _:
             assert_never(here)
-
-
-_ROOM_REQUESTS: Final[dict[Action, Request]] = {Act.START: requests.Start(), Act.LEAVE: requests.Leave()}
 
 
 _PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: requests.Turn(1), Act.PAGE_UP: requests.Turn(-1)}
@@ -110,6 +123,10 @@ def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return replace(ui, entry=Entry()), None
         case Act.CHAT:
             return replace(ui, entry=Entry(chat=True)), None
+        case Act.VOTE:
+            if (vote := next_vote(model)) is None:
+                return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
+            return ui, vote
         case Act.QUIT:
             running = model.view is not None and model.view.phase is not Phase.OVER
             if running and model.seat is not None and ui.replay is None and ui.lesson is None:
@@ -129,34 +146,6 @@ def _reading(ui: Ui, action: Action) -> Ui:
             return replace(ui, overlay=None)
         case _:
             return ui
-
-
-def _lobby(ui: Ui, action: Action) -> Outcome:
-    lines = len(ui.tables) + 1  # the last one opens a new table
-    match action:
-        case Way():
-            by = 1 if action is Way.DOWN else -1
-            return replace(ui, chosen=min(max(ui.chosen + by, 0), lines - 1)), None
-        case ChooseLine(number) if number != ui.chosen:
-            return replace(ui, chosen=number), None
-        case Act.CONFIRM | ChooseLine():
-            if ui.chosen < len(ui.tables):
-                return ui, requests.Join(ui.tables[ui.chosen].table)
-            return ui, requests.Open(ui.players, ui.random_layout)
-        case Act.WATCH if ui.chosen < len(ui.tables):
-            return ui, requests.Watch(ui.tables[ui.chosen].table)
-        case Act.WATCH:
-            return replace(ui, notice=Notice(_("Choose a table to watch with the arrow keys."))), None
-        case Act.OPEN:
-            return replace(ui, chosen=lines - 1), requests.Open(ui.players, ui.random_layout)
-        case Pick(number):
-            return replace(ui, players=number, chosen=lines - 1), None
-        case Act.LAYOUT:
-            return replace(ui, random_layout=not ui.random_layout, chosen=lines - 1), None
-        case Act.REFRESH:
-            return ui, requests.Refresh()
-        case _:
-            return ui, None
 
 
 def _laying(ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -257,8 +246,19 @@ def _scoring(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return replace(ui, step=last), None
         case Act.LEAVE:
             return ui, requests.Leave()
+        case Act.REMATCH:
+            return _playing_again(ui, model)
         case _:
             return ui, None
+
+
+def _playing_again(ui: Ui, model: TableModel) -> Outcome:
+    """Play again, or watch those who do."""
+    if model.seat is not None:
+        return ui, requests.Rematch()
+    if model.state is not None and model.state.next is not None:
+        return ui, requests.WatchNext(model.state.next)
+    return replace(ui, notice=Notice(_("You are watching: the players say whether they play again."))), None
 
 
 def _typing(ui: Ui, action: Action, model: TableModel) -> Outcome:

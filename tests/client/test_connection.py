@@ -40,6 +40,7 @@ from protocol.messages import (
     PlacePiece,
     Pong,
     Refused,
+    Rematch,
     Resume,
     Said,
     Say,
@@ -785,3 +786,39 @@ async def test_refusals_of_a_real_server() -> None:
         with pytest.raises(Refusal) as refusal:
             await bob.lay(1, 0)
         assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
+
+
+async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
+    """The line breaks before the answer: the client comes back to the old table and asks once more."""
+    asked: list[int] = []
+
+    async def first(line: Line) -> None:
+        await line.welcome()
+        join = await line.hear(JoinTable)
+        await line.tell(Seated(join.id, "KXQT", 1, "secret"))
+        asked.append((await line.hear(Rematch)).id)
+        line.drop()
+
+    async def second(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert (resume.table, resume.token) == ("KXQT", "secret")
+        await line.tell(Seated(resume.id, "KXQT", 1))
+        asked.append((await line.hear(Rematch)).id)
+        await line.tell(Seated(asked[-1], "ABCD", 1))
+        line.drop()
+
+    async def third(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert (resume.table, resume.token) == ("ABCD", "secret")  # it holds the new seat as well
+        await line.tell(Seated(resume.id, "ABCD", 1))
+        await line.until_closed()
+
+    async with scripted(first, second, third) as url, connected(url, patience=QUICK) as connection:
+        await connection.join("KXQT", "Ann")
+        seated = await connection.rematch()
+        assert (seated.table, connection.model.table) == ("ABCD", "ABCD")
+        await next_update(connection, Back)
+        await next_update(connection, Back)
+    assert asked[0] == asked[1]

@@ -10,7 +10,7 @@ import pytest
 from client.bots import brains
 from client.bots.brains import NamedBrain, at_random
 from client.bots.runner import BotOptions, result_line, run_bots
-from client.connection import Patience, connected
+from client.connection import Connection, Patience, connected
 from engine.components import Laurel
 from engine.events import DecidedBy, GameEnded, LayTile, Tally
 from engine.pieces import Seat
@@ -77,15 +77,7 @@ async def test_a_person_at_the_bots_table() -> None:
             await out.flushed.wait()
             async with connected(chosen.url, patience=QUICK) as person:
                 await person.join(out.getvalue().split()[1], "ann")
-                rng = random.Random(1)
-                moved_at = 0
-                async for _ in person.updates():
-                    model = person.model
-                    if model.view is not None and model.view.result is not None:
-                        break
-                    if model.legal is not None and model.view is not None and model.seq != moved_at:
-                        moved_at = model.seq
-                        await person.play(at_random(model.view, model.legal, rng))
+                await played_by(person, random.Random(1))
         assert bots.result() == 0
         assert "ann" in out.getvalue().splitlines()[-1]
 
@@ -175,3 +167,38 @@ def test_result_lines() -> None:
     ):
         ended = GameEnded((tally, tally), tuple(map(Seat, winners)), decided)
         assert result_line(state, ended) == f"ann 4, bob 4; {ending}"
+
+
+async def played_by(person: Connection, rng: random.Random) -> None:
+    """Play a person's seat at random until the game is over."""
+    moved_at = 0
+    async for _ in person.updates():
+        model = person.model
+        if model.view is not None and model.view.result is not None:
+            return
+        if model.legal is not None and model.view is not None and model.seq != moved_at:
+            moved_at = model.seq
+            await person.play(at_random(model.view, model.legal, rng))
+
+
+async def test_bots_play_again_when_a_person_does() -> None:
+    """As often as that, each in its seat; when nobody is left who could ask, they leave."""
+    async with running(Config()) as server:
+        out = Heard()
+        chosen = options(server, players=3, seats=2, rematch=True, random_layout=True)
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            bots = tasks.create_task(run_bots(chosen, out))
+            await out.flushed.wait()
+            async with connected(chosen.url, patience=QUICK) as person:
+                await person.join(out.getvalue().split()[1], "ann")
+                rng, tables = random.Random(1), set()
+                for game in range(3):
+                    await played_by(person, rng)
+                    tables.add(person.model.table)
+                    if game < 2:
+                        seated = await person.rematch()
+                        assert (seated.seat, person.model.token is not None) == (2, True)
+        assert bots.result() == 0
+        assert len(tables) == 3
+        assert out.getvalue().count("Game 1") == 3
+        assert not any(table.line().stage == "playing" for table in server.lobby.tables.values())

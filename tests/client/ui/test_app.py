@@ -119,11 +119,11 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
 
 
 async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> None:
-    """`palatinus play`: the table is opened, its code handed on, and the game started by itself."""
-    codes: list[str] = []
+    """`palatinus play`: the table is opened, bots are seated, and the game starts by itself."""
+    seated: list[tuple[str, int]] = []
 
-    async def opened(code: str) -> None:
-        codes.append(code)
+    def bots(table: str, seats: int) -> None:
+        seated.append((table, seats))
 
     async def act(line: Line) -> None:
         await line.welcome()
@@ -141,9 +141,9 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
         await line.until_closed()
 
     async with scripted(act) as url:
-        options = Options(url, "Ann", players=2, random_layout=True, auto_start=True, opened=opened)
+        options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=bots)
         assert await run(options) == 0
-    assert codes == ["KXQT"]
+    assert seated == [("KXQT", 1)]
 
 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:

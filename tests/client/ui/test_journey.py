@@ -117,7 +117,10 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
     with Terminal(*arguments, environment=environment) as terminal:
         play(terminal)
         walk_through_scoring(terminal)
-        terminal.press("q")
+        terminal.press("enter", "enter")  # one too many leads nowhere
+        terminal.press("m")
+        terminal.shows(r"Your turn: lay tile|is to lay tile")  # the bots have come along
+        terminal.press("q", "y")
         assert terminal.ended()[0] == 0
 
 
@@ -135,7 +138,9 @@ def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
         terminal.shows(r"step 1 of")
         terminal.press("s")
         terminal.shows("POINTS")
-        terminal.press("q")
+        terminal.press(":", "again", "enter")
+        terminal.shows(r"Your turn: place")
+        terminal.press("q", "y")
         assert terminal.ended()[0] == 0
         assert terminal.raw.isascii()
         assert not re.search(rb"\x1b\[[0-9;]*(?:3[0-7]|[34]8;5|4[0-7])[0-9;]*m", terminal.raw)

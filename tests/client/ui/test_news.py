@@ -7,7 +7,7 @@ from hypothesis import given
 from client.connection import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.news import heard, listed, refused
-from client.ui.state import LOG_KEPT, Ui, Where, last_step, where
+from client.ui.state import LOG_KEPT, Outage, Ui, Where, last_step, where
 from engine.events import GameEnded, HillScored, Placed
 from engine.game import Game, Setup
 from engine.view import redacted
@@ -72,12 +72,14 @@ def test_chat_is_told_with_its_speaker() -> None:
 
 def test_a_lost_connection_is_told_until_it_is_back() -> None:
     model = TableModel()
-    lost = heard(Ui("Ann"), Lost("The server does not answer.", 2.2), model)
-    assert lost.lost == "No connection, trying again in 2 s. The server does not answer."
-    assert heard(lost, Back(), model).lost is None
-    assert (
-        heard(replace(lost, busy=True), Closed(1001, "The server stops."), model).lost == "The server stops."
-    )
+    lost = heard(Ui("Ann", now=10.0), Lost("The server does not answer.", 2.5), model)
+    assert lost.lost == Outage("The server does not answer.", 12.5)
+    again = heard(replace(lost, now=12.5), Lost("Nobody answers.", 5.0), model)
+    assert again.lost == Outage("Nobody answers.", 17.5)
+    assert heard(again, Back(), model).lost is None
+    assert heard(again, Back(), model).log == ("The server does not answer.", "The connection is back.")
+    closed = heard(replace(again, busy=True), Closed(1001, "The server stops."), model)
+    assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
 
 def test_a_refusal_is_shown_and_lets_go_on() -> None:

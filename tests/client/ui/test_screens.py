@@ -10,7 +10,7 @@ from client.table import TableModel
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from client.ui.screen import drawn
-from client.ui.state import Notice, Overlay, Ui, last_step
+from client.ui.state import Notice, Outage, Overlay, Ui, last_step
 from engine.game import Setup
 from engine.pieces import Seat
 from protocol.messages import SeatLine, TableLine, TableState
@@ -132,8 +132,8 @@ def test_a_refusal_stands_below_the_board() -> None:
 
 def test_a_lost_connection_is_told_on_top() -> None:
     ui, model = placing()
-    lost = replace(ui, lost="The connection broke. Trying again.")
-    assert "Trying again." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
+    lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
+    assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
 
 
 def test_quitting_a_running_game_is_asked_about() -> None:

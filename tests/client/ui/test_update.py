@@ -7,14 +7,15 @@ import pytest
 from client.table import TableModel
 from client.ui import requests
 from client.ui.keys import KEYS, ChooseLine, Hold, PointAt
-from client.ui.state import Overlay, Ui, Where, last_step, steps, where
+from client.ui.state import House, Notice, Outage, Overlay, Ui, Where, last_step, steps, where
 from client.ui.update import pressed, updated
 from engine.board import HILLS
 from engine.events import HillScored, LayTile, Place
 from engine.game import Game, Setup
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
-from protocol.messages import TableLine
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.messages import TableLine, TableState
 from tests.client.ui.seen import after, asked, model_of, turn_of, typed, ui_of
 from tests.games import played
 
@@ -46,7 +47,9 @@ def over() -> tuple[Ui, TableModel]:
 def test_lobby_joins_and_watches_the_table_chosen() -> None:
     ui = Ui("Ann", tables=TABLES)
     assert asked(ui, LOBBY, "enter") == requests.Join("KXQT")
-    assert asked(ui, LOBBY, "down", "enter") == requests.Join("ABCD")
+    assert asked(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
+    held = replace(ui, held=frozenset({"ABCD"}))
+    assert asked(held, LOBBY, "down", "enter") == requests.Join("ABCD")
     assert asked(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
@@ -63,7 +66,68 @@ def test_lobby_takes_clicks() -> None:
     """A click chooses a line, a second one confirms it."""
     ui, request = updated(Ui("Ann", tables=TABLES), ChooseLine(1), LOBBY)
     assert (ui.chosen, request) == (1, None)
-    assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Join("ABCD")
+    assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
+
+
+def test_lobby_sets_up_what_happens_to_the_absent() -> None:
+    """A key goes through the policies and back to waiting, two more through their times."""
+    ui = Ui("Ann")
+    opened = [asked(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
+    assert opened == [
+        requests.Open(3, absence=policy)
+        for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
+    ]
+    assert asked(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
+    assert asked(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
+    assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
+    assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
+    assert asked(ui, LOBBY, "+", "o") == requests.Open(3)
+
+
+def test_lobby_leads_home_where_there_is_one() -> None:
+    assert after(Ui("Ann"), LOBBY, "escape") == Ui("Ann")
+    assert asked(Ui("Ann", house=House(home=True)), LOBBY, "escape") == requests.GoHome()
+
+
+def test_what_is_typed_opens_tables_and_is_corrected() -> None:
+    ui = Ui("Ann")
+    opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
+    assert asked(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
+    for wrong in ("open 6", "open 3 clock", "say", "vote", "vote maybe Bob"):
+        notice = after(ui, LOBBY, *typed(wrong)).notice
+        assert notice is not None
+        assert notice.refusal
+
+
+def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
+    """Whatever is asked next waits; a list is not asked for, and where no attempt will follow nothing is."""
+    lost = Ui("Ann", tables=TABLES, lost=Outage("The server stopped.", 5.0))
+    ui, request = pressed(lost, "enter", LOBBY)
+    assert (request, ui.busy) == (requests.Join("KXQT"), True)
+    assert ui.notice is not None
+    assert "kept" in ui.notice.text
+    again = after(ui, LOBBY, "enter")
+    assert again.notice is not None
+    assert again.notice != ui.notice
+    assert after(lost, LOBBY, "r").notice is not None
+    gone = replace(lost, lost=Outage("Your seat was taken over.", None))
+    assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
+    assert asked(gone, LOBBY, "q") == requests.Quit()
+
+
+def test_who_watched_watches_the_next_game_too() -> None:
+    ui, _ = over()
+    model = model_of(played(Setup(3, random_layout=True), 1), None)
+    assert after(ui, model, "s", "m").notice is not None
+    assert model.state is not None
+    model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
+    assert asked(ui, model, "s", "m") == requests.WatchNext("ABCD")
+
+
+def test_a_bot_is_asked_for_where_this_program_seats_them() -> None:
+    model = TableModel("KXQT")
+    assert asked(Ui("Ann", house=House(bots=True)), model, "b") == requests.SeatBot()
+    assert after(Ui("Ann"), model, "b").notice is not None
 
 
 def test_room_starts_and_leaves() -> None:
@@ -319,7 +383,9 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     assert where(after(ui, model, *["enter"] * last), model) is Where.RESULT
     assert after(ui, model, "s", "left").step == last - 1
     assert after(ui, model, "s", "home").step == 0
-    assert asked(ui, model, "s", "enter") == requests.Leave()
+    assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
+    assert asked(ui, model, "s", "escape") == requests.Leave()
+    assert asked(ui, model, "s", "m") == requests.Rematch()
 
 
 def test_scoring_skips_hill_by_hill() -> None:
