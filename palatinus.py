@@ -311,6 +311,12 @@ def _add_serve(commands: "Commands") -> None:
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
     serve.add_argument("--max-tables", type=_positive, metavar="N", help=_("tables at once"))
+    serve.add_argument(
+        "--tables-per-minute",
+        type=_positive,
+        metavar="N",
+        help=_("tables opened from one address in a minute"),
+    )
     serve.add_argument("--max-connections", type=_positive, metavar="N", help=_("connections at once"))
     serve.add_argument("--rate", type=_positive, metavar="N", help=_("messages a second from one client"))
     serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
@@ -328,6 +334,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     data = arguments.data or platformdirs.user_data_path("palatinus", appauthor=False)
     chosen = {
         "tables": arguments.max_tables,
+        "tables_per_connection": arguments.tables_per_minute,
+        "tables_per_address": arguments.tables_per_minute,
         "connections": arguments.max_connections,
         "connections_per_address": arguments.max_connections,
         "rate": arguments.rate,

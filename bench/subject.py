@@ -24,6 +24,7 @@ _UNLIMITED: Final = Limits(
     connections_per_address=20_000,
     tables=20_000,
     tables_per_connection=20_000,
+    tables_per_address=20_000,
     burst=1_000_000,
     rate=1_000_000.0,
     over_seconds=0.0,  # what was played is forgotten at once, so that one run does not weigh on the next

@@ -71,13 +71,15 @@ class Refusal(Exception):
     """The server refused one request, and nothing has changed; the text is its sentence,
     or what it says in the language in use.
 
-    `code` is stable, `rule` the section of the rules that forbids it, if one does.
+    `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
+    seconds to wait if it may be asked again then.
     """
 
-    def __init__(self, code: str, text: str, rule: str | None = None) -> None:
+    def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
         super().__init__(text)
         self.code = code
         self.rule = rule
+        self.retry_in = retry_in
 
 
 class NoAnswer(ConnectFailed):
@@ -329,7 +331,7 @@ class Connection:
             return  # whoever asked has given up
         waiting.silence()
         if isinstance(message, Refused):
-            waiting.fail(Refusal(message.code, refusal_told(message), message.rule))
+            waiting.fail(Refusal(message.code, refusal_told(message), message.rule, _retry_in(message)))
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is no answer to {type(waiting.message).__name__}")
         else:
@@ -473,3 +475,8 @@ class Connection:
         for waiting in list(self._waiting.values()):
             waiting.fail(end)
         self._tell(self.closed)
+
+
+def _retry_in(message: Refused) -> int | None:
+    seconds = (message.about or {}).get("seconds", "")
+    return int(seconds) if seconds.isdecimal() and len(seconds) < 5 else None

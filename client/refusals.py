@@ -32,6 +32,10 @@ SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
     Code.NAME_TAKEN: (N_("Somebody at this table has that name. Choose another."),),
     Code.BAD_TEXT: (N_("That cannot be said: {why}."), N_("That cannot be said.")),
     Code.TOO_MANY_TABLES: (N_("There are too many tables. Join one, or try again later."),),
+    Code.TOO_SOON: (
+        N_("Too many tables were opened within a minute. Try again in {seconds} seconds."),
+        N_("Too many tables were opened within a minute. Try again soon."),
+    ),
     Code.NO_SUCH_TABLE: (
         N_("There is no table {table}. Ask for the list of tables."),
         N_("Table {table} is closed."),

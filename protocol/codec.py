@@ -3,6 +3,7 @@
 from typing import Any, Final, get_args
 
 import msgpack
+import msgspec
 import msgspec.msgpack
 from msgspec import ValidationError, convert
 
@@ -14,7 +15,7 @@ from protocol.limits import (
     SERVER_FRAME_BYTES,
     STRING_LENGTH,
 )
-from protocol.messages import ClientMessage, ServerMessage
+from protocol.messages import ClientMessage, ServerMessage, TableLine
 from protocol.text import printable
 
 
@@ -55,6 +56,16 @@ class BadMessage(ValueError):
 def encode(message: ClientMessage | ServerMessage) -> bytes:
     """Return the message's frame."""
     return _ENCODER.encode(message)
+
+
+def encoded_lines(lines: list[TableLine]) -> msgspec.Raw:
+    """Return the list of tables ready to be sent, to as many as ask for it."""
+    return msgspec.Raw(_ENCODER.encode(lines))
+
+
+def tables_frame(id: int, lines: msgspec.Raw) -> bytes:  # noqa: A002 - the wire's own word
+    """Return the frame of a Tables message with lines that are encoded already."""
+    return _ENCODER.encode({"t": "tables", "id": id, "tables": lines})
 
 
 def decode_client(frame: bytes) -> ClientMessage:

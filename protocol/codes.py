@@ -15,6 +15,7 @@ class Code(enum.StrEnum):
     NAME_TAKEN = "name-taken"
     BAD_TEXT = "bad-text"
     TOO_MANY_TABLES = "too-many-tables"
+    TOO_SOON = "too-soon"
     NO_SUCH_TABLE = "no-such-table"
     TABLE_FULL = "table-full"
     SEAT_TAKEN = "seat-taken"

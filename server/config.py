@@ -13,8 +13,11 @@ class Limits:
 
     connections: int = 1000
     connections_per_address: int = 250
-    tables: int = 500
-    tables_per_connection: int = 20
+    tables: int = 500  # in memory; for a new one the table goes into the archive that was left longest ago
+    tables_per_connection: int = 30  # opened within a minute
+    tables_per_address: int = (
+        120  # opened within a minute by all who share it; then they wait, nobody is banned
+    )
     spectators: int = 32  # at one table
     burst: int = 100  # messages a connection may send at once ...
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused

@@ -7,7 +7,7 @@ from typing import Final
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from protocol.codec import BadMessage, decode_client
+from protocol.codec import BadMessage, decode_client, tables_frame
 from protocol.codes import CloseCode, Code
 from protocol.limits import VERSIONS
 from protocol.messages import (
@@ -23,7 +23,6 @@ from protocol.messages import (
     Refused,
     Rematch,
     Resume,
-    Tables,
     Watch,
     Welcome,
 )
@@ -140,13 +139,16 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.send(Tables(message.id, self._lobby.lines()))
+                session.post(tables_frame(message.id, self._lobby.listed()))
             case OpenTable():
                 self._must_be_in_lobby()
                 await self._lobby.open(session, message)
-            case JoinTable() | Resume() | Watch():
+            case JoinTable() | Watch():
                 self._must_be_in_lobby()
-                await self._entered(self._lobby.table(message.table), message)
+                await asked(self._lobby.table(message.table), session, message, wait=True)
+            case Resume():
+                self._must_be_in_lobby()
+                await self._back(message)
             case _:
                 if session.table is None:
                     text = "You are not at a table. Open or join one first."
@@ -158,9 +160,18 @@ class Conversation:
         if self._session.table is not None:
             raise Refusal(Code.AT_A_TABLE, "You are at a table. Leave it first.")
 
-    async def _entered(self, table: Table, message: Entrance) -> None:
-        await asked(table, self._session, message, wait=True)
-        if isinstance(message, Resume) and self._session.table is None:
+    async def _back(self, message: Resume) -> None:
+        try:
+            while True:
+                table = await self._lobby.table_of_seat(message)
+                await asked(table, self._session, message, wait=True)
+                if self._session.table is not None or not table.archived:
+                    break  # else it was put away just when its player came
+        except Refusal as refusal:
+            if refusal.code != Code.BAD_TOKEN:
+                raise
+            self._session.send(refusal.answer(message.id))
+        if self._session.table is None:
             self._bad_messages += _WEIGHT_OF_A_WRONG_TOKEN
             if self._bad_messages >= self._limits.bad_messages:
                 raise Goodbye(CloseCode.POLICY_VIOLATION, "too many wrong tokens")

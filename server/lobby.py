@@ -6,21 +6,25 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Mapping
 
+import msgspec
+
 from engine.game import Game, RandomChance
+from protocol.codec import encoded_lines
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
-from protocol.messages import OpenTable, TableLine
+from protocol.messages import OpenTable, Resume
 from server.config import Config
 from server.entries import Entry, Opened, Taken
 from server.journal import Journal
 from server.logs import about
+from server.pace import PerMinute
 from server.rematch import played_again
-from server.requests import Refusal
+from server.requests import PutAway, Refusal
 from server.seating import Seating
 from server.session import Session
 from server.stand_in import StandIn
 from server.table import Table, check_name
-from server.tokens import new_code, new_token, token_hash
+from server.tokens import new_code, new_token, token_fits, token_hash
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +38,16 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
 
 def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, Seating]:
     """Return what an earlier process kept, by table codes; raises JournalError if it makes no sense."""
-    kept = {}
-    for code, entries in journal.tables().items():
-        try:
-            kept[code] = Seating(entries, next(chances))
-        except Exception as error:  # whatever it is, no server wrote this
-            raise journal.damaged(f"table {code}: {error}") from error
-    return kept
+    return {
+        code: _folded(journal, code, entries, next(chances)) for code, entries in journal.tables().items()
+    }
+
+
+def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomChance) -> Seating:
+    try:
+        return Seating(entries, chance)
+    except Exception as error:  # whatever it is, no server wrote this
+        raise journal.damaged(f"table {code}: {error}") from error
 
 
 class Lobby:
@@ -60,6 +67,10 @@ class Lobby:
         self._tasks = tasks
         self._when_over = when_over
         self._running: set[asyncio.Task[None]] = set()
+        self._listed: msgspec.Raw | None = None  # until a table changes
+        self._opened_by_connection = PerMinute(config.limits.tables_per_connection)
+        self._opened_by_address = PerMinute(config.limits.tables_per_address)
+        self._bringing_back = asyncio.Lock()
         self._opening: set[str] = set()  # codes of tables that are being stored
         self._chances = chances
         self._stand_in = StandIn(config.stand_in, config.seed)
@@ -77,10 +88,12 @@ class Lobby:
             task.cancel()
         self._stand_in.close()
 
-    def lines(self) -> list[TableLine]:
-        """Return the list of tables, newest first, as many as fit into a message."""
-        newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
-        return [table.line() for table in newest]
+    def listed(self) -> msgspec.Raw:
+        """Return the list of tables, newest first, as many as fit into a message, ready to be sent."""
+        if self._listed is None:
+            newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
+            self._listed = encoded_lines([table.line() for table in newest])
+        return self._listed
 
     def table(self, code: str) -> Table:
         """Return the table with this code; raises Refusal if there is none."""
@@ -88,6 +101,25 @@ class Lobby:
             text = "There is no table {table}. Ask for the list of tables."
             raise Refusal(Code.NO_SUCH_TABLE, text, table=code)
         return table
+
+    async def table_of_seat(self, message: Resume) -> Table:
+        """Return the table that a player comes back to, out of the archive if it is there.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        code = message.table
+        async with self._bringing_back:  # two players of one game may come at the same time
+            if code in self.tables or code not in self._journal.archived:
+                return self.table(code)
+            entries = await self._journal.archived_entries(code)
+            hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
+            if not any(token_fits(message.token, each) for each in hashes):
+                raise Refusal(Code.BAD_TOKEN, "That token holds no seat at table {table}.", table=code)
+            seating = _folded(self._journal, code, entries, next(self._chances))
+            await self._journal.bring_back(code)
+            log.info("table brought back from the archive", extra=about(table=code))
+            # Whatever the limit: whoever was promised the seat gets it, and connections are limited too.
+            return self._run(code, seating)
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
@@ -113,18 +145,42 @@ class Lobby:
         return await self._opened(session, played_again(seating))
 
     async def _opened(self, session: Session, entries: list[Entry]) -> Table:
-        limits = self._config.limits
-        tables = len(self.tables) + len(self._opening)
-        if tables >= limits.tables or session.tables_opened >= limits.tables_per_connection:
+        now = asyncio.get_running_loop().time
+        wait = max(
+            self._opened_by_connection.wait(session.name, now()),
+            self._opened_by_address.wait(session.address, now()),
+        )
+        if wait > 0:
+            text = "Too many tables were opened within a minute. Try again in {seconds} seconds."
+            raise Refusal(Code.TOO_SOON, text, seconds=wait)
+        if self._full() and not await self._room_made():
             raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
-        code = new_code(self.tables.keys() | self._opening)
+        code = new_code(self.tables, self._opening, self._journal.archived)
         self._opening.add(code)
         try:
             await self._journal.append(code, 0, entries)
         finally:
             self._opening.discard(code)
-        session.tables_opened += 1
+        self._opened_by_connection.count(session.name, now())
+        self._opened_by_address.count(session.address, now())
         return self._run(code, Seating(entries, next(self._chances)))
+
+    def _full(self) -> bool:
+        return len(self.tables) + len(self._opening) >= self._config.limits.tables
+
+    async def _room_made(self) -> bool:
+        """Put the table away that everyone left longest ago; return whether there is room now."""
+        left = [(table.unattended_since, table) for table in self.tables.values()]
+        times = [(since, table) for since, table in left if since is not None]
+        if not times:
+            return False
+        _, longest = min(times, key=lambda each: each[0])
+        ended = asyncio.get_running_loop().create_future()
+        longest.send(PutAway(ended))
+        return await ended and not self._full()
+
+    def _changed(self) -> None:
+        self._listed = None
 
     def _run(self, code: str, seating: Seating) -> Table:
         table = Table(
@@ -135,8 +191,10 @@ class Lobby:
             stand_in=self._stand_in,
             when_over=self._when_over,
             following=self.following,
+            when_changed=self._changed,
         )
         self.tables[code] = table
+        self._changed()
         task = self._tasks.create_task(self._kept_running(table))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -148,4 +206,5 @@ class Lobby:
         except Exception:  # whatever fails at one table, the others play on
             log.exception("table failed and is closed", extra=about(table=table.code))
         del self.tables[table.code]
+        self._changed()
         await table.close()

@@ -1,4 +1,10 @@
-"""How fast a client is read: a token bucket."""
+"""How fast a client is read, and how often something may be done."""
+
+import math
+from collections import OrderedDict, deque
+from typing import Final
+
+_MINUTE: Final = 60.0  # seconds
 
 
 class Pace:
@@ -17,3 +23,25 @@ class Pace:
         self._last = now
         self._left -= 1.0
         return max(0.0, -self._left / self._rate)
+
+
+class PerMinute:
+    """At most `most` times within any minute, for each of many who do it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()  # who did it last comes last
+
+    def wait(self, who: str, now: float) -> int:
+        """Return how many seconds `who` has to wait at time `now`, 0 for none."""
+        times = self._times.get(who)
+        if times is None or len(times) < self._most:
+            return 0
+        return max(0, math.ceil(times[0] + _MINUTE - now))
+
+    def count(self, who: str, now: float) -> None:
+        """Note that `who` did it at time `now`."""
+        self._times.setdefault(who, deque(maxlen=self._most)).append(now)
+        self._times.move_to_end(who)
+        while next(iter(self._times.values()))[-1] + _MINUTE <= now:
+            self._times.popitem(last=False)

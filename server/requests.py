@@ -40,8 +40,14 @@ class FreeIfAway:
 
 
 @dataclass(frozen=True, slots=True)
-class Forget:
-    """Everybody has been away for too long."""
+class PutAway:
+    """Everybody has been away for long enough; `ended` is told whether the table ended over it."""
+
+    ended: asyncio.Future[bool] | None = None
+
+    def settle(self, *, ended: bool) -> None:
+        if self.ended is not None and not self.ended.done():
+            self.ended.set_result(ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class MoveInstead:
     turn: int
 
 
-Errand: TypeAlias = FreeIfAway | Forget | GoneOn | AwayTooLong | TimeUp | MoveInstead
+Errand: TypeAlias = FreeIfAway | PutAway | GoneOn | AwayTooLong | TimeUp | MoveInstead
 
 
 @dataclass(frozen=True, slots=True)

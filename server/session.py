@@ -28,7 +28,6 @@ class Session:
         self.connection = connection
         self.table: Table | None = None
         self.seat: Seat | None = None
-        self.tables_opened = 0
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
@@ -38,6 +37,12 @@ class Session:
         """Return what logs call this client: its address, nothing it chose itself."""
         address = self.connection.remote_address
         return f"{address[0]}:{address[1]}" if address else "?"
+
+    @property
+    def address(self) -> str:
+        """Return the address of the client's network, which many may share."""
+        address = self.connection.remote_address
+        return str(address[0]) if address else "?"
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):

@@ -64,10 +64,10 @@ from server.requests import (
     Departed,
     Entrance,
     Errand,
-    Forget,
     FreeIfAway,
     GoneOn,
     MoveInstead,
+    PutAway,
     Refusal,
     Request,
     TimeUp,
@@ -93,6 +93,7 @@ class Table:
         stand_in: StandIn,
         when_over: Callable[[str, Game], None],
         following: Callable[[Session, Seating], Awaitable["Table"]],
+        when_changed: Callable[[], None],
     ) -> None:
         self.code = code
         self.seating = seating
@@ -102,6 +103,9 @@ class Table:
         self._limits = limits
         self._when_over = when_over
         self._following = following
+        self._when_changed = when_changed
+        self.archived = False
+        self.unattended_since: float | None = None
         self._gone_on: set[Seat] = set()
         self._loop = asyncio.get_running_loop()
         self._unattended: asyncio.TimerHandle | None = None
@@ -115,8 +119,8 @@ class Table:
                 self._begin_grace(Seat(seat))
 
     async def run(self) -> None:
-        """Serve the table until it is forgotten."""
-        while not self.seating.forgotten:
+        """Serve the table until it is forgotten or archived."""
+        while not (self.seating.forgotten or self.archived):
             request = await self.requests.get()
             if not isinstance(request, Request):
                 await self._errand(request)
@@ -301,9 +305,10 @@ class Table:
                 if taken and seat not in self._audience.seated and self.seating.stage == "gathering":
                     await self._store_or_log(*self._freed(seat))
                     self._tell_state()
-            case Forget():
+            case PutAway():
                 if not self._audience:
-                    await self._store_or_log(Forgotten())
+                    await self._put_away()
+                errand.settle(ended=self.seating.forgotten or self.archived)
             case GoneOn(session, seat):
                 self._gone_on.add(seat)
                 if self._audience.seated.get(seat) is session:  # it sits at the next table already
@@ -332,6 +337,18 @@ class Table:
         self._steward.consider()
         return True
 
+    async def _put_away(self) -> None:
+        """Archive a game, for its players to come back to; forget a table without one."""
+        try:
+            if self.seating.game is None:
+                await self._store(Forgotten())
+            else:
+                await self._journal.archive(self.code)
+                self.archived = True
+        except JournalError as error:
+            log.error("not put away", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
+            self._watch_attendance()  # try again
+
     def _begin_grace(self, seat: Seat) -> None:
         """Keep the seat of a player who is away for a while, if the game has not begun."""
         if (earlier := self._graces.pop(seat, None)) is not None:
@@ -354,19 +371,23 @@ class Table:
             self._later(1.0, errand)
 
     def _watch_attendance(self) -> None:
-        """Forget the table in good time once nobody is here."""
+        """Put the table away in good time once nobody is here."""
         if self._unattended is not None:
             self._unattended.cancel()
-            self._unattended = None
+            self._unattended = self.unattended_since = None
         if not self._audience:
+            self.unattended_since = self._loop.time()
             over = self.seating.stage == "over"
             seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
-            self._unattended = self._later(seconds, Forget())
+            self._unattended = self._later(seconds, PutAway())
 
     def _turn_away(self, request: Request | Errand) -> None:
         """Answer someone who asked while the table was ending."""
-        if isinstance(request, Request):
-            if not isinstance(request.message, Departed):
+        if isinstance(request, PutAway):
+            request.settle(ended=True)
+        elif isinstance(request, Request):
+            back = self.archived and isinstance(request.message, Resume)  # who finds it in the archive then
+            if not back and not isinstance(request.message, Departed):
                 request.session.send(self._closed().answer(request.message.id))
             request.settle()
 
@@ -550,6 +571,7 @@ class Table:
     def _tell_state(self) -> None:
         """Tell everyone who sits where and who is here."""
         self._watch_attendance()
+        self._when_changed()
         host = self.seating.host
         seats = [self._seat_line(Seat(seat), player) for seat, player in enumerate(self.seating.players)]
         self._audience.broadcast(

@@ -12,11 +12,11 @@ _LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that no word is dealt
 _TOKEN_BYTES: Final = 32
 
 
-def new_code(taken: Container[str]) -> str:
-    """Return a table code that is not `taken`."""
+def new_code(*taken: Container[str]) -> str:
+    """Return a table code that is in none of `taken`."""
     while True:
         code = "".join(secrets.choice(_LETTERS) for _ in range(CODE_LENGTH))
-        if code not in taken:
+        if not any(code in each for each in taken):
             return code
 
 

@@ -165,8 +165,17 @@ class _Bot:
     async def open(self, options: BotOptions) -> str:
         """Open a table and return its code."""
         name = self._name(self._number)
-        seated = await self.connection.open_table(options.players, name, random_layout=options.random_layout)
-        return seated.table
+        while True:
+            try:
+                seated = await self.connection.open_table(
+                    options.players, name, random_layout=options.random_layout
+                )
+            except Refusal as refusal:
+                if refusal.code != Code.TOO_SOON or refusal.retry_in is None:
+                    raise
+                await asyncio.sleep(refusal.retry_in)
+            else:
+                return seated.table
 
     async def join(self, table: str) -> str:
         """Join the table, as the next number if another bot there has this one's, and return its code."""

@@ -67,8 +67,21 @@ async def no_such_table(server: Running, stack: contextlib.AsyncExitStack) -> Re
 
 
 async def too_many_tables(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    host = await stack.enter_async_context(connected(server.port))
+    attended = server.lobby.tables[(await host.open(2)).table]
+    more = {f"no. {number}": attended for number in range(500)}
+    server.lobby.tables.update(more)
+    try:
+        peer = await stack.enter_async_context(connected(server.port))
+        return await peer.refused(OpenTable(7, 2, "Anna"))
+    finally:
+        for code in more:
+            del server.lobby.tables[code]
+
+
+async def too_soon(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peer = await stack.enter_async_context(connected(server.port))
-    for _ in range(20):
+    for _ in range(30):
         await peer.open(2)
         await peer.done(Leave(peer.next_id()))
     return await peer.refused(OpenTable(7, 2, "Anna"))
@@ -156,6 +169,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NAME_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "anna")),
     Code.BAD_TEXT: at_full_table(0, Say(7, "\x1b")),
     Code.TOO_MANY_TABLES: too_many_tables,
+    Code.TOO_SOON: too_soon,
     Code.NO_SUCH_TABLE: no_such_table,
     Code.TABLE_FULL: table_full,
     Code.SEAT_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "Late", 0)),

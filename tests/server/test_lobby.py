@@ -29,6 +29,7 @@ from protocol.messages import (
 )
 from protocol.text import unsafe
 from server.lobby import Lobby
+from server.pace import PerMinute
 from tests.server.peer import Peer, company, connected, eventually, game, house, play_on, table_of
 
 
@@ -369,7 +370,7 @@ async def test_a_token_opens_only_its_own_table() -> None:
         assert await bruno.closed() == (1008, "too many wrong tokens")
 
 
-async def test_tables_are_limited_in_all_and_by_connection() -> None:
+async def test_tables_are_limited_in_all() -> None:
     """The refusal changes nothing, and a table that closes makes room."""
     async with house(tables=1) as server, connected(server.port) as anna, connected(server.port) as bruno:
         await anna.open(2)
@@ -377,10 +378,43 @@ async def test_tables_are_limited_in_all_and_by_connection() -> None:
         await anna.done(Leave(anna.next_id()))
         await gone(server.lobby, anna.code)
         await bruno.open(2)
-    async with house(tables_per_connection=1) as server, connected(server.port) as anna:
-        await anna.open(2)
-        await anna.done(Leave(anna.next_id()))
-        assert (await anna.refused(OpenTable(7, 2, "Anna"))).code == Code.TOO_MANY_TABLES
+
+
+@pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
+async def test_tables_are_opened_at_a_pace(limit: str) -> None:
+    """By connection and by address; the refusal tells when to try again, and nobody is kept from playing."""
+    async with (
+        house(**{limit: 2}) as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+    ):
+        for _ in range(2):
+            await anna.open(2)
+            await anna.done(Leave(anna.next_id()))
+        refused = await anna.refused(OpenTable(7, 2, "Anna"))
+        assert refused.code == Code.TOO_SOON
+        assert refused.about is not None
+        assert 0 < int(refused.about["seconds"]) <= 60
+        assert refused.about["seconds"] in refused.text
+        if limit == "tables_per_connection":
+            await anna.join((await bruno.open(2, "Bruno")).table, "Anna")
+        else:
+            assert (await bruno.refused(OpenTable(7, 2, "Bruno"))).code == Code.TOO_SOON
+
+
+def test_whoever_waited_a_minute_may_go_on() -> None:
+    """Any minute counts, not the clock's; those who have done nothing for one are not remembered."""
+    pace = PerMinute(2)
+    for now in (0.0, 30.0):
+        assert pace.wait("a", now) == 0
+        pace.count("a", now)
+    assert pace.wait("a", 30.5) == 30
+    assert pace.wait("b", 30.5) == 0
+    assert pace.wait("a", 60.0) == 0
+    pace.count("a", 60.0)
+    assert pace.wait("a", 60.0) == 30
+    pace.count("b", 200.0)
+    assert list(pace._times) == ["b"]
 
 
 async def test_spectators_are_limited() -> None:
