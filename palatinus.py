@@ -148,11 +148,12 @@ async def _house(
     import asyncio
     import io
 
+    from client.bots.greedy import greedy
     from client.bots.runner import BotOptions, run_bots
     from server.app import running
 
     told = io.StringIO()
-    async with running(config) as server, asyncio.TaskGroup() as tasks:
+    async with running(replace(config, stand_in=greedy)) as server, asyncio.TaskGroup() as tasks:
         seated: list[asyncio.Task[int]] = []
 
         def seat_bots(table: str, seats: int) -> None:
@@ -264,19 +265,29 @@ def _add_bot(commands: "Commands") -> None:
     bot.add_argument("--seed", type=int, help=_("make the same choices again"))
     bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
     bot.add_argument("--rematch", action="store_true", help=_("play again when others at the table do"))
+    bot.add_argument(
+        "--absence",
+        default="wait",
+        metavar="POLICY",
+        help=_(
+            "at a new table, who moves for players who are away or slow: wait (default), move-clock:60, "
+            "game-clock:30m, vote:2m, bot:60s"
+        ),
+    )
     bot.set_defaults(run=_bot)
 
 
 def _bot(arguments: argparse.Namespace) -> int:
     import asyncio
 
+    from client.absence import BadPolicy, policy_named
     from client.address import BadAddress, server_url
     from client.bots.runner import BotOptions, run_bots
 
     sys.path.insert(0, str(Path.cwd()))  # a brain of one's own lies where one is
     try:
-        url = server_url(arguments.server)
-    except BadAddress as error:
+        url, absence = server_url(arguments.server), policy_named(arguments.absence)
+    except (BadAddress, BadPolicy) as error:
         return _wrong_use(str(error))
     options = BotOptions(
         url,
@@ -288,6 +299,7 @@ def _bot(arguments: argparse.Namespace) -> int:
         arguments.seed,
         arguments.random_layout,
         arguments.rematch,
+        absence,
     )
     return asyncio.run(run_bots(options, sys.stdout))
 
@@ -327,6 +339,7 @@ def _add_serve(commands: "Commands") -> None:
 def _serve(arguments: argparse.Namespace) -> int:
     import platformdirs
 
+    from client.bots.greedy import greedy
     from server.command import serve
     from server.config import Config, Limits
     from server.logs import log_to
@@ -348,6 +361,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         records=arguments.records,
         tls_cert=arguments.tls_cert,
         tls_key=arguments.tls_key,
+        stand_in=greedy,
         limits=Limits(**{name: value for name, value in chosen.items() if value is not None}),
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)

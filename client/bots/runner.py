@@ -14,14 +14,17 @@ from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
 from client.language import _, listed
 from engine.components import DEALS
+from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded
 from engine.view import snapshot
+from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
 
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
+_TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
 
 
 class WrongUse(ValueError):
@@ -44,6 +47,7 @@ class BotOptions:
     seed: int | None = None
     random_layout: bool = False
     rematch: bool = False
+    absence: Absence = WAIT
     tls: ssl.SSLContext | None = None
     patience: Patience = field(default_factory=Patience)
 
@@ -168,7 +172,7 @@ class _Bot:
         while True:
             try:
                 seated = await self.connection.open_table(
-                    options.players, name, random_layout=options.random_layout
+                    options.players, name, random_layout=options.random_layout, absence=options.absence
                 )
             except Refusal as refusal:
                 if refusal.code != Code.TOO_SOON or refusal.retry_in is None:
@@ -202,7 +206,9 @@ class _Bot:
                 await self._start()
             if model.legal is not None and model.seq != moved_at:  # else the last move is on its way
                 moved_at = model.seq
-                await self.connection.play(await self._chosen())
+                command = await self._chosen()
+                if model.seq == moved_at:  # else it thought for longer than the table's clock
+                    await self._move(command)
         raise ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
@@ -224,6 +230,13 @@ class _Bot:
         except Refusal as refusal:
             if refusal.code not in {Code.SEATS_EMPTY, Code.ALREADY_STARTED, Code.NOT_THE_HOST}:
                 raise  # those: somebody left, or was as quick; the table's next state tells
+
+    async def _move(self, command: Command) -> None:
+        try:
+            await self.connection.play(command)
+        except Refusal as refusal:
+            if refusal.code not in _TOO_LATE:
+                raise  # those: the stand-in moves, or has moved; the next events tell
 
     async def _chosen(self) -> Command:
         model = self.connection.model

@@ -4,6 +4,7 @@ import asyncio
 import io
 import random
 import re
+import time
 
 import pytest
 
@@ -12,11 +13,14 @@ from client.bots.brains import NamedBrain, at_random
 from client.bots.runner import BotOptions, result_line, run_bots
 from client.connection import Connection, Patience, connected
 from engine.components import Laurel
-from engine.events import DecidedBy, GameEnded, LayTile, Tally
+from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
+from engine.legal import Legal
 from engine.pieces import Seat
+from engine.view import View
+from protocol.absence import MoveClock
 from protocol.messages import SeatLine, TableState
 from server.app import Running, running
-from server.config import Config
+from server.config import Config, Limits
 from tests.client.scripted import PATIENCE, QUICK
 
 
@@ -41,6 +45,22 @@ class Heard(io.StringIO):
 
     def flush(self) -> None:
         self.flushed.set()
+
+
+async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in makes the moves, and what the brain chose too late is not played."""
+
+    def slow(view: View, legal: Legal, rng: random.Random) -> Command:
+        time.sleep(0.02)
+        return at_random(view, legal, rng)
+
+    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow, "")})
+    limits = Limits(stand_in_seconds=0.0, policy_second=0.001)
+    async with running(Config(limits=limits)) as server:
+        chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
+        code, out, errors = await told(chosen)
+        assert (code, errors) == (0, "")
+        assert "Game 1: slow-1" in out
 
 
 @pytest.mark.parametrize("players", [2, 5])
