@@ -9,9 +9,14 @@ import pytest
 
 from engine.board import FIELDS
 from engine.components import DEALS
+from engine.events import Command, Place
+from engine.legal import Legal
+from engine.pieces import Piece
+from engine.view import View
+from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import JoinTable, Lay, Leave, ListTables, Ping, PlacePiece, Say, Sync, Watch
 from server.app import running
-from server.config import Config
+from server.config import Config, Limits
 from server.logs import told
 from tests.server.peer import Peer, connected, game, play_on, together
 
@@ -54,26 +59,49 @@ def plan(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
     return faces
 
 
-async def heard_in(players: int, seed: int, log: pytest.LogCaptureFixture, *, swapped: bool) -> Heard:
-    """Play a game to the last move but one, with mishaps on the way, and return what others heard of it."""
+async def heard_in(
+    players: int, seed: int, log: pytest.LogCaptureFixture, *, swapped: bool, away: int | None = None
+) -> Heard:
+    """Play a game to the last move but one, with mishaps on the way, and return what others heard of it.
+
+    The player of seat `away` leaves at the start; the stand-in places what the plan has for that seat.
+    """
     log.clear()
     rng = random.Random(seed)
     fields = rng.sample(FIELDS, len(FIELDS))
     faces = plan(players, seed, swapped=swapped)
     latecomers: list[bytes] = []
-    async with running(Config(seed=seed)) as server, game(server.port, players, watched=True) as peers:
+
+    def planned(view: View, legal: Legal, _rng: random.Random) -> Command:
+        turn = len(view.placed)
+        return Place(
+            legal.seat, Piece(named(view, legal.seat, faces[legal.seat][turn // players])), fields[turn]
+        )
+
+    config = Config(seed=seed, stand_in=planned, limits=Limits(stand_in_seconds=0))
+    policy: Absence = WAIT if away is None else ByBot(0)
+    async with (
+        running(config) as server,
+        game(server.port, players, watched=True, absence=policy) as peers,
+    ):
         code = peers[0].code
         for number, peer in enumerate(peers):
             peer.id = 1000 * number
+        if away is not None:
+            await peers[away].done(Leave(peers[away].next_id()))
+        present = [peer for peer in peers if peer.seat is None or peer.seat != away]
         start = [len(peer.frames) for peer in peers]
         last = sum(len(order) for order in faces) - 1
         for turn in range(last):
             seat = turn % players
+            if seat == away:
+                continue
             mover = peers[seat]
-            piece = named(mover, faces[seat][turn // players])
+            assert mover.view is not None
+            piece = named(mover.view, seat, faces[seat][turn // players])
             await mishaps(peers, mover, rng, fields[turn - 1] if turn else None)
             await mover.done(PlacePiece(mover.next_id(), piece, fields[turn]))
-            await together(peers, mover.seq)
+            await together(present, mover.seq + ((seat + 1) % players == away))
             for peer in (peers[WATCHING], peers[-1]):
                 if rng.random() < 0.3:
                     await caught_up_again(peer, rng)
@@ -91,13 +119,10 @@ async def heard_in(players: int, seed: int, log: pytest.LogCaptureFixture, *, sw
     )
 
 
-def named(mover: Peer, face: str) -> str:
-    """Return the piece of the mover that a plan calls `0 m*`, say: of its first people."""
-    assert mover.view is not None
-    assert mover.seat is not None
-    peoples = mover.view.setup.peoples[mover.seat]
+def named(view: View, seat: int, face: str) -> str:
+    """Return the piece of the seat that a plan calls `0 m*`, say: of its first people."""
     number, kind = face.split()
-    return peoples[int(number)] + kind
+    return view.setup.peoples[seat][int(number)] + kind
 
 
 async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, taken: str | None) -> None:
@@ -169,13 +194,18 @@ async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixt
         assert not any(peer.token in line for peer in peers)
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-async def test_swapping_hidden_kinds_changes_no_byte(caplog: pytest.LogCaptureFixture, players: int) -> None:
-    """Events, refusals, syncs, snapshots, lists, chat and the log are the same, to the last byte."""
+@pytest.mark.parametrize(("players", "away"), [(2, None), (3, None), (3, 1), (4, None), (5, None)])
+async def test_swapping_hidden_kinds_changes_no_byte(
+    caplog: pytest.LogCaptureFixture, players: int, away: int | None
+) -> None:
+    """Events, refusals, syncs, snapshots, lists, chat and the log are the same, to the last byte.
+
+    So are the moves of the stand-in, which holds a seat in one of the games.
+    """
     caplog.set_level(logging.DEBUG)
     seed = players
-    one = await heard_in(players, seed, caplog, swapped=False)
-    two = await heard_in(players, seed, caplog, swapped=True)
+    one = await heard_in(players, seed, caplog, swapped=False, away=away)
+    two = await heard_in(players, seed, caplog, swapped=True, away=away)
     for seat in range(1, players):
         assert plan(players, seed, swapped=False)[seat] != plan(players, seed, swapped=True)[seat]
     assert one.seat == two.seat
@@ -186,3 +216,4 @@ async def test_swapping_hidden_kinds_changes_no_byte(caplog: pytest.LogCaptureFi
     assert one.spectator
     assert one.latecomers
     assert any("took seat" in line for line in one.log)
+    assert any("stand-in moved" in line for line in one.log) == (away is not None)
