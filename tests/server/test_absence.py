@@ -23,7 +23,9 @@ from protocol.messages import (
     Events,
     Leave,
     ListTables,
+    Ping,
     PlacePiece,
+    Pong,
     SeatLine,
     Snapshot,
     StartGame,
@@ -35,7 +37,8 @@ from server.absence import Steward, votes_needed
 from server.app import Running, running
 from server.clocks import Clocks
 from server.config import Config, Limits
-from server.entries import Opened, Played, entry_of
+from server.entries import Entry, Opened, Played, StoodIn, entry_of
+from server.journal_file import JournalError
 from server.stand_in import Choose, at_random
 from tests.server.peer import (
     PATIENCE,
@@ -50,6 +53,7 @@ from tests.server.peer import (
     table_of,
     together,
 )
+from tests.server.process import serving
 from tests.server.test_journal import back
 
 QUICK = 0.001  # a policy's second in the tests, in seconds
@@ -238,6 +242,70 @@ async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
         assert state.seats[2].seconds_left in range(595, 601)
         async with back(server.port, peers[1]):
             assert server.lobby.tables[anna.code].seating.held == set()
+
+
+async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> None:
+    """Its stand-in goes on where a player was away, as soon as another one is back."""
+    async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        anna, bruno = peers
+        await play_on(peers, random.Random(1), moves=3)
+        await bruno.done(Leave(bruno.next_id()))
+        await state_where(anna, held(1))
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, back(server.port, anna) as (anna,):
+        assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
+        if anna.legal is None:
+            assert (await anna.until(Events)).by == "bot"
+        await anna.done(anna.some_move(random.Random(2)))
+        assert (await anna.until(Events)).by == "bot"
+
+
+async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
+    """To the millisecond for those who wait; the turn that it was killed in begins anew."""
+    async with (
+        serving("--data", str(tmp_path)) as server,
+        game(server.port, 3, absence=GameClock(600)) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=4)
+        anna, bruno, carla = peers
+        await carla.done(Leave(carla.next_id()))
+        state = await state_where(anna, lambda state: not state.seats[2].here)
+        clocks = [seat.clock or 0 for seat in state.seats]
+        assert all(590_000 < clock <= 600_000 for clock in clocks)
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, back(server.port, anna, bruno) as (anna, bruno):
+        state = await state_where(anna, lambda state: state.seats[1].here)
+        again = [seat.clock or 0 for seat in state.seats]
+        assert anna.view is not None
+        assert anna.view.turn == 1
+        assert (again[0], again[2]) == (clocks[0], clocks[2])
+        assert 590_000 < again[1] <= 600_000
+
+
+async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path) -> None:
+    """Nobody hears of a move that was not stored; it is made when it can be."""
+    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal, tried = table._journal, asyncio.Event()
+        append = journal.append
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if isinstance(entries[0], StoodIn):
+                tried.set()
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await gone(peers[0], peers[1])
+        await tried.wait()
+        await peers[1].send(Ping(7))
+        while not isinstance(message := await peers[1].receive(), Pong):
+            assert isinstance(message, TableState)
+        journal.append = append  # type: ignore[method-assign]
+        assert (await peers[1].until(Events)).by == "bot"
+        check_views(table, peers[1:])
 
 
 # -- votes ----------------------------------------------------------------------------------------

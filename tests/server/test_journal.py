@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import Code
 from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Say, StartGame, TableState
@@ -50,6 +51,10 @@ def facts(seating: Seating) -> dict[str, object]:
     game = seating.game
     return {
         "options": seating.options,
+        "absence": seating.absence,
+        "held": seating.held,
+        "votes": seating.votes,
+        "clocks": [seating.clocks.left(Seat(seat)) for seat in range(len(seating.players))],
         "players": [player and (player.name, player.token_hash) for player in seating.players],
         "entries": seating.entries,
         "stage": seating.stage,
