@@ -137,6 +137,7 @@ _UNSAFE: Final = (
     N_("it has too many combining marks on one letter"),
     N_("it is empty, or begins or ends with a space"),
     N_("it is not in Unicode's composed form (NFC)"),
+    N_("it mixes letters of alphabets that look alike"),
 )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import http
+import ipaddress
 import socket
 from collections import Counter
 from typing import Any, Final
@@ -124,4 +125,17 @@ class Caller(ServerConnection):
 
 def _address(connection: ServerConnection) -> str:
     address = connection.remote_address
-    return str(address[0]) if address else "?"
+    return counted_as(str(address[0])) if address else "?"
+
+
+def counted_as(address: str) -> str:
+    """Return what an address counts as: a household has a whole IPv6 /64, and takes any address of it."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found.packed, 64), strict=False))

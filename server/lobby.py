@@ -17,13 +17,14 @@ from server.config import Config
 from server.entries import Entry, Opened, Taken
 from server.journal import Journal
 from server.logs import about
+from server.names import check_name
 from server.pace import PerMinute
 from server.rematch import played_again
 from server.requests import PutAway, Refusal
 from server.seating import Seating
 from server.session import Session
 from server.stand_in import StandIn
-from server.table import Table, check_name
+from server.table import Table
 from server.tokens import new_code, new_token, token_fits, token_hash
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,6 @@ Decide, store, then tell: what a client hears has been committed to the journal.
 
 import asyncio
 import logging
-import unicodedata
 from collections.abc import Awaitable, Callable
 
 from engine.board import Field
@@ -58,6 +57,7 @@ from server.entries import (
 from server.journal import Journal
 from server.journal_file import JournalError
 from server.logs import about
+from server.names import alike, check_name
 from server.requests import (
     Arrival,
     AwayTooLong,
@@ -216,7 +216,7 @@ class Table:
             raise Refusal(Code.SEAT_TAKEN, text, seat=seat, free=seats)
         check_name(name)
         for player in self.seating.players:
-            if player is not None and _look(player.name) == _look(name):
+            if player is not None and alike(player.name, name):
                 raise Refusal(Code.NAME_TAKEN, "Somebody at this table has that name. Choose another.")
         await self._store(Taken(seat, name, token_hash))
         return Seat(seat)
@@ -609,19 +609,6 @@ class Table:
             await self._store(*entries)
         except JournalError as error:
             log.error("not stored", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
-
-
-def check_name(name: str) -> None:
-    """Raise Refusal unless `name` may be shown to others."""
-    if (why := unsafe(name)) is not None:
-        raise Refusal(Code.BAD_NAME, "That name cannot be used: {why}.", why=why)
-
-
-def _look(name: str) -> str:
-    """Return what makes two names look alike: Unicode's compatibility caseless form, unspaced."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    shown = (letter for letter in folded if "VARIATION SELECTOR" not in unicodedata.name(letter, ""))
-    return "".join("".join(shown).split())
 
 
 def _command(seat: Seat, move: Lay | PlacePiece) -> Command:

@@ -14,6 +14,7 @@ from websockets.typing import Origin
 from protocol.codec import encode
 from protocol.messages import Hello
 from server.app import Running
+from server.door import counted_as
 from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, house
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
@@ -212,3 +213,20 @@ async def test_a_client_may_ping_now_and_then() -> None:
             async with asyncio.timeout(PATIENCE):
                 await (await peer.socket.ping())
         await peer.nothing_but_pong()
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("no address", "no address"),
+    ],
+)
+def test_an_ipv6_network_counts_as_one_address(address: str, counted: str) -> None:
+    """Who has one address of a /64 has them all."""
+    assert counted_as(address) == counted

@@ -163,7 +163,7 @@ async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Anna", "anna", "ANNA", "\uff21nna", "Ann\u00aa", "Anna\ufe0f", "An na"],
+    ["Anna", "anna", "ANNA", "\uff21nna", "Ann\u00aa", "Anna\ufe0f", "An na", "\u0391\u039d\u039d\u0391"],
     ids=ascii,
 )
 async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str) -> None:
