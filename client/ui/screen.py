@@ -142,7 +142,9 @@ def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
     below = where(replace(ui, overlay=None, entry=None), model)
     rules = ui.overlay is Overlay.RULES
     lines = (
-        rules_page(ui.page, width) if rules else help_page(ui.page, below, look, lesson=ui.lesson is not None)
+        rules_page(ui.page, width)
+        if rules
+        else help_page(ui.page, below, look, width, lesson=ui.lesson is not None)
     )
     number = line(
         _("page {number} of {last}").format(number=ui.page + 1, last=page_count(ui.overlay)), "class:faint"

@@ -162,7 +162,7 @@ def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None
         terminal.shows(rf"Ann places Em\* on {name}")
         terminal.shows(r"Your turn: place")
         terminal.press(":", f"m {name}", "enter")
-        terminal.shows(rf"{name} is taken.*R4\.1")
+        terminal.shows(rf"{name} is taken")
         terminal.resize(20, 10)
         terminal.shows("small: 80x24")
         terminal.resize(120, 40)

@@ -204,7 +204,7 @@ def test_help_and_quitting() -> None:
     ui = start()
     assert after(ui, "?").overlay is Overlay.HELP
     assert "to the move with the number" in shown(after(ui, "?"))
-    assert "eyes 0" in shown(after(ui, "?", "pagedown"))
+    assert "eyes 0" in shown(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert pressed(ui, "q", seen_in(ui))[1] == requests.Quit()
     closing = replace(after(ui, ":", *"quit"), notice=None)

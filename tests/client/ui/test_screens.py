@@ -9,13 +9,15 @@ from prompt_toolkit.utils import get_cwidth
 from client.table import TableModel
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
+from client.ui.pages import hands_table, page_count
 from client.ui.screen import drawn
 from client.ui.state import Notice, Outage, Overlay, Ui, last_step
+from engine.components import DEALS
 from engine.game import Setup
 from engine.pieces import Seat
 from protocol.messages import SeatLine, TableLine, TableState
 from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
-from tests.games import played
+from tests.games import begun, played
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 TABLES = (
@@ -88,10 +90,8 @@ def test_page_in_ascii(page: str) -> None:
 def test_pages_to_read_fit_the_least_size(page: str, overlay: Overlay, look: Look) -> None:
     """No line of help or rules is cut off at 80x24, wherever it is called."""
     ui, model = PAGES[page]()
-    for number in range(3):
+    for number in range(page_count(overlay)):
         reading = replace(ui, overlay=overlay, page=number)
-        if after(reading, model, "down") == reading:
-            break
         narrow = [plain(line).rstrip() for line in drawn(reading, model, look, 80, 24).lines]
         wide = [plain(line).rstrip() for line in drawn(reading, model, look, 80, 60).lines]
         assert narrow[1:-1] == wide[1:23]
@@ -106,10 +106,37 @@ def test_help_and_rules() -> None:
     ui, model = placing()
     texts = [
         text_of(drawn(replace(ui, overlay=overlay, page=page), model, UNICODE, 80, 24))
-        for overlay, pages in ((Overlay.HELP, 2), (Overlay.RULES, 3))
-        for page in range(pages)
+        for overlay in (Overlay.HELP, Overlay.RULES)
+        for page in range(page_count(overlay))
     ]
     assert_screen("reading", "\n".join(texts))
+
+
+def test_every_sign_of_the_look_is_explained() -> None:
+    """Notation that nobody explains: none, in either look."""
+    ui, model = placing()
+    for look in (UNICODE, ASCII):
+        pages = "".join(
+            text_of(drawn(replace(ui, overlay=Overlay.HELP, page=page), model, look, 80, 24))
+            for page in range(1, page_count(Overlay.HELP))
+        )
+        for sign in (look.spring, look.arrow, look.last, look.captive, look.turn, look.times):
+            assert f"\n  {sign}" in pages
+        assert "C4 ".join(look.cursor) in pages
+
+
+@pytest.mark.parametrize("players", DEALS)
+def test_the_rules_tell_the_hands(players: int) -> None:
+    """R3.5: as many of each as a game of so many really deals."""
+    dealt = begun(Setup(players, Seat(0)), 1).view.setup
+    rows = [plain(row).split() for row in hands_table()]
+    column = list(DEALS).index(players) - len(DEALS)
+    for piece, count in dealt.hands[0].items():
+        cell = next(row for row in rows if row[0] == piece[1:])[column]
+        second = piece.people != dealt.peoples[0][0]
+        assert int(cell.partition("+")[2 if second else 0]) == count
+    assert int(rows[-2][column]) == sum(dealt.hands[0].values())
+    assert int(rows[-1][column]) == dealt.soldierless_at
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 10), (20, 10), (79, 24), (9, 3), (1, 1), (0, 0)])
