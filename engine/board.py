@@ -36,7 +36,8 @@ def neighbours(cell: Hex) -> tuple[Hex, ...]:
 
 
 HILLS: Final = ((0, 0), *(rotated((2, 1), turns) for turns in range(6)))  # by tile position (R2.2)
-_FIELD_HEXES: Final = frozenset(cell for hill in HILLS for cell in neighbours(hill))
+_AROUND_HILL: Final = tuple(neighbours(hill) for hill in HILLS)
+_FIELD_HEXES: Final = frozenset(cell for around in _AROUND_HILL for cell in around)
 # Every layout has its fields on the same 42 hexes: which of those are adjacent is worked out once.
 _AROUND: Final = {
     cell: tuple(beside for beside in neighbours(cell) if beside in _FIELD_HEXES) for cell in _FIELD_HEXES
@@ -50,7 +51,7 @@ def bordering(position: int) -> tuple[int, ...]:
 
 def field_hex(position: int, orientation: int, number: int) -> Hex:
     """Return the hex of field `number` (1 to 6) of a tile laid at `position` (R2.3)."""
-    return neighbours(HILLS[position])[(orientation + number - 1) % 6]
+    return _AROUND_HILL[position][(orientation + number - 1) % 6]
 
 
 def tile_of(field: Field) -> Tile:
@@ -87,12 +88,13 @@ class Layout:
         for position, laid in enumerate(self.tiles):
             if laid is not None:
                 self.hills[laid.tile] = HILLS[position]
-                for field in fields_of(laid.tile):
-                    self.fields[field_hex(position, laid.orientation, int(field[1]))] = field
+                for number, field in enumerate(fields_of(laid.tile), start=1):
+                    self.fields[field_hex(position, laid.orientation, number)] = field
         self.hexes: dict[Field, Hex] = {field: cell for cell, field in self.fields.items()}
+        fields = self.fields
         self._adjacent = {
-            field: tuple(self.fields[beside] for beside in _AROUND[cell] if beside in self.fields)
-            for cell, field in self.fields.items()
+            field: tuple([fields[beside] for beside in _AROUND[cell] if beside in fields])
+            for cell, field in fields.items()
         }
 
     def adjacent(self, field: Field) -> tuple[Field, ...]:

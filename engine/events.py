@@ -178,7 +178,7 @@ class Influence(NamedTuple):
 
     @property
     def amount(self) -> int:
-        return sum(term.amount for term in self.terms)
+        return sum([term.amount for term in self.terms])
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Setup:
 
 
 _FIELDS: Final = frozenset(FIELDS)
+_SOLDIERS: Final = frozenset(Piece.of(people, Kind.SOLDIER) for people in PEOPLES)
 _PIECE_ORDER: Final = {
     Piece(people + face): (PEOPLES.index(people), FACES.index(face)) for people in PEOPLES for face in FACES
 }
@@ -112,7 +113,7 @@ class Game:
             return LegalLays(view.turn, _free_positions(view), tuple(ORIENTATIONS))
         hand = view.hands[view.turn]
         due = _soldiers_due(view, view.turn)
-        pieces = _sorted(piece for piece in hand if not due or piece.kind is Kind.SOLDIER)
+        pieces = _sorted([piece for piece in hand if piece in _SOLDIERS] if due else hand)
         return LegalPlaces(view.turn, pieces, free_fields(view))
 
     def legal_commands(self) -> list[Command]:
@@ -254,7 +255,7 @@ def _refuse(fault: Fault, rule: str, text: str, **about: object) -> NoReturn:
 def _soldiers_due(view: View, seat: Seat) -> bool:
     """Tell whether exactly the soldiers stand between the seat and the size of R4.3: one must be placed."""
     hand = view.hands[seat]
-    soldiers = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)
+    soldiers = sum([count for piece, count in hand.items() if piece in _SOLDIERS])
     return soldiers > 0 and view.left(seat) - soldiers <= view.setup.soldierless_at
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from engine.board import TILES, Field, Layout, Tile, fields_of, has_spring
+from engine.board import FIELDS, TILES, Field, Layout, Tile, fields_of, has_spring
 from engine.components import LAUREL_WORTH, Laurel
 from engine.events import (
     Captured,
@@ -22,11 +22,24 @@ from engine.pieces import Kind, Piece, Seat
 
 WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
 WORTH_TO_FARMER: Final = 2  # an empty field, a spring, the spring underfoot (R6.3)
-WHY_TO_MERCHANT: Final = {
+_WHY_TO_MERCHANT: Final = {
     Kind.MERCHANT: Why.MERCHANT,
     Kind.FARMER: Why.FARMER,
     Kind.SOLDIER: Why.SOLDIER,
 }
+
+
+def _terms(why: Why, amount: int) -> dict[Field, Term]:
+    """Return the terms that may be told of each field: there are few, and a scoring tells many."""
+    return {field: Term(why, field, amount) for field in FIELDS}
+
+
+_TO_MERCHANT: Final = {
+    kind: _terms(_WHY_TO_MERCHANT[kind], worth) for kind, worth in WORTH_TO_MERCHANT.items()
+}
+_EMPTY: Final = _terms(Why.EMPTY, WORTH_TO_FARMER)
+_SPRING: Final = _terms(Why.SPRING, WORTH_TO_FARMER)
+_OWN_SPRING: Final = _terms(Why.OWN_SPRING, WORTH_TO_FARMER)
 
 
 class Board:
@@ -39,7 +52,8 @@ class Board:
 
     def on(self, hill: Tile) -> list[tuple[Field, Kind]]:
         """Return what stands on the hill's fields, clockwise from the arrow."""
-        return [(field, self.kinds[field]) for field in fields_of(hill) if field in self.kinds]
+        kinds = self.kinds
+        return [(field, kinds[field]) for field in fields_of(hill) if field in kinds]
 
     def beside(self, field: Field, kind: Kind) -> tuple[Field, ...]:
         """Return the adjacent fields where `kind` stands, of any owner and on any tile."""
@@ -92,7 +106,7 @@ def control_settled(board: Board, hill: Tile, laurel: Laurel, seats: int) -> Hil
     for piece in pieces:
         totals[piece.seat] += piece.amount
     most = max(totals)
-    leaders = tuple(Seat(seat) for seat, total in enumerate(totals) if total == most and most > 0)
+    leaders = tuple([Seat(seat) for seat, total in enumerate(totals) if total == most and most > 0])
     return HillScored(hill, laurel, pieces, tuple(totals), leaders)
 
 
@@ -105,22 +119,22 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
         yield Influence(field, board.owners[field], kind, tuple(terms))
 
 
-def merchant_terms(board: Board, field: Field) -> Iterator[Term]:
-    """Yield what each inhabitant beside the merchant on `field` is worth to it (R6.2)."""
-    for beside in board.layout.adjacent(field):
-        if (kind := board.kinds.get(beside)) is not None:
-            yield Term(WHY_TO_MERCHANT[kind], beside, WORTH_TO_MERCHANT[kind])
+def merchant_terms(board: Board, field: Field) -> list[Term]:
+    """Return what each inhabitant beside the merchant on `field` is worth to it (R6.2)."""
+    kinds = board.kinds
+    around = board.layout.adjacent(field)
+    return [_TO_MERCHANT[kinds[beside]][beside] for beside in around if beside in kinds]
 
 
-def farmer_terms(board: Board, field: Field) -> Iterator[Term]:
-    """Yield what the farmer on `field` draws from springs and empty fields (R6.3)."""
-    if has_spring(field):
-        yield Term(Why.OWN_SPRING, field, WORTH_TO_FARMER)
+def farmer_terms(board: Board, field: Field) -> list[Term]:
+    """Return what the farmer on `field` draws from springs and empty fields (R6.3)."""
+    terms = [_OWN_SPRING[field]] if has_spring(field) else []
     for beside in board.layout.adjacent(field):
         if beside not in board.kinds:
-            yield Term(Why.EMPTY, beside, WORTH_TO_FARMER)
+            terms.append(_EMPTY[beside])
         if has_spring(beside):
-            yield Term(Why.SPRING, beside, WORTH_TO_FARMER)
+            terms.append(_SPRING[beside])
+    return terms
 
 
 def result(told: Sequence[ScoringEvent], seats: int) -> GameEnded:

@@ -48,9 +48,9 @@ def redacted(event: Event, eyes: Eyes) -> SeenEvent:
             if event.piece.wolf and event.seat not in eyes:
                 return WolfPlaced(event.seat, event.piece.people, event.field)
             return event
-        case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
+        case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
             return event
-        case WolvesRevealed() | SoldierFled() | Captured() | HillScored() | GameEnded():
+        case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
             return event
         case _:
             assert_never(event)
@@ -213,4 +213,5 @@ def people_of(started: GameStarted, people: People) -> Seat:
 
 def free_fields(view: View) -> tuple[Field, ...]:
     """Return the empty fields in name order (R4.1)."""
-    return tuple(name for name in FIELDS if name not in view.placed)
+    placed = view.placed
+    return tuple([name for name in FIELDS if name not in placed])

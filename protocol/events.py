@@ -118,7 +118,7 @@ def legal_message(legal: Legal) -> LegalMoves:
         case LegalLays():
             return Lays(list(legal.positions), list(legal.orientations))
         case LegalPlaces():
-            return Places([str(piece) for piece in legal.pieces], sum(map(_BIT.__getitem__, legal.fields)))
+            return Places(list(map(str, legal.pieces)), sum(map(_BIT.__getitem__, legal.fields)))
 
 
 def legal_of(message: LegalMoves, seat: Seat) -> Legal:
