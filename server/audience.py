@@ -1,17 +1,16 @@
 """Who is at a table right now, and what each of them is told: every frame is redacted for its reader."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from engine.events import Event, SeenEvent
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
-from protocol.codec import encode
 from protocol.events import event_map, legal_message
-from protocol.messages import Events, ServerMessage, Substitute
+from protocol.messages import EventMap, Events, ServerMessage, Substitute
 from protocol.snapshot import snapshot_message
-from server.session import Session
+from server.session import Session, framed
 
 
 class Audience:
@@ -38,7 +37,7 @@ class Audience:
 
     def broadcast(self, message: ServerMessage) -> None:
         """Tell everyone the same."""
-        frame = encode(message)
+        frame = framed(message)
         for session in self:
             session.post(frame)
 
@@ -46,6 +45,7 @@ class Audience:
         self,
         game: Game,
         happened: tuple[Event, ...],
+        whole: list[EventMap],
         mover: Session | None = None,
         move: int | None = None,
         *,
@@ -54,6 +54,7 @@ class Audience:
     ) -> None:
         """Tell everyone what just happened in `game`, each as much as they may know.
 
+        `whole` is what happened as maps, secrets included, for the events that are seen as they are.
         To the session `mover` it is the answer to its move with the id `move`. `by` tells that the stand-in
         moved, `clock` how many milliseconds the next turn has.
         """
@@ -62,7 +63,7 @@ class Audience:
         encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)
-            seen = tuple(redacted(event, eyes) for event in happened)
+            seen = tuple([redacted(event, eyes) for event in happened])
             may = _told(legal, eyes)
             answers = move if session is mover else None
             for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once
@@ -70,9 +71,12 @@ class Audience:
                     session.post(frame)
                     break
             else:
-                frame = encode(
-                    _events_message(first, seen, game.view.turn, may, answers=answers, by=by, clock=clock)
-                )
+                maps = [
+                    known_map if shown is event else event_map(shown)
+                    for event, known_map, shown in zip(happened, whole, seen, strict=True)
+                ]
+                turn = game.view.turn
+                frame = framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
                 encoded.append((seen, may, answers, frame))
                 session.post(frame)
 
@@ -82,7 +86,7 @@ def catch_up(session: Session, game: Game, after: int, clock: int | None) -> Non
     eyes = _eyes(session)
     may = _told(_legal(game, clock), eyes)
     if 0 < after <= len(game.events):
-        missed = [redacted(event, eyes) for event in game.events[after:]]
+        missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
         session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))
     else:
         session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may, clock))
@@ -104,7 +108,7 @@ def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
 
 def _events_message(
     first: int,
-    seen: Iterable[SeenEvent],
+    events: list[EventMap],
     turn: Seat | None,
     legal: Legal | None,
     *,
@@ -113,4 +117,4 @@ def _events_message(
     clock: int | None = None,
 ) -> Events:
     may = None if legal is None else legal_message(legal)
-    return Events(first, [event_map(event) for event in seen], turn, may, answers, by, clock)
+    return Events(first, events, turn, may, answers, by, clock)

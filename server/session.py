@@ -4,7 +4,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from websockets.asyncio.server import ServerConnection, broadcast
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
 
 from engine.pieces import Seat
 from protocol.codec import encode
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from server.table import Table
 
 log = logging.getLogger(__name__)
+
+
+def framed(message: ServerMessage) -> bytes:
+    """Return the message as one websocket frame, the same bytes for whoever reads it: none is masked."""
+    return Frame(Opcode.BINARY, encode(message)).serialize(mask=False)
 
 
 class Session:
@@ -47,10 +54,10 @@ class Session:
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):
             self.counts.refused(message.code)
-        self.post(encode(message))
+        self.post(framed(message))
 
     def post(self, frame: bytes) -> None:
-        """Hand the frame to the network without waiting; a client that reads too slowly is dropped."""
+        """Hand what `framed` made to the network without waiting; who reads too slowly is dropped."""
         transport = self.connection.transport
         if transport.get_write_buffer_size() > self._most_bytes:
             self.counts.slow_readers += 1
@@ -58,7 +65,8 @@ class Session:
             transport.abort()
             return
         # Not send(): that waits for a slow reader, and everyone else at the table would wait with it.
-        broadcast((self.connection,), frame)
+        if self.connection.protocol.state is State.OPEN and not transport.is_closing():
+            transport.write(frame)
 
     def refuse(self, code: Code, text: str, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
         self.send(Refused(code=code, text=text, id=id))

@@ -516,7 +516,7 @@ class Table:
                 self._steward.begin()
             else:
                 self._steward.next_turn()
-        self._audience.publish(game, happened, session, move.id, clock=self._clock())
+        self._audience.publish(game, happened, entry.events, session, move.id, clock=self._clock())
         if isinstance(move, StartGame):
             self._tell_state()
         elif game.over:
@@ -539,7 +539,7 @@ class Table:
         self.seating.played(entry, happened)
         steward.next_turn()
         log.info("stand-in moved", extra=about(table=self.code, seat=command.seat, by=instead.by))
-        self._audience.publish(game, happened, by=instead.by, clock=self._clock())
+        self._audience.publish(game, happened, events, by=instead.by, clock=self._clock())
         if game.over:
             self._end(game)
 
