@@ -49,6 +49,14 @@ def speak(language: str) -> None:
         if language == "en"
         else gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
     )
+    _teach_argparse(language)
+
+
+def _teach_argparse(language: str) -> None:
+    """Let argparse find its own words in our catalogue: it asks gettext's global domain."""
+    os.environ["LANGUAGE"] = language
+    gettext.bindtextdomain(DOMAIN, str(CATALOGUES))
+    gettext.textdomain(DOMAIN)
 
 
 def spoken() -> str:

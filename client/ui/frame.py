@@ -1,5 +1,6 @@
 """A drawn screen: lines of exactly the screen's width, and what a click on them does."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -72,7 +73,11 @@ def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
 
 
 def _typed(content: Line) -> Line:
-    """Return the line with question marks for what ASCII lacks: strangers' names and chat."""
-    return tuple(
-        (style, "".join(c if c.isascii() else "?" * get_cwidth(c) for c in text)) for style, text in content
-    )
+    """Return the line in ASCII: letters without their accents, question marks for what it lacks."""
+    return tuple((style, text if text.isascii() else "".join(map(_plain, text))) for style, text in content)
+
+
+def _plain(character: str) -> str:
+    width = get_cwidth(character)
+    letter = unicodedata.normalize("NFKD", character)[:width]
+    return letter if letter.isascii() and len(letter) == width else "?" * width

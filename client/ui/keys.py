@@ -304,7 +304,7 @@ _NAMES: Final = {
     " ": N_("Space"),
     "left": N_("Left"),
     "right": N_("Right"),
-    "up": "Up",
+    "up": N_("Up"),
     "down": N_("Down"),
     "pageup": N_("PgUp"),
     "pagedown": N_("PgDn"),

@@ -3,6 +3,7 @@
 Widths are those of the terminal's cells, so that wide and combining characters keep columns straight.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
@@ -79,7 +80,7 @@ def wrapped(text: str, width: int) -> list[str]:
     """Return `text` broken at spaces into lines of at most `width` cells; longer words are cut up."""
     rows: list[str] = []
     row = ""
-    for word in text.split():
+    for word in filter(None, re.split("[ \n]", text)):  # not at no-break spaces
         longer = f"{row} {word}" if row else word
         if get_cwidth(longer) <= width:
             row = longer

@@ -1,0 +1,60 @@
+"""Refusals in the player's language: every code has its sentence, filled in with what the server tells."""
+
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+
+from client.language import speak
+from client.refusals import SENTENCES, refusal_told
+from engine.errors import Fault
+from protocol.codes import Code
+from protocol.messages import Refused
+
+
+@pytest.fixture(autouse=True)
+def _italian() -> Iterator[None]:
+    speak("it")
+    yield
+    speak("en")
+
+
+def test_every_code_has_a_sentence_that_needs_no_facts() -> None:
+    """The last sentence of each code can always be said."""
+    assert {*SENTENCES} == {*Code, *Fault}
+    for sentences in SENTENCES.values():
+        assert not any(field for _, field, _, _ in Formatter().parse(sentences[-1]))
+
+
+def test_english_players_read_the_servers_words() -> None:
+    speak("en")
+    refused = Refused("field-taken", "C4 was quicker than you.", about={"field": "C4"})
+    assert refusal_told(refused) == "C4 was quicker than you."
+
+
+def test_the_facts_are_filled_in() -> None:
+    """What the server says in words that are known is said as precisely."""
+    text = "Position 3 is taken. Choose one of 4, 5."
+    told = refusal_told(Refused("position-taken", text, about={"position": "3", "free": "4, 5"}))
+    assert told != text
+    assert "3" in told
+    assert "4, 5" in told
+
+
+def test_other_words_than_known_are_said_in_general() -> None:
+    """A newer server may say more, or tell other facts."""
+    general = refusal_told(Refused("position-taken", "?"))
+    assert general != "?"
+    assert refusal_told(Refused("position-taken", "Not there!", about={"where": "3"})) == general
+
+
+def test_a_code_of_a_newer_server_is_told_in_its_words() -> None:
+    assert refusal_told(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
+
+
+def test_facts_are_safe_to_show() -> None:
+    """A server of bad will has no way to the terminal."""
+    text = "Table \x1b[2J{table} is closed."
+    assert "\x1b" not in refusal_told(Refused("no-such-table", text, about={"table": "\x1b[2J"}))
+    closed = "Table \x1b[2J is closed."
+    assert "\x1b" not in refusal_told(Refused("no-such-table", closed, about={"table": "\x1b[2J"}))
