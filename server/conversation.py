@@ -32,7 +32,7 @@ from server.lobby import Lobby
 from server.logs import about
 from server.pace import Pace
 from server.requests import Departed, Entrance, Refusal, Request
-from server.session import Session
+from server.session import Session, in_frame
 from server.table import Table
 from server.version import SERVER_NAME
 
@@ -139,7 +139,7 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.post(tables_frame(message.id, self._lobby.listed()))
+                session.post(in_frame(tables_frame(message.id, self._lobby.listed())))
             case OpenTable():
                 self._must_be_in_lobby()
                 await self._lobby.open(session, message)

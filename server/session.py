@@ -23,7 +23,12 @@ log = logging.getLogger(__name__)
 
 def framed(message: ServerMessage) -> bytes:
     """Return the message as one websocket frame, the same bytes for whoever reads it: none is masked."""
-    return Frame(Opcode.BINARY, encode(message)).serialize(mask=False)
+    return in_frame(encode(message))
+
+
+def in_frame(payload: bytes) -> bytes:
+    """Return a message's bytes as one websocket frame."""
+    return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 
 class Session:
@@ -57,7 +62,7 @@ class Session:
         self.post(framed(message))
 
     def post(self, frame: bytes) -> None:
-        """Hand what `framed` made to the network without waiting; who reads too slowly is dropped."""
+        """Hand a whole frame to the network without waiting; who reads too slowly is dropped."""
         transport = self.connection.transport
         if transport.get_write_buffer_size() > self._most_bytes:
             self.counts.slow_readers += 1
