@@ -201,8 +201,8 @@ def _learn(arguments: argparse.Namespace) -> int:
     name = arguments.name or default_name()
     match asyncio.run(run(name, _practice, ascii_wanted=arguments.ascii)):
         case Parting.PLAY:
-            ascii_wanted = ["--ascii"] if arguments.ascii else []
-            return _play(_parser().parse_args(["play", "--name", name, *ascii_wanted]))
+            looks = vars(arguments)  # as the lessons were given, so the game is played
+            return _play(argparse.Namespace(**{**vars(_parser().parse_args(["play"])), **looks}))
         case Parting.LEFT:
             return 0
         case None:

@@ -47,6 +47,7 @@ class Terminal:
             env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
             timeout=PATIENCE,
         )
+        self._child.delaybeforesend = None  # no password is asked for that would have to wait for its prompt
 
     def __enter__(self) -> Self:
         return self
