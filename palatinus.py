@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.game import Game
     from engine.view import Eyes
     from server.config import Config
+    from server.data_folder import DataFolder, StoredTable
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]  # noqa: SLF001 - it has no public name
 
@@ -93,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_learn,
         _add_play,
         _add_serve,
+        _add_tables,
         _add_join,
         _add_bot,
         _add_replay,
@@ -102,10 +104,13 @@ def _parser() -> argparse.ArgumentParser:
     ):
         add(commands)
     for command in commands.choices.values():
-        command.add_argument(
-            "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
-        )
+        _add_language(command)
     return parser
+
+
+def _add_language(command: argparse.ArgumentParser) -> None:
+    help_text = _("the language of all texts (default: the system's)")
+    command.add_argument("--lang", choices=LANGUAGES, help=help_text)
 
 
 def _add_play(commands: "Commands") -> None:
@@ -130,6 +135,7 @@ def _play(arguments: argparse.Namespace) -> int:
     import io
 
     from client.bots.brains import NoSuchBrain, brain_named
+    from server.app import StartError
     from server.logs import log_to
 
     brains = tuple(arguments.brain.split(","))
@@ -140,7 +146,10 @@ def _play(arguments: argparse.Namespace) -> int:
         return _wrong_use(str(error))
     log = io.StringIO()  # told when the screen is free again
     log_to(log, verbose=False)
-    code = asyncio.run(_played_here(arguments, brains))
+    try:
+        code = asyncio.run(_played_here(arguments, brains))
+    except StartError as error:
+        return _wrong_use(str(error))
     sys.stderr.write(log.getvalue())
     return code
 
@@ -356,14 +365,11 @@ def _add_serve(commands: "Commands") -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    import platformdirs
-
     from client.bots.greedy import greedy
     from server.command import serve
     from server.config import Config, Limits
     from server.logs import log_to
 
-    data = arguments.data or platformdirs.user_data_path("palatinus", appauthor=False)
     chosen = {
         "tables": arguments.max_tables,
         "tables_per_connection": arguments.tables_per_minute,
@@ -375,7 +381,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     config = Config(
         host=arguments.host,
         port=arguments.port,
-        data=None if arguments.memory else data,
+        data=None if arguments.memory else arguments.data or _data_folder(),
         durable=arguments.durable,
         records=arguments.records,
         tls_cert=arguments.tls_cert,
@@ -385,6 +391,137 @@ def _serve(arguments: argparse.Namespace) -> int:
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
     return serve(config, sys.stdout, sys.stderr)
+
+
+def _data_folder() -> Path:
+    import platformdirs
+
+    return platformdirs.user_data_path("palatinus", appauthor=False)
+
+
+def _add_tables(commands: "Commands") -> None:
+    tables = commands.add_parser("tables", help=_("look at the games a server has kept, or remove them"))
+    _add_data(tables, default=None)
+    tables.set_defaults(run=_tables_listed)
+    actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
+    listing = actions.add_parser("list", help=_("list all tables (this is done if no command is given)"))
+    listing.set_defaults(run=_tables_listed)
+    show = actions.add_parser("show", help=_("show one table"))
+    show.add_argument("--open", action="store_true", help=_("show what wolf pieces of a running game are"))
+    show.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    show.set_defaults(run=_table_shown)
+    export = actions.add_parser("export", help=_("write a game's record"))
+    export.set_defaults(run=_table_exported)
+    removal = actions.add_parser("remove", help=_("remove tables for good"))
+    removal.add_argument("--yes", action="store_true", help=_("do not ask first"))
+    removal.set_defaults(run=_tables_removed)
+    for action in (show, export):
+        action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+    export.add_argument(
+        "file", nargs="?", help=_("where to, - for standard output (default: CODE.txt, if there is none yet)")
+    )
+    removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
+    for action in (listing, show, export, removal):
+        _add_data(action, default=argparse.SUPPRESS)  # what stands before the command counts as well
+        _add_language(action)
+
+
+def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
+    help_text = _("where the server keeps games")
+    command.add_argument("--data", type=Path, metavar="DIR", default=default, help=help_text)
+
+
+@contextlib.contextmanager
+def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder that is meant; raises _WrongUse if that cannot be."""
+    from server.data_folder import DataFolder
+    from server.journal_file import JournalError
+
+    try:
+        with DataFolder(arguments.data or _data_folder()) as folder:
+            yield folder
+    except JournalError as error:
+        raise _WrongUse(str(error)) from error
+
+
+def _stored(folder: "DataFolder", code: str) -> "StoredTable":
+    if (table := folder.table(code)) is None:
+        raise _WrongUse(_("there is no table {code}").format(code=code))
+    return table
+
+
+def _tables_listed(arguments: argparse.Namespace) -> int:
+    from client.stored_tables import listing
+
+    with _opened(arguments) as folder:
+        print(*listing(folder.tables()), sep="\n")
+    return 0
+
+
+def _table_shown(arguments: argparse.Namespace) -> int:
+    from client.recording import Recording
+    from client.stored_tables import progress, summary
+    from client.ui.export import as_text
+    from engine.view import SPECTATOR
+
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        events = folder.game(table.code)
+    print(*summary(table), sep="\n")
+    if events:
+        recording = Recording.of(events, dict(enumerate(table.names)))
+        everything = arguments.open or table.stage == "over"
+        eyes = recording.all_eyes if everything else SPECTATOR
+        print(progress(recording, eyes))
+        print(as_text(recording, recording.end, eyes, ascii_only=arguments.ascii), end="")
+    return 0
+
+
+def _table_exported(arguments: argparse.Namespace) -> int:
+    from engine.record import recorded
+
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        events = folder.game(table.code)
+    if not events:
+        raise _WrongUse(_("the game of table {code} has not begun").format(code=table.code))
+    content = recorded(events, table.names).encode()
+    file = arguments.file or f"{table.code}.txt"
+    if file == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        try:
+            with Path(file).open("wb" if arguments.file else "xb") as out:
+                out.write(content)
+        except OSError as error:
+            text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+            raise _WrongUse(text) from error
+    if table.stage == "playing":
+        print(_("This game is running: the record tells what all wolf pieces are."), file=sys.stderr)
+    return 0
+
+
+def _tables_removed(arguments: argparse.Namespace) -> int:
+    from client.stored_tables import listing
+
+    with _opened(arguments) as folder:
+        codes = list(dict.fromkeys(arguments.codes))
+        tables = [_stored(folder, code) for code in codes]
+        if not arguments.yes:
+            if not sys.stdin.isatty():
+                raise _WrongUse(_("nobody is here to be asked: add --yes to remove without a question"))
+            print(*listing(tables), sep="\n")
+            form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
+            yes = _("y")
+            try:
+                answer = input(f"{form.format(n=len(tables))} [{yes}/N] ")
+            except EOFError:
+                answer = ""
+            if answer.strip().casefold() != yes:
+                return 1
+        folder.remove(codes)
+    return 0
 
 
 def _add_score(commands: "Commands") -> None:

@@ -6,7 +6,7 @@ import gc
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -21,7 +21,7 @@ from server.counts import Counts
 from server.door import Door
 from server.journal import Journal, NoJournal, SqliteJournal
 from server.lobby import Lobby, chances, kept_tables
-from server.records import write_record
+from server.records import prepare_folder, write_record
 from server.session import Session
 
 _BACKLOG: Final = 1024
@@ -67,11 +67,13 @@ async def running(config: Config) -> AsyncIterator[Running]:
 async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Running], None]) -> None:
     """Serve until `stop` is set; then tell the clients and close everything.
 
-    Raises StartError if the address or the certificate cannot be used, JournalError if the journal cannot.
+    Raises StartError if the address, the certificate or the records' folder cannot be used, JournalError if
+    the journal cannot.
     """
     gc.freeze()  # what is loaded by now stays; looking through it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     tls = _tls(config)
+    _prepare_records(config)
     listener = _listener(config)
     with listener:
         journal: Journal = _journal(config)
@@ -132,10 +134,10 @@ class _House:
         session = Session(connection, self._tasks, limits.outgoing_bytes, self.counts)
         await Conversation(connection, session, self.lobby, limits).run()
 
-    def _when_over(self, code: str, game: Game) -> None:
+    def _when_over(self, code: str, game: Game, names: Sequence[str]) -> None:
         self.counts.games += 1
         if self._config.records is not None:
-            self._tasks.create_task(write_record(self._config.records, code, game))
+            self._tasks.create_task(write_record(self._config.records, code, game, names))
 
 
 def _journal(config: Config) -> Journal:
@@ -155,6 +157,16 @@ def _tls(config: Config) -> ssl.SSLContext | None:
     except (OSError, ssl.SSLError) as error:
         raise StartError(f"cannot use the certificate {config.tls_cert}: {error}") from error
     return context
+
+
+def _prepare_records(config: Config) -> None:
+    if config.records is None:
+        return
+    try:
+        prepare_folder(config.records)
+    except OSError as error:
+        text = f"cannot write records into {config.records}: {error.strerror}. Choose another --records"
+        raise StartError(text) from error
 
 
 def _listener(config: Config) -> socket.socket:

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -60,7 +60,7 @@ class Lobby:
         journal: Journal,
         tasks: asyncio.TaskGroup,
         chances: Iterator[RandomChance],
-        when_over: Callable[[str, Game], None],
+        when_over: Callable[[str, Game, Sequence[str]], None],
     ) -> None:
         self.tables: dict[str, Table] = {}
         self._config = config
@@ -71,6 +71,7 @@ class Lobby:
         self._listed: msgspec.Raw | None = None  # until a table changes
         self._opened_by_connection = PerMinute(config.limits.tables_per_connection)
         self._opened_by_address = PerMinute(config.limits.tables_per_address)
+        self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._bringing_back = asyncio.Lock()
         self._opening: set[str] = set()  # codes of tables that are being stored
         self._chances = chances
@@ -156,7 +157,7 @@ class Lobby:
             raise Refusal(Code.TOO_SOON, text, seconds=wait)
         if self._full() and not await self._room_made():
             raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
-        code = new_code(self.tables, self._opening, self._journal.archived)
+        code = new_code(self.tables, self._opening, self._failed, self._journal.archived)
         self._opening.add(code)
         try:
             await self._journal.append(code, 0, entries)
@@ -205,6 +206,7 @@ class Lobby:
         try:
             await table.run()
         except Exception:  # whatever fails at one table, the others play on
+            self._failed.add(table.code)
             log.exception("table failed and is closed", extra=about(table=table.code))
         del self.tables[table.code]
         self._changed()

@@ -79,6 +79,11 @@ class Seating:
         return "over" if self.game.over else "playing"
 
     @property
+    def names(self) -> list[str]:
+        """Return the players' names by seat, empty ones for free seats."""
+        return ["" if player is None else player.name for player in self.players]
+
+    @property
     def host(self) -> Seat | None:
         """Return the lowest taken seat: the host, or the one who is left to be it."""
         taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)

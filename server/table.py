@@ -5,7 +5,7 @@ Decide, store, then tell: what a client hears has been committed to the journal.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from engine.board import Field
 from engine.errors import IllegalCommand
@@ -91,7 +91,7 @@ class Table:
         limits: Limits,
         *,
         stand_in: StandIn,
-        when_over: Callable[[str, Game], None],
+        when_over: Callable[[str, Game, Sequence[str]], None],
         following: Callable[[Session, Seating], Awaitable["Table"]],
         when_changed: Callable[[], None],
     ) -> None:
@@ -545,7 +545,7 @@ class Table:
 
     def _end(self, game: Game) -> None:
         log.info("game over", extra=about(table=self.code))
-        self._when_over(self.code, game)
+        self._when_over(self.code, game, self.seating.names)
         self._tell_state()
 
     def _clock(self) -> int | None:

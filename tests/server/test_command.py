@@ -92,6 +92,14 @@ async def test_a_data_folder_that_is_none_is_told_in_one_line(tmp_path: Path) ->
     check_one_line(code, err, "--data")
 
 
+async def test_a_folder_for_records_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """At the start, and not when the first game is over."""
+    (tmp_path / "file").write_text("x")
+    for records in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
+        check_one_line(code, err, str(records), "--records")
+
+
 async def test_a_journal_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
     """The file stays as it is."""
     (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)

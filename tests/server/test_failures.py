@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.record import replayed
+from engine.record import names_in, replayed
 from protocol.codes import Code
 from protocol.messages import ListTables, Refused, Sync, Tables
 from server.app import running
@@ -85,7 +85,9 @@ async def test_a_finished_game_is_written_as_a_record(tmp_path: Path) -> None:
         await eventually(lambda: any(tmp_path.glob("*.txt")))
         mine = table_of(server, peers).seating.game
         assert mine is not None
-    assert replayed(the_record_in(tmp_path)).events == mine.events
+    record = the_record_in(tmp_path)
+    assert replayed(record).events == mine.events
+    assert names_in(record) == {0: "Player 0", 1: "Player 1", 2: "Player 2"}
 
 
 def the_record_in(folder: Path) -> str:
@@ -101,13 +103,16 @@ async def test_a_record_that_cannot_be_written_harms_nobody(
     def failing(*_: object) -> str:
         raise RuntimeError("a mistake of ours")
 
-    (tmp_path / "file").write_text("x")
-    for records in (tmp_path / "file", tmp_path / "folder"):
-        async with running(Config(records=records)) as server, game(server.port, 2) as peers:
-            await play_on(peers, random.Random(4))
-            await eventually(lambda: "could not be written" in caplog.text)
-            caplog.clear()
-            async with connected(server.port) as late:
-                await late.watch(peers[0].code)
-                await late.news()
-        monkeypatch.setattr("server.records.recorded", failing)
+    async with running(Config(records=tmp_path / "records")) as server:
+        (tmp_path / "records").rename(tmp_path / "elsewhere")
+        (tmp_path / "records").write_text("in its place")
+        for mistake in (False, True):
+            if mistake:
+                monkeypatch.setattr("server.records.recorded", failing)
+            async with game(server.port, 2) as peers:
+                await play_on(peers, random.Random(4))
+                await eventually(lambda: "could not be written" in caplog.text)
+                caplog.clear()
+                async with connected(server.port) as late:
+                    await late.watch(peers[0].code)
+                    await late.news()
