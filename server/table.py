@@ -6,10 +6,11 @@ Decide, store, then tell: what a client hears has been committed to the journal.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from engine.board import Field
 from engine.errors import IllegalCommand
-from engine.events import Command, Event, LayTile, Place
+from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.pieces import Piece, Seat
 from protocol.absence import Wait
@@ -28,11 +29,9 @@ from protocol.messages import (
     Said,
     Say,
     Seated,
-    SeatLine,
     StartGame,
     Sync,
     TableLine,
-    TableState,
     Vote,
     Watch,
     Watching,
@@ -56,8 +55,10 @@ from server.entries import (
 )
 from server.journal import Journal
 from server.journal_file import JournalError
+from server.lines import table_line, table_state
 from server.logs import about
 from server.names import alike, check_name
+from server.opening import opening
 from server.requests import (
     Arrival,
     AwayTooLong,
@@ -72,12 +73,14 @@ from server.requests import (
     Request,
     TimeUp,
 )
-from server.seating import Answer, Player, Seating
+from server.seating import Answer, Seating
 from server.session import Session
 from server.stand_in import StandIn
 from server.tokens import new_token, token_fits, token_hash
 
 log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS: Final = 1.0  # until something is tried again that could not be done
 
 
 class Table:
@@ -148,17 +151,7 @@ class Table:
 
     def line(self) -> TableLine:
         """Return the table's line in the list of tables."""
-        host = self.seating.host
-        player = None if host is None else self.seating.players[host]
-        return TableLine(
-            self.code,
-            "" if player is None else player.name,
-            len(self.seating.players),
-            sum(player is not None for player in self.seating.players),
-            self.seating.stage,
-            self.seating.options.random_layout,
-            self.seating.absence,
-        )
+        return table_line(self.code, self.seating)
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that opened the table, before `run` begins."""
@@ -334,6 +327,8 @@ class Table:
         if self._steward is None or not (seats := self._steward.to_hold()):
             return False
         await self._store_or_log(*map(Held, seats))
+        for seat in self._steward.to_hold():  # the journal could not be written
+            self._later(_AGAIN_SECONDS, AwayTooLong(seat))
         self._steward.consider()
         return True
 
@@ -368,7 +363,7 @@ class Table:
         try:
             self.requests.put_nowait(errand)
         except asyncio.QueueFull:
-            self._later(1.0, errand)
+            self._later(_AGAIN_SECONDS, errand)
 
     def _watch_attendance(self) -> None:
         """Put the table away in good time once nobody is here."""
@@ -502,7 +497,7 @@ class Table:
             self._steward.check_time(seat)
         game = self.seating.game
         if isinstance(move, StartGame):
-            game, happened = self._opening(seat)
+            game, happened = opening(self.seating, seat)
         elif game is None:
             raise Refusal(Code.NOT_STARTED, "The game has not begun. The host starts it.")
         else:
@@ -551,48 +546,12 @@ class Table:
     def _clock(self) -> int | None:
         return None if self._steward is None else self._steward.clock()
 
-    def _opening(self, seat: Seat) -> tuple[Game, tuple[Event, ...]]:
-        if self.seating.game is not None:
-            raise Refusal(Code.ALREADY_STARTED, "The game has begun already.")
-        if seat != self.seating.host:
-            text = "Only the host, seat {seat}, starts the game."
-            raise Refusal(Code.NOT_THE_HOST, text, seat=self.seating.host)
-        empty = sum(player is None for player in self.seating.players)
-        if empty:
-            which = "1 seat is empty" if empty == 1 else "{empty} seats are empty"
-            raise Refusal(Code.SEATS_EMPTY, f"{which}. Wait for players, or add bots.", empty=empty)
-        kept = next((player for player in self.seating.players if player is not None and player.kept), None)
-        if kept is not None:
-            text = "A seat is kept for {name}, who has not come yet. Wait until it is taken or free."
-            raise Refusal(Code.SEATS_EMPTY, text, name=kept.name)
-        game = Game.new(self.seating.options, self.seating.chance)
-        return game, tuple(game.events)
-
     def _tell_state(self) -> None:
         """Tell everyone who sits where and who is here."""
         self._watch_attendance()
         self._when_changed()
-        host = self.seating.host
-        seats = [self._seat_line(Seat(seat), player) for seat, player in enumerate(self.seating.players)]
-        self._audience.broadcast(
-            TableState(
-                self.code,
-                self.seating.stage,
-                seats,
-                0 if host is None else host,
-                self.seating.options.random_layout,
-                len(self._audience.spectators),
-                self.seating.absence,
-                self.seating.next,
-            )
-        )
-
-    def _seat_line(self, seat: Seat, player: Player | None) -> SeatLine:
-        if player is None:
-            return SeatLine()
-        here, again = seat in self._audience.seated, seat in self._gone_on
-        line = SeatLine(player.name, here, kept=player.kept, again=again)
-        return line if self._steward is None else self._steward.line(seat, line)
+        state = table_state(self.code, self.seating, self._audience, self._gone_on, self._steward)
+        self._audience.broadcast(state)
 
     def _catch_up(self, session: Session, after: int) -> None:
         if self.seating.game is not None:
