@@ -169,7 +169,7 @@ def _dealt(deal: Deal, face: str) -> str:
 def help_page(number: int, here: Where, look: Look, width: int, *, lesson: bool = False) -> list[Line]:
     """Return a page of help: the keys that work here, the signs, the commands."""
     if number == 0:
-        return _keys_page(here, look, lesson=lesson)
+        return _keys_page(here, look, width, lesson=lesson)
     if number == 1:
         return _signs_page(look, width)
     return _commands_page(look, REPLAY_COMMANDS if here is Where.REPLAY else COMMANDS, width)
@@ -187,9 +187,9 @@ def key_rows(here: Where, look: Look, *, lesson: bool = False) -> list[tuple[str
     return rows
 
 
-def _keys_page(here: Where, look: Look, *, lesson: bool) -> list[Line]:
-    rows = [_row(_few(names), words) for names, words in key_rows(here, look, lesson=lesson)]
-    return [line(_("KEYS"), "class:heading"), *rows]
+def _keys_page(here: Where, look: Look, width: int, *, lesson: bool) -> list[Line]:
+    rows = ((_few(names), words) for names, words in key_rows(here, look, lesson=lesson))
+    return [line(_("KEYS"), "class:heading"), *_rows(rows, width)]
 
 
 def _few(names: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
+from client.language import LANGUAGES
 from client.table import TableModel
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
@@ -99,6 +100,18 @@ def test_pages_to_read_fit_the_least_size(page: str, overlay: Overlay, look: Loo
         if overlay is Overlay.HELP:
             wider = [plain(line).rstrip() for line in drawn(reading, model, look, 160, 24).lines]
             assert narrow[2:-1] == wider[2:-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pages_to_read_fit_in_every_language(language: str, in_language: Callable[[str], None]) -> None:
+    """Longer words take more lines, and still none too many."""
+    in_language(language)
+    for ui, model in (page() for page in PAGES.values()):
+        for overlay in (Overlay.HELP, Overlay.RULES):
+            for number in range(page_count(overlay)):
+                reading = replace(ui, overlay=overlay, page=number)
+                tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
+                assert not any(tall[23:-1]), tall[23:-1]
 
 
 def test_help_and_rules() -> None:
