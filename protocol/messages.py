@@ -278,7 +278,7 @@ class Snapshot(_FromServer, frozen=True, tag="snapshot"):
     seq: Seq
     phase: Literal["laying", "placing", "over"]
     started: EventMap
-    tiles: list[tuple[TileName, int] | None]
+    tiles: Annotated[list[tuple[TileName, OrientationNumber] | None], Meta(min_length=7, max_length=7)]
     laurels: dict[TileName, str]
     placed: list[tuple[SeatNumber, str, FieldName]]
     turn: SeatNumber | None = None

@@ -1,6 +1,7 @@
 """Events, legal moves and snapshots on the wire: the same at the other end, and no secret among them."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -175,9 +176,22 @@ def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     try:
         told = decode_server(msgpack.packb(content))
         assert isinstance(told, Snapshot)
-        view_of(told, Seat(0))
+        assert view_of(told, Seat(0)).layout is not None
     except BadMessage:
         return
+
+
+@pytest.mark.parametrize(
+    "change", [lambda tiles: [*tiles, None], lambda tiles: tiles[1:], lambda tiles: [["A", 6], *tiles[1:]]]
+)
+def test_a_snapshot_has_seven_places_for_tiles(change: Callable[[list[Any]], list[Any]]) -> None:
+    """More tiles than places, fewer, or one that is turned impossibly: no board could be drawn of it."""
+    game = played(Setup(2), seed=6, commands=10)
+    message = snapshot_message(snapshot(game.view, eyes_of(Seat(0))), len(game.events), None)
+    content = msgpack.unpackb(encode(message))
+    content["tiles"] = change(content["tiles"])
+    with pytest.raises(BadMessage):
+        decode_server(msgpack.packb(content))
 
 
 @pytest.mark.parametrize(
