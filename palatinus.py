@@ -14,10 +14,13 @@ from client.address import DEFAULT_PORT
 from client.language import LANGUAGES, N_, _, counted, language_of, listed, speak
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
+    from client.preferences import Preferences
     from client.recording import Recording
-    from client.ui.app import Options, SeatBots
+    from client.ui.app import Options, SeatBots, Visit
+    from client.ui.learn.course import Parting
+    from client.ui.requests import Request
     from engine.game import Game
     from engine.view import Eyes
     from server.config import Config
@@ -95,7 +98,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="palatinus",
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
-    commands = parser.add_subparsers(title=_("commands"), required=True, metavar=_("COMMAND"))
+    _add_language(parser)
+    parser.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    parser.set_defaults(run=_start)
+    commands = parser.add_subparsers(
+        title=_("commands"), metavar=_("COMMAND"), description=_("without one: the start screen")
+    )
     for add in (
         _add_learn,
         _add_play,
@@ -114,9 +122,97 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_language(command: argparse.ArgumentParser) -> None:
-    help_text = _("the language of all texts (default: the system's)")
-    command.add_argument("--lang", choices=LANGUAGES, help=help_text)
+def _add_language(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
+    )
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise _WrongUse(_("the start screen needs a terminal; palatinus --help lists the commands"))
+    from client.preferences import Preferences, preferences_file, remembered
+    from client.ui import start
+
+    known = remembered(preferences_file())
+    line = start.LEARN if known is None else start.PLAY
+    with _log_for_later():
+        return _at_home(known or Preferences(), line, ascii_wanted=arguments.ascii)
+
+
+def _at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int:
+    """Show the start screen, go where it leads, and come back to it, until the player quits."""
+    import asyncio
+
+    import msgspec
+
+    from client.bots.brains import BRAINS
+    from client.names import default_name
+    from client.preferences import preferences_file, remember
+    from client.ui import requests, start_app
+    from client.ui.app import told
+    from client.ui.state import BrainLine, Notice, Start, Ui
+
+    brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
+    chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
+    ui = Ui(
+        preferences.name or default_name(),
+        players=preferences.players,
+        random_layout=preferences.random_layout,
+        chosen=line,
+        start=Start(brains, chosen, preferences.servers),
+    )
+    while True:
+        ui, request = asyncio.run(start_app.run(ui, ascii_wanted=ascii_wanted))
+        assert ui.start is not None  # noqa: S101 - it stays what it is
+        brain = brains[ui.start.brain].name
+        preferences = msgspec.structs.replace(
+            preferences, name=ui.name, players=ui.players, random_layout=ui.random_layout, brain=brain
+        )
+        remember(preferences_file(), preferences)
+        if isinstance(request, requests.Quit):
+            return 0
+        visited = _gone_where(request, ui.name, brain, ascii_wanted=ascii_wanted)
+        if isinstance(request, requests.GoTo) and not visited.code:
+            preferences = preferences.joined(request.url)
+            remember(preferences_file(), preferences)
+        if not visited.home and not visited.code:
+            return told(visited)
+        ui = replace(
+            ui,
+            start=replace(ui.start, servers=preferences.servers),
+            notice=Notice(visited.sentence, refusal=True) if visited.code else None,
+        )
+
+
+def _gone_where(request: "Request", name: str, brain: str, *, ascii_wanted: bool) -> "Visit":
+    """Go where the start screen leads; return how that ended."""
+    import asyncio
+
+    from client.seats import Seats, seats_folder
+    from client.ui import requests
+    from client.ui.app import Options, Visit, visit
+    from client.ui.learn.course import Parting
+    from server.config import Config
+
+    options = Options("", name, ascii=ascii_wanted)
+    match request:
+        case requests.Learn() if _taught(name, ascii_wanted=ascii_wanted) is not Parting.PLAY:
+            return Visit(home=True)
+        case requests.Learn():
+            game = _against_bots(options, (brain,), players=3, random_layout=False, config=Config())
+        case requests.PlayBots(players, brain, random_layout):
+            game = _against_bots(
+                options, (brain,), players=players, random_layout=random_layout, config=Config()
+            )
+        case requests.Host():
+            game = _hosted(options, (brain,))
+        case requests.GoTo(url):
+            print(_("Connecting to {url} ...").format(url=url), flush=True)
+            game = visit(replace(options, url=url, seats=Seats(seats_folder(), url), home=True))
+        case _:
+            return Visit()
+    return asyncio.run(game)
 
 
 def _add_play(commands: "Commands") -> None:
@@ -138,11 +234,15 @@ def _add_play(commands: "Commands") -> None:
 
 def _play(arguments: argparse.Namespace) -> int:
     import asyncio
-    import io
+
+    import msgspec
 
     from client.bots.brains import NoSuchBrain, brain_named
+    from client.preferences import Preferences, preferences_file, remembered
+    from client.ui import start
+    from client.ui.app import told
     from server.app import StartError
-    from server.logs import log_to
+    from server.config import Config
 
     brains = tuple(arguments.brain.split(","))
     try:
@@ -150,34 +250,88 @@ def _play(arguments: argparse.Namespace) -> int:
             brain_named(brain)
     except NoSuchBrain as error:
         return _wrong_use(str(error))
-    log = io.StringIO()  # told when the screen is free again
+    game = _against_bots(
+        _options(arguments, ""),
+        brains,
+        players=arguments.players,
+        random_layout=arguments.random_layout,
+        config=Config(seed=arguments.seed, records=arguments.records),
+    )
+    with _log_for_later():
+        try:
+            visited = asyncio.run(game)
+        except StartError as error:
+            return _wrong_use(str(error))
+        if not visited.home:
+            return told(visited)
+        known = remembered(preferences_file()) or Preferences()
+        set_up = msgspec.structs.replace(
+            known,
+            name=arguments.name or known.name,
+            players=arguments.players,
+            random_layout=arguments.random_layout,
+            brain=brains[0],
+        )
+        return _at_home(set_up, start.PLAY, ascii_wanted=arguments.ascii)
+
+
+@contextlib.contextmanager
+def _log_for_later() -> "Iterator[None]":
+    """Keep what the server in this process logs until the screen is free again."""
+    import io
+
+    from server.logs import log_to
+
+    log = io.StringIO()
     log_to(log, verbose=False)
     try:
-        code = asyncio.run(_played_here(arguments, brains))
-    except StartError as error:
-        return _wrong_use(str(error))
-    sys.stderr.write(log.getvalue())
-    return code
+        yield
+    finally:
+        sys.stderr.write(log.getvalue())
 
 
-async def _played_here(arguments: argparse.Namespace, brains: tuple[str, ...]) -> int:
-    from client.ui.app import told, visit
+async def _against_bots(
+    options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
+) -> "Visit":
+    """Play against bots on a server of one's own."""
+    from client.ui.app import visit
+
+    async with _house(config, brains) as (port, bots):
+        url = f"ws://127.0.0.1:{port}"
+        there = replace(options, url=url, players=players, random_layout=random_layout)
+        return await visit(replace(there, filled=True, bots=bots))
+
+
+async def _hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
+    """Serve for the network, and play there oneself; any port will do, as it is shown."""
+    import platformdirs
+
+    from client.seats import Seats, seats_folder
+    from client.ui.app import Visit, visit
+    from server.app import StartError
+    from server.command import reachable
     from server.config import Config
+    from server.journal_file import JournalError
 
-    config = Config(seed=arguments.seed, records=arguments.records)
-    async with _house(config, brains, arguments.seed) as (port, bots):
-        options = _options(arguments, f"ws://127.0.0.1:{port}")
-        layout = arguments.random_layout
-        visited = await visit(
-            replace(options, players=arguments.players, random_layout=layout, filled=True, bots=bots)
-        )
-    return told(visited)
+    data = platformdirs.user_data_path("palatinus", appauthor=False)
+    for port in (DEFAULT_PORT, 0):
+        config = Config(host="0.0.0.0", port=port, data=data)  # noqa: S104 - a LAN host
+        try:
+            async with _house(config, brains) as (served, bots):
+                url = f"ws://127.0.0.1:{served}"
+                outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
+                addresses = tuple(f"ws://{each}:{served}" for each in outside)
+                there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
+                return await visit(replace(there, bots=bots, home=True))
+        except JournalError as error:
+            return Visit(1, f"{error}.")
+        except StartError as error:
+            failure = error
+    return Visit(1, f"{failure}.")
 
 
 @contextlib.asynccontextmanager
-async def _house(
-    config: "Config", brains: tuple[str, ...], seed: int | None = None
-) -> "AsyncIterator[tuple[int, SeatBots]]":
+async def _house(config: "Config", brains: tuple[str, ...]) -> "AsyncIterator[tuple[int, SeatBots]]":
     """Serve in this process; yield the port, and what seats bots at a table there."""
     import asyncio
     import io
@@ -192,7 +346,7 @@ async def _house(
 
         def seat_bots(table: str, seats: int) -> None:
             url = f"ws://127.0.0.1:{server.port}"
-            options = BotOptions(url, table, brains, seats=seats, seed=seed, rematch=True)
+            options = BotOptions(url, table, brains, seats=seats, seed=config.seed, rematch=True)
             seated.append(tasks.create_task(run_bots(options, told, told)))
 
         yield server.port, seat_bots
@@ -207,14 +361,11 @@ def _add_learn(commands: "Commands") -> None:
 
 
 def _learn(arguments: argparse.Namespace) -> int:
-    import asyncio
-
     from client.names import default_name
-    from client.ui.learn.app import run
     from client.ui.learn.course import Parting
 
     name = arguments.name or default_name()
-    match asyncio.run(run(name, _practice, ascii_wanted=arguments.ascii)):
+    match _taught(name, ascii_wanted=arguments.ascii):
         case Parting.PLAY:
             looks = vars(arguments)  # as the lessons were given, so the game is played
             return _play(argparse.Namespace(**{**vars(_parser().parse_args(["play"])), **looks}))
@@ -222,6 +373,15 @@ def _learn(arguments: argparse.Namespace) -> int:
             return 0
         case None:
             return 1
+
+
+def _taught(name: str, *, ascii_wanted: bool) -> "Parting | None":
+    """Give the lessons; return how the pupil left them, None if they failed, which has been told."""
+    import asyncio
+
+    from client.ui.learn.app import run
+
+    return asyncio.run(run(name, _practice, ascii_wanted=ascii_wanted))
 
 
 def _practice(record: str) -> "Game":
@@ -274,9 +434,12 @@ def _add_looks(command: argparse.ArgumentParser) -> None:
 
 def _options(arguments: argparse.Namespace, url: str) -> "Options":
     from client.names import default_name
+    from client.preferences import preferences_file, remembered
     from client.ui.app import Options
 
-    return Options(url, arguments.name or default_name(), ascii=arguments.ascii)
+    known = remembered(preferences_file()) if arguments.name is None else None
+    name = arguments.name or (known and known.name) or default_name()
+    return Options(url, name, ascii=arguments.ascii)
 
 
 def _add_bot(commands: "Commands") -> None:

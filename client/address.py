@@ -51,6 +51,8 @@ def server_url(text: str) -> str:
         raise BadAddress(hint) from None
     if parts.scheme not in {"ws", "wss"} or not parts.hostname or parts.query or parts.fragment:
         raise BadAddress(hint)
+    if any(map(str.isspace, url)):
+        raise BadAddress(hint)
     if port is not None:
         return url
     return f"{parts.scheme}://{parts.netloc.rstrip(':')}:{DEFAULT_PORT}{parts.path}"

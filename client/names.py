@@ -1,8 +1,9 @@
-"""The name a player goes by when none was given."""
+"""The names that players go by: a default, and what is wrong with one."""
 
 import getpass
 
 from client.language import _
+from client.refusals import unsafe_told
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 
@@ -14,3 +15,13 @@ def default_name() -> str:
     except (OSError, KeyError, ImportError):  # no such user, or no such thing as users
         return _("Player")
     return _("Player") if unsafe(name) else name
+
+
+def fault_of(name: str) -> str | None:
+    """Return what is wrong with a player's name."""
+    if len(name) > NAME_LENGTH:
+        return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
+    reason = unsafe(name)
+    return (
+        None if reason is None else _("The name cannot be used: {reason}.").format(reason=unsafe_told(reason))
+    )

@@ -9,7 +9,7 @@ from typing import Final
 
 from client.bots.brain import Brain
 from client.bots.greedy import greedy
-from client.language import _
+from client.language import N_, _
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalLays
 from engine.view import View
@@ -39,8 +39,8 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
     {
         brain.name: brain
         for brain in (
-            NamedBrain("random", at_random, "does anything that is legal"),
-            NamedBrain("greedy", greedy, "looks one move ahead at what is visible"),
+            NamedBrain("random", at_random, N_("does anything that is legal")),
+            NamedBrain("greedy", greedy, N_("looks one move ahead at what is visible")),
         )
     }
 )

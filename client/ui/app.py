@@ -12,9 +12,7 @@ from msgspec import structs
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
-from client.language import _
-from client.names import default_name
-from client.refusals import unsafe_told
+from client.names import default_name, fault_of
 from client.seats import Seats
 from client.table import TableChanged, TableModel
 from client.ui import news, requests, texts
@@ -30,9 +28,7 @@ from client.ui.update import Outcome, pressed, updated
 from engine.events import LayTile, Place
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.limits import NAME_LENGTH
 from protocol.messages import TableState
-from protocol.text import unsafe
 
 _LOBBY_SECONDS: Final = 3.0
 _TICK_SECONDS: Final = 1.0
@@ -103,16 +99,6 @@ async def visit(options: Options) -> Visit:
         return Visit(1, str(error))
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         return Visit(1, stopped_by(error))
-
-
-def fault_of(name: str) -> str | None:
-    """Return what is wrong with a player's name."""
-    if len(name) > NAME_LENGTH:
-        return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
-    reason = unsafe(name)
-    return (
-        None if reason is None else _("The name cannot be used: {reason}.").format(reason=unsafe_told(reason))
-    )
 
 
 class Client:

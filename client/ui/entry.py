@@ -1,17 +1,33 @@
 """The line that a player types: text, a place in it, and what was typed before."""
 
+import enum
 from dataclasses import dataclass, replace
 from typing import Self
 
 
+class Asked(enum.Enum):
+    """What the start screen asks for."""
+
+    NAME = enum.auto()
+    ADDRESS = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line being typed; `chat` if it is meant for the others. `back` counts the steps back in history."""
+    """A line being typed: a command, or `chat` for the others, or what is asked for.
+
+    `back` counts the steps back in history.
+    """
 
     chat: bool = False
+    asks: Asked | None = None
     text: str = ""
     at: int = 0
     back: int = 0
+
+    @property
+    def command(self) -> bool:
+        return not self.chat and self.asks is None
 
     def insert(self, text: str) -> Self:
         return replace(self, text=self.text[: self.at] + text + self.text[self.at :], at=self.at + len(text))

@@ -27,6 +27,8 @@ class Act(enum.Enum):
     SKIP = enum.auto()
     OPEN = enum.auto()
     LAYOUT = enum.auto()
+    BRAIN = enum.auto()
+    NAME = enum.auto()
     WATCH = enum.auto()
     REFRESH = enum.auto()
     START = enum.auto()
@@ -122,8 +124,8 @@ class Key:
     short: str = ""
 
 
-_LOBBY, _ROOM, _LAYING, _PLAYING = (
-    frozenset({where}) for where in (Where.LOBBY, Where.ROOM, Where.LAYING, Where.PLAYING)
+_START, _LOBBY, _ROOM, _LAYING, _PLAYING = (
+    frozenset({where}) for where in (Where.START, Where.LOBBY, Where.ROOM, Where.LAYING, Where.PLAYING)
 )
 _SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
     frozenset({where}) for where in (Where.SCORING, Where.RESULT, Where.READING, Where.QUITTING, Where.TYPING)
@@ -136,6 +138,14 @@ _AT_TABLE: Final = _ROOM | _BOARD | _WALK
 _ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
 
 KEYS: Final = (
+    # The start screen
+    Key(("up", "k", "scroll-up"), Way.UP, _START, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, _START, N_("the line below")),
+    Key(("enter", " "), Act.CONFIRM, _START, N_("go there"), N_("go")),
+    *(Key((str(n),), Pick(n), _START, N_("players of a game against bots")) for n in range(2, 6)),
+    Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
+    Key(("s",), Act.BRAIN, _START, N_("bots of another strength"), N_("strength")),
+    Key(("n",), Act.NAME, _START, N_("the name that others see"), N_("name")),
     # The lobby
     Key(("up", "k", "scroll-up"), Way.UP, _LOBBY, N_("the table above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _LOBBY, N_("the table below")),
@@ -258,9 +268,9 @@ KEYS: Final = (
     Key(("v",), Act.VOTE, _BOARD, N_("vote: a bot moves for who is away, or not after all")),
     Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
     Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
-    Key(("?", "f1"), Act.HELP, _ANYWHERE, N_("show the help"), N_("help")),
-    Key(("i", "f2"), Act.RULES, _ANYWHERE, N_("the rules in short"), N_("rules")),
-    Key(("q", "c-c"), Act.QUIT, _ANYWHERE, N_("quit"), N_("quit")),
+    Key(("?", "f1"), Act.HELP, _START | _ANYWHERE, N_("show the help"), N_("help")),
+    Key(("i", "f2"), Act.RULES, _START | _ANYWHERE, N_("the rules in short"), N_("rules")),
+    Key(("q", "c-c"), Act.QUIT, _START | _ANYWHERE, N_("quit"), N_("quit")),
     # Reading help or rules
     Key(
         ("right", "down", "j", " ", "pagedown", "scroll-down"),

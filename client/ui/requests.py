@@ -88,6 +88,32 @@ class Quit:
 
 
 @dataclass(frozen=True, slots=True)
+class Learn:
+    """Take the lessons."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayBots:
+    """Play against bots of this brain, in this process."""
+
+    players: int
+    brain: str
+    random_layout: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Serve in this process, for others on the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoTo:
+    """Join the server at this address."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """Turn so many pages of the lessons, back if negative."""
 
@@ -108,6 +134,10 @@ Request: TypeAlias = (
     | Say
     | Leave
     | Turn
+    | Learn
+    | PlayBots
+    | Host
+    | GoTo
     | GoHome
     | Quit
 )

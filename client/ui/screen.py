@@ -9,6 +9,7 @@ from client.table import TableModel
 from client.ui import turn
 from client.ui.board import Marks, drawn_board
 from client.ui.clocks import outage_told, vote_told
+from client.ui.entry import Asked, Entry
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
 from client.ui.keys import Act, PointAt, key_name, keys_at
@@ -21,6 +22,7 @@ from client.ui.pages import help_page, page_count, rules_page
 from client.ui.panel import Panel
 from client.ui.replay import eyes_told, place_told, turn_replayed
 from client.ui.result import result_page
+from client.ui.start_page import start_page
 from client.ui.state import Overlay, Ui, Where, at_result, hill_of, last_step, steps, where
 from client.ui.tables import lobby, room
 from client.ui.texts import again_told, turn_told
@@ -66,6 +68,10 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     if ui.lesson is not None:
         left = line(f" Palatinus {look.dot} {lesson_told(ui.lesson)}", "class:title")
         return ends(left, line(f"  {ui.name} ", "class:title"), width, "class:title")
+    if ui.start is not None:
+        return ends(
+            line(f" {_('Palatinus: the seven hills of Rome')}", "class:title"), EMPTY, width, "class:title"
+        )
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"
@@ -105,7 +111,7 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
     entry = ui.entry
     if entry is None:
         return EMPTY
-    prompt = line(f" {_('say')}: " if entry.chat else " : ", "class:key")
+    prompt = line(f" {_prompt(entry)}: ", "class:key")
     before, at, after = (
         entry.text[: entry.at],
         entry.text[entry.at : entry.at + 1],
@@ -116,13 +122,25 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
     typed = beside(
         prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
     )
-    ways = () if entry.chat else completions(entry.text, model, ui.replay)
+    ways = () if not entry.command else completions(entry.text, model, ui.replay)
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
+
+
+def _prompt(entry: Entry) -> str:
+    match entry.asks:
+        case Asked.NAME:
+            return _("your name")
+        case Asked.ADDRESS:
+            return _("the host's address")
+        case None:
+            return _("say") if entry.chat else ""
 
 
 def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Block:
     if where(replace(ui, entry=None), model) is Where.READING:
         return _indented(_page(ui, model, look, width - 4), width, height)
+    if ui.start is not None:
+        return _with_tell(start_page(ui, ui.start, look, width), ui, width, height)
     if model.table is None:
         return _with_tell(lobby(ui, look, width, height), ui, width, height)
     if model.view is None:

@@ -21,6 +21,7 @@ LOG_KEPT: Final = 500
 class Where(enum.Enum):
     """What is on the screen, and so which keys are at work."""
 
+    START = enum.auto()
     LOBBY = enum.auto()
     ROOM = enum.auto()
     LAYING = enum.auto()
@@ -73,6 +74,23 @@ class House:
 
 
 @dataclass(frozen=True, slots=True)
+class BrainLine:
+    """A brain of bots as the start screen offers it."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The start screen: the servers joined before, and the brains to play against, one of them chosen."""
+
+    brains: tuple[BrainLine, ...]
+    brain: int = 0
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Replay:
     """Where a record is being looked at: its stop, and whose eyes see it."""
 
@@ -102,9 +120,10 @@ class Ui:
     `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
     waits for its answer, `scroll` how many lines of the log lie below what is shown, `step` where the scoring
-    walk-through is. `replay` is set where a record is on the screen instead of a server's table, `lesson`
-    where a page of the lessons is. `now` is the time, on a clock that only its differences are known of; at
-    `told_at` the table was last told about, and at `clock_at` the clock of who is on turn.
+    walk-through is. `start` is set at the start screen, `replay` where a record is on the screen instead of a
+    server's table, `lesson` where a page of the lessons is. `now` is the time, on a clock that only its
+    differences are known of; at `told_at` the table was last told about, and at `clock_at` the clock of who
+    is on turn.
     """
 
     name: str
@@ -133,6 +152,7 @@ class Ui:
     busy: bool = False
     replay: Replay | None = None
     lesson: Lesson | None = None
+    start: Start | None = None
     now: float = 0.0
     told_at: float = 0.0
     clock_at: float = 0.0
@@ -148,6 +168,8 @@ def where(ui: Ui, model: TableModel) -> Where:
         return Where.REPLAY
     if ui.lesson is not None and (ui.lesson.done or model.view is None or model.view.phase is Phase.OVER):
         return Where.LESSON
+    if ui.start is not None:
+        return Where.START
     if model.table is None:
         return Where.LOBBY
     if model.view is None:

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias, assert_never
 
 from client.language import _
 from client.table import TableModel
-from client.ui import lobby, replay, requests, turn
+from client.ui import lobby, replay, requests, start, turn
 from client.ui.clocks import next_vote
 from client.ui.entry import Entry
 from client.ui.grid import HEX_POSITIONS
@@ -21,6 +21,7 @@ from protocol.limits import CHAT_LENGTH
 
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
+_OURS: Final = (requests.Quit, requests.GoHome, requests.Turn)  # no business of a server
 _TYPED_KEPT: Final = 100
 _LOG_LINES: Final = 5
 
@@ -34,7 +35,7 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
     after, request = _acted(replace(ui, notice=None), action, model)
-    if request is None or isinstance(request, requests.Quit | requests.GoHome | requests.Turn):
+    if request is None or ui.start is not None or isinstance(request, _OURS):
         return after, request
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
@@ -69,6 +70,8 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return _reading(ui, action), None
         case _ if ui.lesson is not None and (action in _PAGES or here is Where.LESSON):
             return _learning(ui, ui.lesson, action)
+        case Where.START:
+            return (ui, None) if ui.start is None else start.acted(ui, ui.start, action)
         case Where.LOBBY:
             return lobby.acted(ui, action)
         case Where.ROOM:
@@ -291,9 +294,9 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
             return entry.to_end()
         case Way.WEST | Way.EAST:
             return entry.moved(1 if action is Way.EAST else -1)
-        case Way.UP | Way.DOWN if not entry.chat:
+        case Way.UP | Way.DOWN if entry.command:
             return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
-        case Act.COMPLETE if not entry.chat:
+        case Act.COMPLETE if entry.command:
             return _completed(entry, completions(entry.text, model, ui.replay))
         case _:
             return entry
@@ -312,6 +315,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     if not text:
         return replace(ui, entry=None), None
     closed = replace(ui, entry=None)
+    if entry.asks is not None:
+        return start.typed(closed, entry.asks, text)
     if entry.chat:
         return closed, requests.Say(text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])

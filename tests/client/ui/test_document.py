@@ -12,6 +12,7 @@ from tests.client.ui.terminal import ROOT
 
 DOCUMENT = ROOT / "docs" / "client.md"
 PLACES = {
+    Where.START: "On the start screen",
     Where.LOBBY: "In the lobby",
     Where.ROOM: "Waiting at a table",
     Where.LAYING: "Laying a tile",
@@ -25,6 +26,7 @@ PLACES = {
     Where.TYPING: "Typing a line",
 }
 SHOWN = {
+    "start": "The start screen",
     "lobby": "The lobby",
     "room": "Waiting for players",
     "laying": "Laying a tile",

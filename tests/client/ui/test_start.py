@@ -1,0 +1,127 @@
+"""The start screen: by its pure functions, and as somebody's first minutes in a real terminal."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from client.preferences import Preferences, remember, remembered
+from client.table import TableModel
+from client.ui import requests
+from client.ui.keys import ChooseLine
+from client.ui.look import UNICODE
+from client.ui.screen import drawn
+from client.ui.start import JOIN, PLAY
+from client.ui.state import BrainLine, Start, Ui
+from client.ui.update import updated
+from tests.client.ui.seen import after, asked, assert_screen, text_of
+from tests.client.ui.terminal import Terminal
+
+NOWHERE = TableModel()
+SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
+UI = Ui(
+    "Ann",
+    start=Start(
+        (BrainLine("random", "does anything that is legal"), BrainLine("greedy", "looks one move ahead")),
+        brain=1,
+        servers=SERVERS,
+    ),
+)
+
+
+def test_every_line_leads_somewhere() -> None:
+    """By keys, and by a click that is made twice."""
+    for down, request in (
+        (0, requests.Learn()),
+        (1, requests.PlayBots(3, "greedy", random_layout=False)),
+        (2, requests.Host()),
+        (4, requests.GoTo(SERVERS[0])),
+        (9, requests.GoTo(SERVERS[1])),
+    ):
+        assert asked(UI, NOWHERE, *["down"] * down, "enter") == request
+    chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
+    assert at_first is None
+    assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Host()
+    assert asked(UI, NOWHERE, "q") == requests.Quit()
+
+
+def test_a_game_against_bots_is_set_up() -> None:
+    assert asked(UI, NOWHERE, "5", "x", "s", "enter") == requests.PlayBots(5, "random", random_layout=True)
+    assert asked(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(3, "greedy", random_layout=False)
+
+
+def test_an_address_is_typed_and_put_right() -> None:
+    """What is no address is refused in words, and the screen stays."""
+    asking = after(UI, NOWHERE, *["down"] * JOIN, "enter")
+    assert asked(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
+    wrong = after(asking, NOWHERE, *"ht tp", "enter")
+    assert wrong.notice is not None
+    assert "ws://HOST:PORT" in wrong.notice.text
+    assert after(asking, NOWHERE, "escape") == after(UI, NOWHERE, *["down"] * JOIN)
+
+
+def test_a_name_is_typed_and_checked() -> None:
+    assert after(UI, NOWHERE, "n", "c-u", *"Zoë", "enter").name == "Zoë"
+    wrong = after(UI, NOWHERE, "n", *"x" * 20, "enter")
+    assert (wrong.name, wrong.notice is not None) == ("Ann", True)
+
+
+def test_the_start_screen() -> None:
+    assert_screen("start-80x24", text_of(drawn(replace(UI, chosen=PLAY), NOWHERE, UNICODE, 80, 24)))
+
+
+def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
+    """A server joined again is known whatever its spelling; what cannot be read or written harms nothing."""
+    path = tmp_path / "state" / "preferences.json"
+    assert remembered(path) is None
+    kept = Preferences(name="Ann", players=4).joined(SERVERS[0]).joined("ws://localhost:7733")
+    remember(path, kept.joined("ws://127.0.0.1:7733/"))
+    assert remembered(path) == Preferences("Ann", ("ws://127.0.0.1:7733/", SERVERS[0]), 4)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text('{"players": 9}')
+    assert remembered(path) is None
+    remember(path / "under" / "a-file.json", kept)
+
+
+@pytest.mark.timeout(180)
+def test_the_first_minutes(tmp_path: Path) -> None:
+    """A name, a game against bots and back, hosting with a bot, an address where nobody is; remembered."""
+    environment = {
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("► Learn the game")
+        terminal.press("n", "\x15", "Zoë", "enter")
+        terminal.shows("Welcome, Zoë")
+        terminal.press("2", "x", "enter")
+        terminal.shows("Your turn: place|is to place")
+        terminal.press(":", "leave", "enter")
+        terminal.shows(r"► Play against bots", "2 players", "at random")
+        terminal.press("down", "enter")
+        terminal.shows("the lobby")
+        terminal.press("o")
+        terminal.shows(r"palatinus join ws://\S+ \w{4}")
+        terminal.press("b")
+        terminal.shows("greedy-1", "Waiting for 1 more")
+        terminal.press("escape")
+        terminal.shows("the lobby")
+        terminal.press("escape")
+        terminal.shows("► Host a game")
+        line = next(at for at, text in enumerate(terminal.lines) if "Join a game" in text)
+        terminal.click(4, line)
+        terminal.shows("► Join a game")
+        terminal.click(4, line)
+        terminal.shows("the host's address:")
+        terminal.press("\x1b[200~127.0.0.1:9\x1b[201~", "enter")  # pasted
+        terminal.shows("Nobody answers at ws://127.0.0.1:9")
+        terminal.press("q")
+        code, left = terminal.ended()
+        assert code == 0
+        assert not re.search("INFO|Traceback", left)
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("Welcome, Zoë", "► Play against bots", "2 players")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
