@@ -33,9 +33,8 @@ _SEND_BUFFER: Final = 64 * 1024
 _NO_WRITE_LIMIT: Final = 2**30  # bytes; who lets Limits.outgoing_bytes pile up is dropped long before
 
 wire_log: Final = logging.getLogger("palatinus.wire")
-wire_log.setLevel(
-    max(wire_log.level, logging.INFO)
-)  # below that it would tell whole frames: hidden pieces, tokens
+# Below that it would tell whole frames: hidden pieces, tokens.
+wire_log.setLevel(max(wire_log.level, logging.INFO))
 
 
 class StartError(Exception):
