@@ -529,13 +529,18 @@ def _add_serve(commands: "Commands") -> None:
     serve.add_argument("--max-connections", type=_positive, metavar="N", help=_("connections at once"))
     serve.add_argument("--rate", type=_positive, metavar="N", help=_("messages a second from one client"))
     serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
+    serve.add_argument(
+        "--metrics",
+        action=argparse.BooleanOptionalAction,
+        help=_("answer /healthz and /metrics (default: only where no other machine can ask)"),
+    )
     serve.add_argument("--log-json", action="store_true", help=_("log one JSON object a line"))
     serve.set_defaults(run=_serve)
 
 
 def _serve(arguments: argparse.Namespace) -> int:
     from client.bots.greedy import greedy
-    from server.command import serve
+    from server.command import only_here, serve
     from server.config import Config, Limits
     from server.logs import log_to
 
@@ -556,6 +561,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         tls_cert=arguments.tls_cert,
         tls_key=arguments.tls_key,
         stand_in=greedy,
+        watched=only_here(arguments.host) if arguments.metrics is None else arguments.metrics,
         limits=Limits(**{name: value for name, value in chosen.items() if value is not None}),
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)

@@ -90,7 +90,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                     server.close(code=CloseCode.GOING_AWAY, reason="the server is stopping")
                     house.door.close()
                     await server.wait_closed()
-                house.lobby.stop()
+                house.stop()
         finally:
             await journal.close()
 
@@ -101,11 +101,16 @@ class _House:
     def __init__(
         self, config: Config, journal: Journal, tasks: asyncio.TaskGroup, fresh: Iterator[RandomChance]
     ) -> None:
-        self.lobby = Lobby(config, journal, tasks, fresh, self._when_over)
-        self.door = Door(config.limits)
         self.counts = Counts()
+        self.lobby = Lobby(
+            config, journal, tasks, chances=fresh, counts=self.counts, when_over=self._when_over
+        )
+        self._watching: asyncio.Task[None] | None = None
+        self.door = Door(config.limits)
         self._config = config
         self._tasks = tasks
+        if config.watched:
+            self._begin_watching(journal)
 
     def open(self, listener: socket.socket, tls: ssl.SSLContext | None) -> Server:
         limits = self._config.limits
@@ -134,6 +139,19 @@ class _House:
         limits = self._config.limits
         session = Session(connection, self._tasks, limits.outgoing_bytes, self.counts)
         await Conversation(connection, session, self.lobby, limits).run()
+
+    def _begin_watching(self, journal: Journal) -> None:
+        from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
+
+        gauges = Gauges(self.counts, journal, self.door, self.lobby)
+        self.door.pages = {"/healthz": gauges.health, "/metrics": gauges.metrics}
+        self._watching = self._tasks.create_task(gauges.watch_the_loop())
+
+    def stop(self) -> None:
+        """End what would go on for ever; what was accepted is in the journal."""
+        self.lobby.stop()
+        if self._watching is not None:
+            self._watching.cancel()
 
     def _when_over(self, code: str, game: Game, names: Sequence[str]) -> None:
         self.counts.games += 1

@@ -40,6 +40,14 @@ async def _serve(config: Config, out: TextIO) -> None:
     print("Palatinus has stopped.", file=out)
 
 
+def only_here(host: str) -> bool:
+    """Tell whether no other machine reaches a server that listens on `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def reachable(host: str) -> list[str]:
     """Return the addresses under which others reach a server that listens on `host`."""
     try:

@@ -48,6 +48,7 @@ class Config:
     records: Path | None = None  # a folder to which every finished game's record is written
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    watched: bool = False  # answer /healthz and /metrics
     stand_in: Choose = at_random  # the brain that moves for who is away
     seed: int | None = None  # for games that can be repeated; None draws from the system
     limits: Limits = field(default_factory=Limits)

@@ -5,6 +5,8 @@ import http
 import ipaddress
 import socket
 from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from websockets.asyncio.server import ServerConnection
@@ -29,11 +31,24 @@ _CHUNK: Final = 4096  # bytes that are parsed before anyone asks whether the con
 _CONTROL: Final = frozenset({Opcode.PING, Opcode.PONG})
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What plain HTTP is answered at a path."""
+
+    status: http.HTTPStatus
+    content_type: str
+    text: str
+
+
 class Door:
-    """Counts who is here, from the first byte on, and answers those who may not come in."""
+    """Counts who is here, from the first byte on, and answers those who may not come in.
+
+    `pages` are shown to whoever asks for their paths in plain HTTP.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.pages: Mapping[str, Callable[[], Page]] = {}
         self._here: set[ServerConnection] = set()
         self._from_address: Counter[str] = Counter()
 
@@ -58,8 +73,8 @@ class Door:
     def admitted(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer politely whoever is no game client, or comes when the house is full."""
         if "websocket" not in (value.lower() for value in request.headers.get_all("Upgrade")):
-            response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
-            response.headers["Upgrade"] = "websocket"
+            page = self.pages.get(request.path.partition("?")[0])
+            response = _upgrade_required(connection) if page is None else _shown(connection, page())
             if request.method == "HEAD":
                 response.body = b""
             return response
@@ -67,6 +82,10 @@ class Door:
         if full or self._from_address[_address(connection)] > self.limits.connections_per_address:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         return None
+
+    def __len__(self) -> int:
+        """Return how many connections are open."""
+        return len(self._here)
 
     def close(self) -> None:
         """Let go of those who have not asked for anything yet: nobody waits for them."""
@@ -121,6 +140,20 @@ class Caller(ServerConnection):
                 self.transport.write_eof()
             else:
                 self.transport.close()
+
+
+def _upgrade_required(connection: ServerConnection) -> Response:
+    response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
+    response.headers["Upgrade"] = "websocket"
+    return response
+
+
+def _shown(connection: ServerConnection, page: Page) -> Response:
+    response = connection.respond(page.status, page.text)
+    del response.headers["Content-Type"]
+    response.headers["Content-Type"] = page.content_type
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _address(connection: ServerConnection) -> str:

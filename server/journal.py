@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from server.counts import Durations
 from server.entries import Entry, Forgotten, entry_text
 from server.journal_file import FILE_NAME, Durable, JournalError, opened
 from server.logs import about
@@ -30,6 +31,14 @@ class Journal(Protocol):
     @property
     def archived(self) -> Collection[str]:
         """Return the codes of the archived tables."""
+
+    @property
+    def commits(self) -> Durations:
+        """Return how long commits took."""
+
+    @property
+    def failing(self) -> bool:
+        """Tell whether the last commit failed."""
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         """Store `entries` of the table `code`, from number `first`."""
@@ -56,6 +65,10 @@ class NoJournal:
     """A journal that keeps nothing: for games that end with the process."""
 
     archived: Collection[str] = ()
+    failing = False
+
+    def __init__(self) -> None:
+        self.commits = Durations()
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         pass
@@ -114,6 +127,8 @@ class SqliteJournal:
         self.path = data / FILE_NAME
         self._durable = durable
         self._most_archived = most_archived
+        self.commits = Durations()
+        self.failing = False
         self._batch = _Batch()
         self._entries_since_checkpoint = 0
         self._loop = asyncio.get_running_loop()
@@ -243,6 +258,7 @@ class SqliteJournal:
             return None
         rows = [row for append in appends for row in append.rows]
         self._entries_since_checkpoint += len(rows)
+        began = time.perf_counter()
         try:
             with self._database:
                 self._database.executemany(
@@ -252,7 +268,10 @@ class SqliteJournal:
                     for code in append.forgotten:
                         self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
         except sqlite3.Error as error:
+            self.failing = True
             return error
+        self.failing = False
+        self.commits.add(time.perf_counter() - began)
         return None
 
     def _outcome(self, errand: _Errand) -> Any:

@@ -14,6 +14,7 @@ from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import OpenTable, Resume
 from server.config import Config
+from server.counts import Counts
 from server.entries import Entry, Opened, Taken
 from server.journal import Journal
 from server.logs import about
@@ -59,7 +60,9 @@ class Lobby:
         config: Config,
         journal: Journal,
         tasks: asyncio.TaskGroup,
+        *,
         chances: Iterator[RandomChance],
+        counts: Counts,
         when_over: Callable[[str, Game, Sequence[str]], None],
     ) -> None:
         self.tables: dict[str, Table] = {}
@@ -75,6 +78,7 @@ class Lobby:
         self._bringing_back = asyncio.Lock()
         self._opening: set[str] = set()  # codes of tables that are being stored
         self._chances = chances
+        self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
 
     def restore(self, kept: Mapping[str, Seating]) -> None:
@@ -190,6 +194,7 @@ class Lobby:
             seating,
             self._journal,
             self._config.limits,
+            self._counts,
             stand_in=self._stand_in,
             when_over=self._when_over,
             following=self.following,

@@ -40,6 +40,7 @@ from protocol.text import unsafe
 from server.absence import Instead, Steward
 from server.audience import Audience, catch_up
 from server.config import Limits
+from server.counts import Counts
 from server.entries import (
     Continued,
     Entry,
@@ -92,6 +93,7 @@ class Table:
         seating: Seating,
         journal: Journal,
         limits: Limits,
+        counts: Counts,
         *,
         stand_in: StandIn,
         when_over: Callable[[str, Game, Sequence[str]], None],
@@ -104,6 +106,7 @@ class Table:
         self._audience = Audience()
         self._journal = journal
         self._limits = limits
+        self._counts = counts
         self._when_over = when_over
         self._following = following
         self._when_changed = when_changed
@@ -148,6 +151,16 @@ class Table:
                 return
             while not self.requests.empty():
                 self._turn_away(self.requests.get_nowait())
+
+    @property
+    def players_here(self) -> int:
+        """Return how many players are connected."""
+        return len(self._audience.seated)
+
+    @property
+    def spectators_here(self) -> int:
+        """Return how many spectators are connected."""
+        return len(self._audience.spectators)
 
     def line(self) -> TableLine:
         """Return the table's line in the list of tables."""
@@ -218,6 +231,7 @@ class Table:
         for seat, player in enumerate(self.seating.players):
             if player is not None and token_fits(message.token, player.token_hash):
                 await self._come_back(session, Seat(seat), message.id, message.after)
+                self._counts.resumes += 1
                 return
         raise Refusal(Code.BAD_TOKEN, "That token holds no seat at table {table}.", table=self.code)
 
@@ -511,6 +525,7 @@ class Table:
                 self._steward.begin()
             else:
                 self._steward.next_turn()
+        self._counts.moves += 1
         self._audience.publish(game, happened, entry.events, session, move.id, clock=self._clock())
         if isinstance(move, StartGame):
             self._tell_state()
@@ -534,6 +549,7 @@ class Table:
         self.seating.played(entry, happened)
         steward.next_turn()
         log.info("stand-in moved", extra=about(table=self.code, seat=command.seat, by=instead.by))
+        self._counts.moves += 1
         self._audience.publish(game, happened, events, by=instead.by, clock=self._clock())
         if game.over:
             self._end(game)

@@ -304,6 +304,17 @@ async def game(
         yield peers
 
 
+async def page(port: int, path: str) -> tuple[int, str]:
+    """Return the status and the text that plain HTTP is answered."""
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        head, _, text = (await reader.read()).decode().partition("\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+    return int(head.split()[1]), text
+
+
 async def together(peers: Sequence[Peer], seq: int) -> None:
     """Wait until every peer has event `seq`."""
     for peer in peers:

@@ -18,20 +18,27 @@ from protocol.messages import JoinTable, Lay, Leave, ListTables, Ping, PlacePiec
 from server.app import running
 from server.config import Config, Limits
 from server.logs import told
-from tests.server.peer import Peer, connected, game, play_on, together
+from tests.server.peer import Peer, connected, game, page, play_on, together
 
 OURS = ("server", "palatinus", "engine", "protocol")  # loggers
+OFF_THE_CLOCK = (
+    "palatinus_event_loop_lag_seconds ",
+    "palatinus_commit_seconds_sum ",
+    "palatinus_connections ",
+)
+PARTINGS = {"disconnected", "connection closed"}  # when they are noticed is the network's matter
 WATCHING = 0  # the seat that must not notice a difference; the spectator must not either
 
 
 @dataclass(frozen=True)
 class Heard:
-    """Everything that the watching seat and the spectators were sent, and the server's log."""
+    """Everything that the watching seat and the spectators were sent, the server's log, and its metrics."""
 
     seat: list[bytes]
     spectator: list[bytes]
     latecomers: list[bytes]
     log: list[str]
+    metrics: list[str]
 
 
 def plan(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
@@ -78,7 +85,7 @@ async def heard_in(
             legal.seat, Piece(named(view, legal.seat, faces[legal.seat][turn // players])), fields[turn]
         )
 
-    config = Config(seed=seed, stand_in=planned, limits=Limits(stand_in_seconds=0))
+    config = Config(seed=seed, stand_in=planned, limits=Limits(stand_in_seconds=0), watched=True)
     policy: Absence = WAIT if away is None else ByBot(0)
     async with (
         running(config) as server,
@@ -109,13 +116,21 @@ async def heard_in(
                 latecomers += await seen_by_latecomer(server.port, peers[-1], rng)
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))  # all that was on its way has come
+        _, metrics = await page(server.port, "/metrics")
+        # Before the players part: a stand-in would move for those who part first.
+        lines = sorted(
+            _plain(record, code)
+            for record in log.records
+            if record.name.startswith(OURS) and record.getMessage() not in PARTINGS
+        )
         tokens = [peer.token for peer in peers if peer.token]
     blank = [code.encode(), *(token.encode() for token in tokens)]
     return Heard(
         [blanked(frame, blank) for frame in peers[WATCHING].frames[start[WATCHING] :]],
         [blanked(frame, blank) for frame in peers[-1].frames[start[-1] :]],
         [blanked(frame, blank) for frame in latecomers],
-        sorted(_plain(record, code) for record in log.records if record.name.startswith(OURS)),
+        lines,
+        [line for line in metrics.splitlines() if not line.startswith(OFF_THE_CLOCK)],
     )
 
 
@@ -212,8 +227,10 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert one.spectator == two.spectator
     assert one.latecomers == two.latecomers
     assert one.log == two.log
+    assert one.metrics == two.metrics
     assert one.seat
     assert one.spectator
     assert one.latecomers
     assert any("took seat" in line for line in one.log)
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
+    assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics

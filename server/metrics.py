@@ -1,0 +1,108 @@
+"""What plain HTTP is told of how the server is doing: `/healthz`, and `/metrics` for Prometheus.
+
+It tells only what everybody may know: sums over all tables, and nothing in bytes, for a hand's list of
+legal pieces has a length.
+"""
+
+import asyncio
+import http
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final, get_args
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from server.counts import COMMIT_SECONDS, Counts
+from server.door import Door, Page
+from server.journal import Journal
+from server.lobby import Lobby
+from server.seating import Stage
+
+_PLAIN: Final = "text/plain; charset=utf-8"
+_METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_BOUNDS: Final = (*map(str, COMMIT_SECONDS), "+Inf")
+_SECONDS_BETWEEN_LOOKS: Final = 1.0
+
+
+class Gauges(Collector):
+    """Reads the server whenever somebody asks."""
+
+    def __init__(self, counts: Counts, journal: Journal, door: Door, lobby: Lobby) -> None:
+        self._counts = counts
+        self._journal = journal
+        self._door = door
+        self._lobby = lobby
+        self._loop_lag = 0.0
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    async def watch_the_loop(self) -> None:
+        """Measure now and then how late the event loop comes to what is due."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + _SECONDS_BETWEEN_LOOKS
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            self._loop_lag = loop.time() - due
+
+    def health(self) -> Page:
+        """Return whether moves can be accepted."""
+        if self._journal.failing:
+            return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
+        return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
+
+    def metrics(self) -> Page:
+        """Return every metric in Prometheus' text format."""
+        return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
+
+    def describe(self) -> list[Metric]:
+        return []  # or the registry would collect to find out
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric, for the registry."""
+        yield from self._now()
+        yield from self._so_far()
+        yield HistogramMetricFamily(
+            "palatinus_commit_seconds",
+            "How long commits to the journal took.",
+            buckets=list(zip(_BOUNDS, accumulate(self._journal.commits.counts), strict=True)),
+            sum_value=self._journal.commits.seconds,
+        )
+
+    def _now(self) -> Iterator[Metric]:
+        tables = self._lobby.tables.values()
+        stages = Counter(table.seating.stage for table in tables)
+        by_stage = GaugeMetricFamily("palatinus_tables", "Tables by stage.", labels=["stage"])
+        for stage in get_args(Stage):
+            by_stage.add_metric([stage], stages[stage])
+        yield by_stage
+        yield GaugeMetricFamily("palatinus_connections", "Open connections.", len(self._door))
+        yield GaugeMetricFamily(
+            "palatinus_players",
+            "Players who are at their tables.",
+            sum(table.players_here for table in tables),
+        )
+        yield GaugeMetricFamily(
+            "palatinus_spectators", "Spectators.", sum(table.spectators_here for table in tables)
+        )
+        yield GaugeMetricFamily(
+            "palatinus_event_loop_lag_seconds",
+            "How late the event loop was when last measured.",
+            self._loop_lag,
+        )
+
+    def _so_far(self) -> Iterator[Metric]:
+        counts = self._counts
+        yield CounterMetricFamily("palatinus_messages", "Messages received.", counts.messages)
+        yield CounterMetricFamily("palatinus_moves", "Moves accepted.", counts.moves)
+        yield CounterMetricFamily("palatinus_games", "Games finished.", counts.games)
+        yield CounterMetricFamily("palatinus_resumes", "Returns to a seat.", counts.resumes)
+        yield CounterMetricFamily(
+            "palatinus_slow_readers", "Connections dropped because they did not read.", counts.slow_readers
+        )
+        refusals = CounterMetricFamily("palatinus_refusals", "Refusals by code.", labels=["code"])
+        for code, number in sorted(counts.refusals.items()):
+            refusals.add_metric([code], number)
+        yield refusals
