@@ -1,10 +1,18 @@
 """Absence policies as people write them."""
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 
 from client.absence import BadPolicy, policy_named, policy_text
+from client.connection import Connection, connected
+from client.table import TableModel
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from server.app import running
+from server.config import Config, Limits
+from tests.client.scripted import PATIENCE, QUICK
 from tests.protocol.messages import policies
 
 
@@ -42,3 +50,28 @@ def test_what_is_no_policy_says_what_to_write(text: str) -> None:
 def test_seconds_have_bounds(text: str) -> None:
     with pytest.raises(BadPolicy, match=r"Choose \d+ to \d+ seconds"):
         policy_named(text)
+
+
+async def told(connection: Connection, condition: Callable[[TableModel], bool]) -> None:
+    """Wait until the connection's model is as wanted."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition(connection.model):
+            await anext(connection.updates())
+
+
+async def test_a_vote_through_connections() -> None:
+    """A table opened with a policy; a bot moves for who has left once the other one agrees."""
+    async with running(Config(limits=Limits(stand_in_seconds=0.0))) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+        async with connected(url, patience=QUICK) as anna, connected(url, patience=QUICK) as bruno:
+            code = (await anna.open_table(2, "Anna", starting=1, random_layout=True, absence=ByVote(0))).table
+            await bruno.join(code, "Bruno")
+            await told(anna, lambda model: model.state is not None and model.state.seats[1].here)
+            assert anna.model.state is not None
+            assert anna.model.state.absence == ByVote(0)
+            await anna.start()
+            await bruno.leave()
+            await told(anna, lambda model: model.state is not None and model.state.seats[1].seconds_left == 0)
+            await anna.vote(1, agree=True)
+            await told(anna, lambda model: model.legal is not None)
+            assert anna.model.state.seats[1].bot

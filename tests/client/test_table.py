@@ -5,6 +5,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableModel
 from engine.game import Game, Setup
@@ -207,6 +208,28 @@ def test_the_table_and_the_talk_are_told() -> None:
     assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
     assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
     assert model.take(Said("hi")) == (Heard(None, "hi"),)
+
+
+def test_clocks_and_stand_ins_are_told() -> None:
+    """What is left to who is on turn is as of the newest message; nothing of a seat is lost on the way."""
+    game = played(Setup(2, Seat(0), random_layout=True), 1, 1)
+    model = at_table(Seat(0))
+    seats = [SeatLine("ann", here=True), SeatLine("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
+    model.take(TableState("ABCD", "playing", seats, host=0))
+    assert model.state is not None
+    assert model.state.seats == seats
+    model.take(replace(told(game, Seat(0), 1, len(game.events) - 1), clock=9000))
+    assert model.clock == 9000
+    last = replace(told(game, Seat(0), len(game.events)), by="clock", clock=8000)
+    (happened,) = model.take(last)
+    assert isinstance(happened, Happened)
+    assert (happened.by, model.clock) == ("clock", 8000)
+    assert model.take(replace(last, events=[], seq=last.seq + 1, clock=7000)) == (Refreshed(),)
+    assert model.clock == 7000
+    model.take(replace(pictured(game, Seat(0)), clock=6000))
+    assert model.clock == 6000
+    model.clear()
+    assert model == TableModel()
 
 
 def test_events_that_cannot_follow_are_bad_messages() -> None:

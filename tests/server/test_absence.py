@@ -7,12 +7,14 @@ import random
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.events import Command, LayTile, Place
+from engine.game import RandomChance
 from engine.legal import Legal, LegalLays
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
@@ -37,9 +39,12 @@ from server.absence import Steward, votes_needed
 from server.app import Running, running
 from server.clocks import Clocks
 from server.config import Config, Limits
-from server.entries import Entry, Opened, Played, StoodIn, entry_of
+from server.entries import Entry, Held, Opened, Played, Returned, StoodIn, Voted, entry_of
 from server.journal_file import JournalError
-from server.stand_in import Choose, at_random
+from server.seating import Seating
+from server.session import Session
+from server.stand_in import Choose, StandIn, at_random
+from tests.games import begun
 from tests.server.peer import (
     PATIENCE,
     Peer,
@@ -55,6 +60,8 @@ from tests.server.peer import (
 )
 from tests.server.process import serving
 from tests.server.test_journal import back
+
+seat_numbers = st.integers(0, 3)
 
 QUICK = 0.001  # a policy's second in the tests, in seconds
 LONG = 3600.0
@@ -284,6 +291,26 @@ async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
         assert 590_000 < again[1] <= 600_000
 
 
+async def test_a_seat_that_could_not_be_given_away_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody is told of failed is not left undone."""
+    monkeypatch.setattr("server.table._AGAIN_SECONDS", 0.01)
+    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        journal = table_of(server, peers)._journal
+        append, failures = journal.append, iter(range(3))
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if next(failures, None) is not None:
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await gone(peers[1], peers[0])
+        await state_where(peers[0], held(1))
+        assert next(failures, None) is None
+
+
 async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path) -> None:
     """Nobody hears of a move that was not stored; it is made when it can be."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
@@ -393,6 +420,60 @@ async def test_a_vote_that_makes_no_sense_is_refused() -> None:
         for peer in (waiting[0], others[0], patient[0]):
             assert await code(peer, 1) == Code.NO_VOTE
         assert not table_of(server, peers).seating.votes
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers),
+        st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_numbers, seat_numbers),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=60)
+@given(steps)
+def test_whoever_comes_goes_and_votes(steps: list[tuple[str, int, int] | tuple[str, int]]) -> None:
+    """A bot gets a seat exactly if its player was away for long and more than half of those here agree."""
+
+    async def told() -> None:
+        entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
+        seating = Seating(entries, RandomChance(random.Random(1)))
+        seating.game = begun(seating.options, 1)
+        here: dict[Seat, Session] = {}
+        loop = asyncio.get_running_loop()
+        stand_in = StandIn(at_random, 1)
+        steward = Steward(seating, here, stand_in, Limits(), lambda wait, _: loop.call_later(wait, int))
+        overdue: set[int] = set()
+        for what, number, *on in steps:
+            seat = Seat(number)
+            match what:
+                case "comes":
+                    here[seat] = cast("Session", object())
+                    overdue.discard(seat)
+                    seating.fold(Returned(seat))
+                    steward.came(seat)
+                case "goes":
+                    here.pop(seat, None)
+                    steward.went(seat)
+                case "is overdue":
+                    steward.away_too_long(seat)
+                    overdue |= {seat} - here.keys()
+                case _:
+                    seating.fold(Voted(on[0], seat, what == "agrees on"))
+            due = [
+                each
+                for each in sorted(overdue - seating.held)
+                if 2 * len(seating.votes.get(Seat(each), set()) & here.keys()) > len(here)
+            ]
+            assert steward.to_hold() == due
+            for each in due:
+                seating.fold(Held(each))
+            assert not steward.to_hold()
+        steward.close()
+        stand_in.close()
+
+    asyncio.run(told())
 
 
 @given(st.integers(0, 5))
