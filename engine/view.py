@@ -5,6 +5,7 @@ folded from events by the same code.
 """
 
 import enum
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
@@ -37,6 +38,7 @@ Eyes: TypeAlias = frozenset[Seat]  # the seats whose secrets are known
 SPECTATOR: Final[Eyes] = frozenset()
 
 
+@functools.cache
 def eyes_of(seat: Seat) -> Eyes:
     return frozenset((seat,))
 

@@ -24,8 +24,7 @@ class Audience:
         return len(self.seated) + len(self.spectators)
 
     def __iter__(self) -> Iterator[Session]:
-        yield from self.seated.values()
-        yield from self.spectators
+        return iter((*self.seated.values(), *self.spectators))
 
     def remove(self, session: Session) -> None:
         """Let the session go, unless another one has taken its seat over meanwhile."""
@@ -60,6 +59,7 @@ class Audience:
         """
         first = len(game.events) - len(happened) + 1
         legal = _legal(game, clock)
+        turn = game.view.turn
         encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)
@@ -75,7 +75,6 @@ class Audience:
                     known_map if shown is event else event_map(shown)
                     for event, known_map, shown in zip(happened, whole, seen, strict=True)
                 ]
-                turn = game.view.turn
                 frame = framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
                 encoded.append((seen, may, answers, frame))
                 session.post(frame)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_BINARY_FRAME: Final = 0x80 | Opcode.BINARY  # whole, not a fragment (RFC 6455, 5.2)
+_SHORT: Final = 125
+
 
 def framed(message: ServerMessage) -> bytes:
     """Return the message as one websocket frame, the same bytes for whoever reads it: none is masked."""
@@ -28,6 +31,8 @@ def framed(message: ServerMessage) -> bytes:
 
 def in_frame(payload: bytes) -> bytes:
     """Return a message's bytes as one websocket frame."""
+    if len(payload) <= _SHORT:  # most are; their header is two bytes
+        return bytes((_BINARY_FRAME, len(payload))) + payload
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 
