@@ -16,6 +16,7 @@ from client.language import LANGUAGES, N_, _, counted, language_of, listed, spea
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from client.line import Access
     from client.preferences import Preferences
     from client.recording import Recording
     from client.ui.app import Options, SeatBots, Visit
@@ -191,7 +192,7 @@ def _gone_where(request: "Request", name: str, brain: str, *, ascii_wanted: bool
 
     from client.seats import Seats, seats_folder
     from client.ui import requests
-    from client.ui.app import Options, Visit, visit
+    from client.ui.app import Options, Visit
     from client.ui.learn.course import Parting
     from server.config import Config
 
@@ -209,7 +210,7 @@ def _gone_where(request: "Request", name: str, brain: str, *, ascii_wanted: bool
             game = _hosted(options, (brain,))
         case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
-            game = visit(replace(options, url=url, seats=Seats(seats_folder(), url), home=True))
+            game = _visited(replace(options, url=url, seats=Seats(seats_folder(), url), home=True))
         case _:
             return Visit()
     return asyncio.run(game)
@@ -405,6 +406,7 @@ def _add_join(commands: "Commands") -> None:
     how.add_argument(
         "--new", action="store_true", help=_("join as another player, even where a seat of yours is kept")
     )
+    _add_access(join)
     _add_looks(join)
     join.set_defaults(run=_join)
 
@@ -414,7 +416,7 @@ def _join(arguments: argparse.Namespace) -> int:
 
     from client.address import BadAddress, server_url
     from client.seats import Seats, seats_folder
-    from client.ui.app import run
+    from client.ui.app import told
 
     if arguments.watch and arguments.table is None:
         return _wrong_use(_("to watch, say which TABLE; or choose one in the lobby, without --watch"))
@@ -423,8 +425,89 @@ def _join(arguments: argparse.Namespace) -> int:
     except BadAddress as error:
         return _wrong_use(str(error))
     seats = Seats(seats_folder(), url, new=arguments.new)
-    options = replace(_options(arguments, url), table=arguments.table, watch=arguments.watch, seats=seats)
-    return asyncio.run(run(options))
+    options = replace(
+        _options(arguments, url),
+        table=arguments.table,
+        watch=arguments.watch,
+        seats=seats,
+        access=_access(arguments),
+    )
+    return told(asyncio.run(_visited(options)))
+
+
+async def _visited(options: "Options") -> "Visit":
+    """Visit a server, and ask for its password if it wants one."""
+    import getpass
+
+    from client.ui.app import visit
+
+    while True:
+        visited = await visit(options)
+        if not visited.password_wanted or not sys.stdin.isatty():
+            return visited
+        print(visited.sentence, flush=True)
+        try:
+            password = getpass.getpass(_("Password: "))
+        except EOFError:
+            return visited
+        options = replace(options, access=replace(options.access, password=password))
+
+
+def _add_access(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--tls-ca",
+        type=Path,
+        metavar="FILE",
+        help=_("with wss://, trust the certificates that this file vouches for"),
+    )
+    _add_password(command, _("the server's password is this file's first line"))
+
+
+def _add_password(command: argparse.ArgumentParser, meaning: str) -> None:
+    also = _("also: the environment's {variable}").format(variable=_PASSWORD)
+    command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
+
+
+_PASSWORD = "PALATINUS_PASSWORD"
+
+
+def _password(arguments: argparse.Namespace) -> str | None:
+    """Return the password of the file or the environment; raises _WrongUse if it can be none."""
+    from protocol.limits import PASSWORD_LENGTH
+
+    file = arguments.password_file
+    if file is None:
+        password = os.environ.get(_PASSWORD) or None
+    else:
+        try:
+            password = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
+            raise _WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
+        if not password:
+            raise _WrongUse(_("{file} holds no password: write one on its first line").format(file=file))
+    if password is not None and len(password) > PASSWORD_LENGTH:
+        raise _WrongUse(_("the password is too long: at most {most} characters").format(most=PASSWORD_LENGTH))
+    return password
+
+
+def _access(arguments: argparse.Namespace) -> "Access":
+    """Return what is needed to be let in; raises _WrongUse if a file does not hold it."""
+    import ssl
+
+    from client.line import Access
+
+    tls, file = None, arguments.tls_ca
+    if file is not None:
+        try:
+            tls = ssl.create_default_context(cafile=file)
+        except ssl.SSLError as error:
+            raise _WrongUse(_("{file} holds no certificate (PEM)").format(file=file)) from error
+        except OSError as error:
+            raise _WrongUse(
+                _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)
+            ) from error
+    return Access(tls, _password(arguments))
 
 
 def _add_looks(command: argparse.ArgumentParser) -> None:
@@ -471,6 +554,7 @@ def _add_bot(commands: "Commands") -> None:
             "game-clock:30m, vote:2m, bot:60s"
         ),
     )
+    _add_access(bot)
     bot.set_defaults(run=_bot)
 
 
@@ -497,6 +581,7 @@ def _bot(arguments: argparse.Namespace) -> int:
         arguments.random_layout,
         arguments.rematch,
         absence,
+        _access(arguments),
     )
     return asyncio.run(run_bots(options, sys.stdout))
 
@@ -519,6 +604,7 @@ def _add_serve(commands: "Commands") -> None:
     )
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
+    _add_password(serve, _("let in only who knows the password in this file's first line"))
     serve.add_argument("--max-tables", type=_positive, metavar="N", help=_("tables at once"))
     serve.add_argument(
         "--tables-per-minute",
@@ -560,6 +646,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         records=arguments.records,
         tls_cert=arguments.tls_cert,
         tls_key=arguments.tls_key,
+        password=_password(arguments),
         stand_in=greedy,
         watched=only_here(arguments.host) if arguments.metrics is None else arguments.metrics,
         limits=Limits(**{name: value for name, value in chosen.items() if value is not None}),

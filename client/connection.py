@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import random
-import ssl
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
@@ -12,7 +11,18 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
-from client.line import Address, ConnectFailed, Patience, ending, not_understood, opened, received, why_not
+from client.line import (
+    FREE_ACCESS,
+    Access,
+    Address,
+    ConnectFailed,
+    Patience,
+    ending,
+    not_understood,
+    opened,
+    received,
+    why_not,
+)
 from client.refusals import refusal_told
 from client.table import Gap, Refreshed, TableModel, TableUpdate
 from engine.board import Field
@@ -139,13 +149,13 @@ async def connected(
     *,
     client: str = "palatinus",
     patience: Patience | None = None,
-    tls: ssl.SSLContext | None = None,
+    access: Access = FREE_ACCESS,
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 
     Raises ConnectFailed if there is none. `client` is what the server is told about this program.
     """
-    address, patience = Address(url, client, tls), patience or Patience()
+    address, patience = Address(url, client, access), patience or Patience()
     line, welcome = await opened(address, patience)
     connection = Connection(address, patience, line, welcome.server)
     # Not a TaskGroup: it would hand the body's own exceptions on in a group.

@@ -6,7 +6,7 @@ import random
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -21,7 +21,7 @@ from websockets.exceptions import (
 from client.language import _
 from client.refusals import closing_told, refusal_told
 from protocol.codec import BadMessage, decode_server, encode, readable
-from protocol.codes import CloseCode
+from protocol.codes import CloseCode, Code
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, Refused, ServerMessage, Welcome
 from protocol.text import printable
@@ -49,6 +49,10 @@ class ConnectFailed(Exception):
         self.code = code
 
 
+class PasswordWanted(ConnectFailed):
+    """The server lets in only who knows its password, and none or a wrong one was given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long to wait for what, in seconds."""
@@ -73,12 +77,23 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """What it takes to be let in: a password if the server wants one; `tls` replaces the system's trust."""
+
+    tls: ssl.SSLContext | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+FREE_ACCESS: Final = Access()
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is, and what it is told and shown first; `tls` replaces the system's trust."""
+    """Where the server is, and what it is told first."""
 
     url: str
     client: str
-    tls: ssl.SSLContext | None = None
+    access: Access = FREE_ACCESS
 
 
 async def opened(address: Address, patience: Patience) -> tuple[ClientConnection, Welcome]:
@@ -87,7 +102,7 @@ async def opened(address: Address, patience: Patience) -> tuple[ClientConnection
     try:
         line = await connect(
             url,
-            ssl=(address.tls or True) if url.lower().startswith("wss:") else None,
+            ssl=(address.access.tls or True) if url.lower().startswith("wss:") else None,
             compression=None,
             proxy=None,
             open_timeout=patience.opening,
@@ -108,7 +123,7 @@ async def opened(address: Address, patience: Patience) -> tuple[ClientConnection
 async def _greeted(line: ClientConnection, address: Address, patience: Patience) -> Welcome:
     try:
         async with asyncio.timeout(patience.opening):
-            await line.send(encode(Hello(list(VERSIONS), address.client)))
+            await line.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
             welcome = await received(line)
     except BadMessage as error:
         raise not_a_server(address.url, str(error)) from error
@@ -119,6 +134,8 @@ async def _greeted(line: ClientConnection, address: Address, patience: Patience)
     match welcome:
         case Welcome() if welcome.version in VERSIONS:
             return welcome
+        case Refused(Code.PASSWORD_NEEDED | Code.BAD_PASSWORD):
+            raise PasswordWanted(refusal_told(welcome), final=True)
         case Refused():
             raise ConnectFailed(refusal_told(welcome), final=True)
         case _:
@@ -168,7 +185,10 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case TimeoutError():
             return ConnectFailed(_("{url} does not answer.").format(url=url))
         case ssl.SSLCertVerificationError():
-            text = _("The certificate of {url} is not trusted: {reason}.")
+            text = _(
+                "The certificate of {url} is not trusted: {reason}. "
+                "If the host made it, ask for the file and give it with --tls-ca."
+            )
             return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
         case ssl.SSLError():
             text = _("{url} does not speak TLS. Try ws:// instead of wss://.")

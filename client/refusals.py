@@ -24,6 +24,8 @@ SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     Code.HELLO_FIRST: (N_("The server does not understand this client. Are both up to date?"),),
     Code.HELLO_TWICE: (N_("The server does not understand this client. Are both up to date?"),),
+    Code.PASSWORD_NEEDED: (N_("This server wants a password. Ask the host for it."),),
+    Code.BAD_PASSWORD: (N_("That is not this server's password."),),
     Code.ID_REUSED: (N_("The server has mixed up two requests of this client. Try again."),),
     Code.BAD_NAME: (
         N_("That name cannot be used: {why}."),
@@ -128,6 +130,8 @@ CLOSINGS: Final = (
     N_("no hello in time"),
     N_("hello must come first"),
     N_("no common protocol version"),
+    N_("no password"),
+    N_("wrong password"),
     N_("too many malformed messages"),
     N_("too many wrong tokens"),
     N_("text frames are not spoken here; send binary msgpack"),

@@ -19,7 +19,7 @@ from msgspec import DecodeError, Struct, json
 from platformdirs import user_state_path
 
 from client.address import same_server
-from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_token
+from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
 
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
@@ -49,7 +49,7 @@ class _Kept(Struct, frozen=True):
     token: Token
 
     def __repr__(self) -> str:
-        return hiding_token(self)
+        return hiding_secrets(self)
 
 
 @dataclass(eq=False, slots=True)

@@ -10,6 +10,8 @@ class Code(enum.StrEnum):
     NO_COMMON_VERSION = "no-common-version"
     HELLO_FIRST = "hello-first"
     HELLO_TWICE = "hello-twice"
+    PASSWORD_NEEDED = "password-needed"
+    BAD_PASSWORD = "bad-password"
     ID_REUSED = "id-reused"
     BAD_NAME = "bad-name"
     NAME_TAKEN = "name-taken"

@@ -16,6 +16,7 @@ from protocol.limits import (
     CODE_LENGTH,
     LARGEST_ID,
     NAME_LENGTH,
+    PASSWORD_LENGTH,
     TOKEN_LENGTH,
     VERSIONS_OFFERED,
 )
@@ -38,10 +39,13 @@ FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of 
 EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
 
 
-def hiding_token(struct: Struct) -> str:
-    """Return the repr of a struct without its token, for whatever ends up in a log or a traceback."""
+_SECRETS = frozenset({"token", "password"})
+
+
+def hiding_secrets(struct: Struct) -> str:
+    """Return the repr of a struct without its secrets, for whatever ends up in a log or a traceback."""
     values = asdict(struct).items()
-    shown = (f"{name}={'...' if name == 'token' and value else repr(value)}" for name, value in values)
+    shown = (f"{name}={'...' if name in _SECRETS and value else repr(value)}" for name, value in values)
     return f"{type(struct).__name__}({', '.join(shown)})"
 
 
@@ -57,10 +61,17 @@ class _FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
 
 
 class Hello(_FromClient, frozen=True, tag="hello"):
-    """Open the conversation with the protocol versions spoken; answered by Welcome."""
+    """Open the conversation with the protocol versions spoken; answered by Welcome.
+
+    A server that is not open to everyone asks for its password.
+    """
 
     versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
     client: Annotated[str, Meta(max_length=CLIENT_NAME_LENGTH)]
+    password: Annotated[str, Meta(max_length=PASSWORD_LENGTH)] | None = None
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
 
 
 class ListTables(_FromClient, frozen=True, tag="tables"):
@@ -98,7 +109,7 @@ class Resume(_FromClient, frozen=True, tag="resume"):
     after: Seq = 0
 
     def __repr__(self) -> str:
-        return hiding_token(self)
+        return hiding_secrets(self)
 
 
 class Watch(_FromClient, frozen=True, tag="watch"):
@@ -209,7 +220,7 @@ class Seated(_FromServer, frozen=True, tag="seated"):
     token: Token | None = None
 
     def __repr__(self) -> str:
-        return hiding_token(self)
+        return hiding_secrets(self)
 
 
 class Watching(_FromServer, frozen=True, tag="watching"):

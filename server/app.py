@@ -136,9 +136,8 @@ class _House:
         )
 
     async def _converse(self, connection: ServerConnection) -> None:
-        limits = self._config.limits
-        session = Session(connection, self._tasks, limits.outgoing_bytes, self.counts)
-        await Conversation(connection, session, self.lobby, limits).run()
+        session = Session(connection, self._tasks, self._config.limits.outgoing_bytes, self.counts)
+        await Conversation(connection, session, self.lobby, self._config).run()
 
     def _begin_watching(self, journal: Journal) -> None:
         from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load

@@ -25,6 +25,7 @@ class Limits:
     outgoing_bytes: int = 256 * 1024  # waiting for a client that does not read, before it is dropped
     requests: int = 64  # waiting for a table
     hello_seconds: float = 10.0
+    wrong_password_seconds: float = 1.0  # before the answer, so that guessing is slow
     lobby_idle_seconds: float = 900.0
     ping_seconds: float = 20.0
     close_seconds: float = 2.0
@@ -48,6 +49,7 @@ class Config:
     records: Path | None = None  # a folder to which every finished game's record is written
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    password: str | None = field(default=None, repr=False)  # who connects must know it; None lets in anyone
     watched: bool = False  # answer /healthz and /metrics
     stand_in: Choose = at_random  # the brain that moves for who is away
     seed: int | None = None  # for games that can be repeated; None draws from the system

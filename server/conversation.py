@@ -26,7 +26,7 @@ from protocol.messages import (
     Watch,
     Welcome,
 )
-from server.config import Limits
+from server.config import Config
 from server.journal_file import JournalError
 from server.lobby import Lobby
 from server.logs import about
@@ -34,6 +34,7 @@ from server.pace import Pace
 from server.requests import Departed, Entrance, Refusal, Request
 from server.session import Session, in_frame
 from server.table import Table
+from server.tokens import password_fits
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
@@ -50,11 +51,12 @@ class Goodbye(Exception):
 class Conversation:
     """What one client says and is answered, until its connection ends."""
 
-    def __init__(self, connection: ServerConnection, session: Session, lobby: Lobby, limits: Limits) -> None:
+    def __init__(self, connection: ServerConnection, session: Session, lobby: Lobby, config: Config) -> None:
         self._connection = connection
         self._session = session
         self._lobby = lobby
-        self._limits = limits
+        self._limits = limits = config.limits
+        self._password = config.password
         self._pace = Pace(limits.burst, limits.rate)
         self._bad_messages = 0
 
@@ -94,7 +96,19 @@ class Conversation:
             text = f"This server speaks protocol version {spoken}. Update the client or the server."
             self._session.send(Refused(Code.NO_COMMON_VERSION, text, versions=list(VERSIONS)))
             raise Goodbye(CloseCode.POLICY_VIOLATION, "no common protocol version")
+        await self._let_in(message.password)
         self._session.send(Welcome(max(common), SERVER_NAME))
+
+    async def _let_in(self, password: str | None) -> None:
+        if self._password is None:
+            return
+        if password is None:
+            self._session.refuse(Code.PASSWORD_NEEDED, "This server wants a password. Ask the host for it.")
+            raise Goodbye(CloseCode.POLICY_VIOLATION, "no password")
+        if not password_fits(password, self._password):
+            await asyncio.sleep(self._limits.wrong_password_seconds)
+            self._session.refuse(Code.BAD_PASSWORD, "That is not this server's password.")
+            raise Goodbye(CloseCode.POLICY_VIOLATION, "wrong password")
 
     async def _hear(self) -> None:
         """Take in one message; nothing that it holds or causes ends the conversation but Goodbye."""

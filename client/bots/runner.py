@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import random
-import ssl
 import sys
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
 from client.language import _, listed
+from client.line import FREE_ACCESS, Access
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded
@@ -48,7 +48,7 @@ class BotOptions:
     random_layout: bool = False
     rematch: bool = False
     absence: Absence = WAIT
-    tls: ssl.SSLContext | None = None
+    access: Access = FREE_ACCESS
     patience: Patience = field(default_factory=Patience)
 
     def check(self) -> None:
@@ -83,7 +83,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
             bots = []
             for seat in range(options.seats):
                 line = connected(
-                    options.url, client="palatinus bot", patience=options.patience, tls=options.tls
+                    options.url, client="palatinus bot", patience=options.patience, access=options.access
                 )
                 connection = await stack.enter_async_context(line)
                 rng = random.Random(None if options.seed is None else f"{options.seed} {seat}")

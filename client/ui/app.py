@@ -12,6 +12,7 @@ from msgspec import structs
 from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
+from client.line import FREE_ACCESS, Access, PasswordWanted
 from client.names import default_name, fault_of
 from client.seats import Seats
 from client.table import TableChanged, TableModel
@@ -58,6 +59,7 @@ class Options:
     ascii: bool = False
     colours: ColorDepth | None = None
     bots: SeatBots | None = None
+    access: Access = FREE_ACCESS
     home: bool = False
     addresses: tuple[str, ...] = ()
     seats: Seats | None = None
@@ -70,6 +72,7 @@ class Visit:
     code: int = 0
     sentence: str = ""
     home: bool = False
+    password_wanted: bool = False
 
 
 async def run(options: Options) -> int:
@@ -93,8 +96,10 @@ async def visit(options: Options) -> Visit:
     if (fault := fault_of(options.name)) is not None:
         return Visit(2, fault)
     try:
-        async with connected(options.url) as connection:
+        async with connected(options.url, access=options.access) as connection:
             return await Client(options, connection).run()
+    except PasswordWanted as error:
+        return Visit(1, str(error), password_wanted=True)
     except ConnectFailed as error:
         return Visit(1, str(error))
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is

@@ -2,13 +2,12 @@
 
 import asyncio
 import contextlib
-import shutil
 import signal
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
+import trustme
 from websockets.asyncio.client import connect
 
 from protocol.messages import TableState
@@ -129,13 +128,13 @@ def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """Return a self-signed certificate for this machine, with its key in the file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl here to make a certificate")
+    """Return a certificate for this machine, with its authority and its key in files beside it."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    made = authority.issue_cert("127.0.0.1")
     path = tmp_path / "cert.pem"
-    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=here"
-    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(tmp_path / "key.pem"), "-out", str(path)]
-    subprocess.run([*made.split(), *more], check=True, capture_output=True)
+    made.cert_chain_pems[0].write_to_path(path)
+    made.private_key_pem.write_to_path(path.with_name("key.pem"))
     return path
 
 
@@ -144,7 +143,7 @@ async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
     key = certificate.with_name("key.pem")
     async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
         assert server.announced[-1] == f"  palatinus join wss://127.0.0.1:{server.port}"
-        trusting = ssl.create_default_context(cafile=certificate)
+        trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
         async with connect(f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None) as client:
             peer = Peer(client)
             await peer.hello()

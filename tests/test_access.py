@@ -1,0 +1,115 @@
+"""Who is let in: certificates and passwords, on the command line."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+
+import pytest
+import trustme
+
+from protocol.codes import Code
+from protocol.limits import VERSIONS
+from protocol.messages import Hello, Refused, Welcome
+from server.app import running
+from server.config import Config, Limits
+from tests.server.peer import PATIENCE, stranger
+from tests.server.process import PROGRAM, serving
+
+PASSWORD = "seven hills, één wolf"
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Path:
+    """Write a host's own authority to ca.pem, and a certificate of its making for 127.0.0.1 to host.pem."""
+    own = trustme.CA()
+    own.cert_pem.write_to_path(tmp_path / "ca.pem")
+    own.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "host.pem")
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    return tmp_path
+
+
+async def bot(port: int, *options: str, scheme: str = "ws", **environment: str) -> tuple[int, str]:
+    """Let two bots play a game; return the exit code and all that was said."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(PROGRAM), "bot", f"{scheme}://127.0.0.1:{port}"),
+        *("--seats", "2", "--brain", "random", "--lang", "en", *options),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, **environment},
+    )
+    async with asyncio.timeout(PATIENCE):
+        said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority: Path) -> None:
+    """And only then: the sentence tells what to do about it."""
+    async with serving("--memory", "--tls-cert", str(authority / "host.pem")) as server:
+        code, said = await bot(server.port, "--tls-ca", str(authority / "ca.pem"), scheme="wss")
+        assert code == 0
+        assert "wins" in said or "win" in said
+        for trust in ([], ["--tls-ca", str(authority / "other.pem")]):
+            code, said = await bot(server.port, *trust, scheme="wss")
+            assert code == 1
+            assert said.count("\n") == 1
+            assert "is not trusted" in said
+            assert "--tls-ca" in said
+        code, said = await bot(server.port, "--tls-ca", str(authority / "missing.pem"), scheme="wss")
+        assert (code, said.count("\n")) == (2, 1)
+        (authority / "text.pem").write_text("no certificate")
+        code, said = await bot(server.port, "--tls-ca", str(authority / "text.pem"), scheme="wss")
+        assert (code, said.count("\n")) == (2, 1)
+        assert "holds no certificate" in said
+
+
+async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
+    """From a file or the environment; who does not know it reads one sentence."""
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\nnot this line\n", encoding="utf-8")
+    async with serving("--memory", "--password-file", str(file)) as server:
+        for options, environment in (
+            (["--password-file", str(file)], {}),
+            ([], {"PALATINUS_PASSWORD": PASSWORD}),
+        ):
+            code, said = await bot(server.port, *options, **environment)
+            assert code == 0, said
+        code, said = await bot(server.port)
+        assert code == 1
+        assert said == "This server wants a password. Ask the host for it.\n"
+        code, said = await bot(server.port, PALATINUS_PASSWORD="six hills")
+        assert code == 1
+        assert said == "That is not this server's password.\n"
+        file.write_text("\n")
+        code, said = await bot(server.port, "--password-file", str(file))
+        assert (code, said.count("\n")) == (2, 1)
+        server.process.terminate()
+        _, out, err = await server.ended()
+        assert "hills" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("password", "code"),
+    [
+        (None, Code.PASSWORD_NEEDED),
+        ("", Code.BAD_PASSWORD),
+        ("seven hill", Code.BAD_PASSWORD),
+        (PASSWORD, None),
+    ],
+)
+async def test_nothing_is_answered_before_the_password(password: str | None, code: Code | None) -> None:
+    """Neither the list of tables nor any other message."""
+    config = Config(password=PASSWORD, limits=Limits(wrong_password_seconds=0))
+    async with running(config) as server, stranger(server.port) as peer:
+        await peer.send(Hello(list(VERSIONS), "test", password))
+        answer = await peer.receive()
+        if code is None:
+            assert isinstance(answer, Welcome)
+        else:
+            assert isinstance(answer, Refused)
+            assert answer.code == code
+            assert (await peer.closed())[0] == 1008
+    assert PASSWORD not in repr(config)
+    assert "seven" not in repr(Hello(list(VERSIONS), "test", "seven"))
