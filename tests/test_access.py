@@ -30,15 +30,15 @@ def authority(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def bot(port: int, *options: str, scheme: str = "ws", **environment: str) -> tuple[int, str]:
-    """Let two bots play a game; return the exit code and all that was said."""
+async def bot(port: int, *options: str, scheme: str = "ws", password: str | None = None) -> tuple[int, str]:
+    """Let two bots play a game, with a password in the environment; return exit code and words."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(PROGRAM), "bot", f"{scheme}://127.0.0.1:{port}"),
         *("--seats", "2", "--brain", "random", "--lang", "en", *options),
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, **environment},
+        env={**os.environ, "PALATINUS_PASSWORD": password or ""},
     )
     async with asyncio.timeout(PATIENCE):
         said, _ = await process.communicate()
@@ -70,16 +70,13 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\nnot this line\n", encoding="utf-8")
     async with serving("--memory", "--password-file", str(file)) as server:
-        for options, environment in (
-            (["--password-file", str(file)], {}),
-            ([], {"PALATINUS_PASSWORD": PASSWORD}),
-        ):
-            code, said = await bot(server.port, *options, **environment)
+        for options, password in ((["--password-file", str(file)], None), ([], PASSWORD)):
+            code, said = await bot(server.port, *options, password=password)
             assert code == 0, said
         code, said = await bot(server.port)
         assert code == 1
         assert said == "This server wants a password. Ask the host for it.\n"
-        code, said = await bot(server.port, PALATINUS_PASSWORD="six hills")
+        code, said = await bot(server.port, password=PASSWORD[:-1])
         assert code == 1
         assert said == "That is not this server's password.\n"
         file.write_text("\n")
