@@ -305,6 +305,7 @@ KEYS: Final = (
 _ACTIONS: Final = {(name, where): key.action for key in KEYS for name in key.names for where in key.where}
 
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
 
 _NAMES: Final = {
     "enter": N_("Enter"),
@@ -355,4 +356,4 @@ def keys_at(where: Where, *, lesson: bool = False) -> tuple[Key, ...]:
     turning: dict[Action, Key] = {
         key.action: key for key in KEYS if key.where == _LESSON and key.action in _PAGES
     }
-    return tuple(turning.get(key.action, key) for key in here if key.action is not Act.CHAT)
+    return tuple(turning.get(key.action, key) for key in here if key.action not in _WITH_OTHERS)

@@ -200,7 +200,8 @@ def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     older = [
         f"{'   ' if at else ' '}{row}" for text in shown for at, row in enumerate(wrapped(text, width - 4))
     ]
-    log = [line(row) for row in older[len(older) - min(room_left, len(older)) :]]
+    style = "" if ui.lesson is None else "class:info"  # there it tells what to do
+    log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]
     return [*stacked(log, width, room_left), *stacked(now[: max(height, 0)], width, min(len(now), height))]
 
 

@@ -48,7 +48,8 @@ class Practice(Protocol):
 def opened(number: int, name: str, model: TableModel, look: Look) -> Ui:
     """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
-    ui = Ui(name=name, lesson=Lesson(number), log=(_filled(page.task, page.goal, look),))
+    task = _filled(page.task, page.goal, look)
+    ui = Ui(name=name, lesson=Lesson(number), log=(f"{look.turn} {task}",))
     if (view := model.view) is None:
         return ui
     ui = replace(ui, last=next(reversed(view.placed), None))
