@@ -49,8 +49,12 @@ def policy_told(policy: Absence) -> str:
             return _("{time} for each move, then a bot makes it").format(time=span(seconds))
         case GameClock(seconds):
             return _("{time} for each player's game, then a bot moves").format(time=span(seconds))
+        case ByVote(0):
+            return _("who is away may be voted out for a bot at once")
         case ByVote(seconds):
             return _("who is away for {time} may be voted out for a bot").format(time=span(seconds))
+        case ByBot(0):
+            return _("a bot moves at once for who is away")
         case ByBot(seconds):
             return _("a bot moves for who is away for {time}").format(time=span(seconds))
 

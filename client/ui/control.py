@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import UIContent, UIControl
@@ -9,6 +10,9 @@ from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 
 from client.ui.frame import Frame
 from client.ui.keys import KEYS, Action, Insert
+
+# Some terminals tell that they gained or lost the focus, as a program before asked them to: no keys of ours.
+ANSI_SEQUENCES.update({"\x1b[I": Keys.Ignore, "\x1b[O": Keys.Ignore})
 
 _WHEEL = {MouseEventType.SCROLL_UP: "scroll-up", MouseEventType.SCROLL_DOWN: "scroll-down"}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 from client.language import _
@@ -44,7 +45,7 @@ def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Fra
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return _too_small(look, width, height)
     body = _body(ui, model, look, width, height - 2)
-    blocks = (Block((_title(ui, model, look, width),)), body, Block((_foot(ui, model, look, width),)))
+    blocks = (Block((_title(ui, model, look, width),)), body, _foot(ui, model, look, width))
     return framed(blocks, width, height, ascii_only=look.ascii)
 
 
@@ -93,10 +94,10 @@ def _stage(ui: Ui, model: TableModel) -> str:
     return _("the scoring") if ui.step == 0 else _("the result")
 
 
-def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
-    """Return the line being typed, or the function bar."""
+def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
+    """Return the line being typed, or the function bar, where a click is as good as the key."""
     if ui.entry is not None:
-        return _typing(ui, model, width)
+        return Block((_typing(ui, model, width),))
     keys = [key for key in keys_at(where(ui, model), lesson=ui.lesson is not None) if key.short]
     hints = [
         beside(line(key_name(key.names[0], look), "class:key"), line(f" {_(key.short)}  ")) for key in keys
@@ -104,7 +105,12 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width - 1:
         at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
         del hints[at], keys[at]
-    return fitted(beside(line(" "), *hints), width)
+    ends_at = list(accumulate(map(width_of, hints), initial=1))
+    targets = (
+        Target(column, 0, end - column - 1, key.action)
+        for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
+    )
+    return Block((fitted(beside(line(" "), *hints), width),), tuple(targets))
 
 
 def _typing(ui: Ui, model: TableModel, width: int) -> Line:

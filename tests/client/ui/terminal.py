@@ -79,6 +79,10 @@ class Terminal:
         """Press and release the mouse's left button there, counted from 0 (SGR mouse mode)."""
         self._child.send(f"\x1b[<0;{column + 1};{line + 1}M\x1b[<0;{column + 1};{line + 1}m")
 
+    def wheel(self, *, down: bool) -> None:
+        """Turn the mouse's wheel by a notch."""
+        self._child.send(f"\x1b[<{65 if down else 64};5;5M")
+
     def resize(self, columns: int, lines: int) -> None:
         self._screen.resize(lines, columns)
         self._screen.reset()
