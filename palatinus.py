@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from client.address import DEFAULT_PORT
+from client.colouring import Colouring, Colours, Theme, want
 from client.language import LANGUAGES, N_, _, counted, language_of, listed, speak
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     speak(_language(words))
     arguments = _parser().parse_args(words)
+    want(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
     try:
         code: int = arguments.run(arguments)
     except _WrongUse as error:
@@ -100,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
     _add_language(parser)
-    parser.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    _add_drawing(parser)
     parser.set_defaults(run=_start)
     commands = parser.add_subparsers(
         title=_("commands"), metavar=_("COMMAND"), description=_("without one: the start screen")
@@ -512,7 +514,23 @@ def _access(arguments: argparse.Namespace) -> "Access":
 
 def _add_looks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", help=_("what others call you (default: your login name)"))
+    _add_drawing(command)
+
+
+def _add_drawing(command: argparse.ArgumentParser) -> None:
     command.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    command.add_argument(
+        "--theme",
+        choices=[*Theme],
+        default=Theme.AUTO,
+        help=_("what the terminal draws on (default: as it tells, else colours that fit both)"),
+    )
+    command.add_argument(
+        "--colours",
+        choices=[*Colours],
+        default=Colours.AUTO,
+        help=_("how many colours it has (default: as it tells)"),
+    )
 
 
 def _options(arguments: argparse.Namespace, url: str) -> "Options":
@@ -866,7 +884,7 @@ def _replayed(file: str) -> "tuple[Game, str]":
 def _add_replay(commands: "Commands") -> None:
     replay = commands.add_parser("replay", help=_("look through a game's record"))
     _add_moment(replay, _("start at this move (default: 0)"))
-    replay.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    _add_drawing(replay)
     replay.set_defaults(run=_replay)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from msgspec import structs
-from prompt_toolkit.output import ColorDepth
 
 from client.connection import ConnectFailed, Connection, Refusal, connected
 from client.line import FREE_ACCESS, Access, PasswordWanted
@@ -57,7 +56,6 @@ class Options:
     random_layout: bool = False
     filled: bool = False
     ascii: bool = False
-    colours: ColorDepth | None = None
     bots: SeatBots | None = None
     access: Access = FREE_ACCESS
     home: bool = False
@@ -118,7 +116,7 @@ class Client:
         self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._shell = Shell(self._frame, self._press, self._act, options.colours)
+        self._shell = Shell(self._frame, self._press, self._act)
         self._keeper = Keeper(options.seats, self._log)
 
     async def run(self) -> Visit:

@@ -1,11 +1,14 @@
 """The board as styled text: tiles, fields, hills and pieces, and what is marked on them."""
 
+import functools
+import itertools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from client.ui.grid import HEX_POSITIONS, SMALL, Point, Scale, borders
-from client.ui.lines import Line, plain
+from client.ui.grid import HEX_POSITIONS, SMALL, Point, Scale, borders, grounds, rims
+from client.ui.lines import Fragment, Line, plain
 from client.ui.look import ASCII, UNICODE, Look, people_style
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
 from engine.components import LAUREL_WORTH
@@ -52,6 +55,28 @@ def notation(piece: Piece | Wolf) -> str:
     return f"{piece.people}?*" if isinstance(piece, Wolf) else str(piece)
 
 
+@functools.lru_cache(maxsize=32)
+def _canvas(
+    tiles: tuple[LaidTile | None, ...], scale: Scale, *, ascii_only: bool
+) -> tuple[tuple[Fragment, ...], ...]:
+    """Return the cells of the board before anything stands on it: the lines, and the tiles' grounds."""
+    laid = frozenset(position for position, tile in enumerate(tiles) if tile is not None)
+    lines, covered = borders(scale, laid, ascii_only=ascii_only), grounds(scale)
+
+    def cell(x: int, y: int) -> Fragment:
+        character, strong = lines.get((x, y), (" ", False))
+        tile = tiles[covered[x, y]] if (x, y) in covered else None
+        if tile is not None:
+            return f"{_ground_style(tile.tile)} class:inner", character
+        return ("" if character == " " else "class:strong" if strong else "class:faint"), character
+
+    return tuple(tuple(cell(x, y) for x in range(scale.width)) for y in range(scale.height))
+
+
+def _ground_style(tile: Tile) -> str:
+    return f"class:tile-{tile.lower()}"
+
+
 class _Drawing:
     """A board being drawn, cell by cell."""
 
@@ -61,14 +86,12 @@ class _Drawing:
         if marks.trial is not None:
             position, laid = marks.trial
             self._tiles[position] = laid
-        self._layout: Layout = layout_of(tuple(self._tiles))
+        tiles = tuple(self._tiles)
+        self._layout: Layout = layout_of(tiles)
         self._board = view.board
-        self._cells: dict[Point, tuple[str, str]] = {}
+        self._rows = [list(row) for row in _canvas(tiles, scale, ascii_only=look.ascii)]
 
     def lines(self) -> list[Line]:
-        laid = frozenset(position for position, tile in enumerate(self._tiles) if tile is not None)
-        for point, (character, strong) in borders(self._scale, laid, ascii_only=self._look.ascii).items():
-            self._cells[point] = ("class:strong" if strong else "class:faint", character)
         for cell, position in HEX_POSITIONS.items():
             if cell in self._layout.fields:
                 self._draw_field(cell, self._layout.fields[cell])
@@ -76,21 +99,21 @@ class _Drawing:
                 self._draw_hill(cell, position)
         if self._marks.cursor is not None:
             self._draw_cursor(self._marks.cursor)
-        return [self._line(y) for y in range(self._scale.height)]
-
-    def _line(self, y: int) -> Line:
-        runs: list[tuple[str, str]] = []
-        for x in range(self._scale.width):
-            style, character = self._cells.get((x, y), ("", " "))
-            if runs and runs[-1][0] == style:
-                runs[-1] = (style, runs[-1][1] + character)
-            else:
-                runs.append((style, character))
-        return tuple(runs)
+        return [
+            tuple(
+                (style, "".join(character for _, character in run))
+                for style, run in itertools.groupby(row, key=operator.itemgetter(0))
+            )
+            for row in self._rows
+        ]
 
     def _put(self, point: Point, text: str, style: str) -> None:
-        for offset, character in enumerate(text):
-            self._cells[point[0] + offset, point[1]] = (style, character)
+        """Write `text`; it keeps the tile's ground where `style` brings none."""
+        row = self._rows[point[1]]
+        for at, character in enumerate(text, start=point[0]):
+            ground = row[at][0].partition(" ")[0]
+            under = f"{ground} " if ground.startswith("class:tile-") else ""
+            row[at] = (f"{under}{style}", character)
 
     def _centred(self, cell: Hex, row: int, text: str, style: str) -> None:
         """Write `text` in the middle of the hex, `row` lines below the first one of its body."""
@@ -116,7 +139,7 @@ class _Drawing:
         else:
             self._centred(cell, foot, spring * 2, "class:spring")
         if piece is not None and self._scale.body > 1:
-            self._centred(cell, 1, str(name), "class:faint")
+            self._centred(cell, 1, str(name), "class:inner")
 
     def _draw_tight(
         self, cell: Hex, left: tuple[str, str], middle: tuple[str, str], note: str, spring: str
@@ -133,7 +156,10 @@ class _Drawing:
     def _field_style(self, cell: Hex, piece: Piece | Wolf | None) -> str:
         if self._marks.trial is not None and HEX_POSITIONS[cell] == self._marks.trial[0]:
             return "class:ghost"
-        return "class:open" if piece is None else people_style(piece.people)
+        if piece is None:
+            return "class:open"
+        last = " class:last-piece" if self._layout.fields[cell] == self._marks.last else ""
+        return people_style(piece.people) + last
 
     def _sign_of(self, name: Field) -> tuple[str, str]:
         if name in self._marks.captives:
@@ -162,14 +188,17 @@ class _Drawing:
         self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:
-        """Draw the cursor by its shape and by reversed colours, so that either is enough."""
+        """Draw the cursor by its shape, by the lines around its hex and by its colours: each is enough."""
         left, right = self._look.cursor
         column, line = self._scale.body_of(cell)
-        for row in range(self._scale.body):
-            self._put((column - 1, line + row), left, "class:cursor-edge")
-            self._put((column + self._scale.across - 1, line + row), right, "class:cursor-edge")
+        for x, y in rims(self._scale)[cell]:
+            self._rows[y][x] = ("class:cursor-edge", self._rows[y][x][1])
+        for row in self._rows[line : line + self._scale.body]:
+            row[column - 1] = ("class:cursor-edge", left)
+            row[column + self._scale.across - 1] = ("class:cursor-edge", right)
             for x in range(column, column + self._scale.across - 1):
-                style, character = self._cells.get((x, line + row), ("", " "))
-                # A piece keeps its people's colours, and a note stands out already.
-                if not style.startswith(("class:people", "class:note")):
-                    self._cells[x, line + row] = ("class:cursor", character)
+                style, character = row[x]
+                if "class:people" in style:  # a piece keeps its people's colours
+                    row[x] = (f"{style} class:cursor-piece", character)
+                elif "class:note" not in style:  # a note stands out already
+                    row[x] = (f"{style} class:cursor", character)

@@ -11,7 +11,7 @@ A hex has straight sides and, where there is room, slopes above and below that a
 import functools
 import itertools
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -119,6 +119,44 @@ def _strength(laid: frozenset[int], cell: Hex, beside: Hex) -> int:
     if here == there:
         return FAINT if here in laid else NONE
     return STRONG if here in laid or there in laid else FAINT
+
+
+def _path(corners: Iterable[Point]) -> Iterator[Point]:
+    """Yield the points that lines from corner to corner touch."""
+    for (x0, y0), (x1, y1) in itertools.pairwise(corners):
+        yield from ((x, y0) for x in range(min(x0, x1), max(x0, x1) + 1))
+        yield from ((x0, y) for y in range(min(y0, y1), max(y0, y1) + 1))
+
+
+@functools.lru_cache(maxsize=8)
+def rims(scale: Scale) -> Mapping[Hex, frozenset[Point]]:
+    """Return the points of the lines around each hex."""
+    return {
+        cell: frozenset(point for _, corners in _sides(scale, cell) for point in _path(corners))
+        for cell in HEX_POSITIONS
+    }
+
+
+@functools.lru_cache(maxsize=8)
+def grounds(scale: Scale) -> Mapping[Point, int]:
+    """Return the position of the tile that covers each point; lines around a tile are no part of it."""
+    owners: dict[Point, set[int | None]] = {}
+    for cell, position in HEX_POSITIONS.items():
+        for (dq, dr), corners in _sides(scale, cell):
+            beside = HEX_POSITIONS.get((cell[0] + dq, cell[1] + dr))
+            for point in _path(corners):
+                owners.setdefault(point, set()).update((position, beside))
+        x, y = scale.body_of(cell)
+        for row in range(-scale.slope, scale.body + scale.slope):
+            inward = 0 if 0 <= row < scale.body else scale.step if row < 0 else scale.across // 2 - scale.step
+            for column in range(x + inward, x + scale.across - 1 - inward):
+                owners.setdefault((column, y + row), set()).add(position)
+    return {
+        point: position
+        for point, found in owners.items()
+        for position in found
+        if found == {position} and position is not None
+    }
 
 
 @functools.lru_cache(maxsize=64)

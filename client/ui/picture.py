@@ -8,11 +8,12 @@ from xml.etree import ElementTree as ET
 
 from prompt_toolkit.utils import get_cwidth
 
+from client.colouring import Colours
 from client.language import _, counted
 from client.ui.board import NOBODY, Marks, notation
 from client.ui.grid import HEX_POSITIONS
 from client.ui.lines import wrapped
-from client.ui.look import people_colours
+from client.ui.palette import PEOPLES
 from client.ui.texts import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
@@ -118,21 +119,23 @@ def _path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
 
 def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
     """Draw a piece around the parent's origin: shape and letters tell all that its colour tells."""
-    ground, ink = people_colours(piece.people)
+    colours = PEOPLES[Colours.TRUE][piece.people]
     if isinstance(piece, Wolf):
-        _path(parent, _FACE_DOWN, "piece").set("fill", ground)
+        _path(parent, _FACE_DOWN, "piece").set("fill", colours.ground)
     else:
         if piece.wolf:
-            _path(parent, _EARS, "piece").set("fill", ground)
-        _path(parent, _SHAPES[piece.kind], "piece").set("fill", ground)
+            _path(parent, _EARS, "piece").set("fill", colours.ground)
+        _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.ground)
     text = notation(piece)
-    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("style", f"fill: {ink}")
+    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("style", f"fill: {colours.ink}")
 
 
 def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
-    ground, ink = people_colours(people)
-    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": ground})
-    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set("style", f"fill: {ink}")
+    colours = PEOPLES[Colours.TRUE][people]
+    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.ground})
+    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set(
+        "style", f"fill: {colours.ink}"
+    )
 
 
 class _Board:

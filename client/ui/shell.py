@@ -10,13 +10,14 @@ from typing import Final
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.layout import Layout, Window
-from prompt_toolkit.output import ColorDepth
 
+from client.colouring import wanted
 from client.language import _
 from client.ui.control import Screen, bindings
 from client.ui.frame import Frame
 from client.ui.keys import Action
-from client.ui.look import STYLE, Look, look_for
+from client.ui.look import Look, look_for
+from client.ui.palette import DEPTHS, style_for
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 # Terminals that know this mode show what lies between in one go; the others pass over it.
@@ -32,15 +33,15 @@ class Shell:
         frame_for: Callable[[int, int], Frame],
         press: Callable[[str], None],
         act: Callable[[Action], None],
-        colours: ColorDepth | None = None,
     ) -> None:
-        """Prepare the terminal; `colours` is the depth asked for, None leaves it to the environment."""
+        """Prepare the terminal, coloured as the player wants it."""
+        colouring = wanted().settled(os.environ)
         self._frame_for, self._press, self._act = frame_for, press, act
         self._app: Application[None] = Application(
             layout=Layout(Window(Screen(self._frame, self._pressed, self._acted), always_hide_cursor=True)),
             key_bindings=bindings(self._pressed, self._acted),
-            style=STYLE,
-            color_depth=_colours() if colours is None else colours,
+            style=style_for(colouring),
+            color_depth=DEPTHS[colouring.colours],
             full_screen=True,
             mouse_support=True,
             before_render=lambda app: app.output.write_raw(_HOLD),
@@ -106,15 +107,6 @@ def stopped_by(error: BaseException) -> str:
 def _let_go(app: Application[None]) -> None:
     app.output.write_raw(_LET_GO)
     app.output.flush()
-
-
-def _colours() -> ColorDepth | None:
-    """Return the depth that the environment tells; None leaves it to the terminal."""
-    if os.environ.get("NO_COLOR"):
-        return ColorDepth.DEPTH_1_BIT
-    if os.environ.get("COLORTERM") in {"truecolor", "24bit"}:
-        return ColorDepth.DEPTH_24_BIT
-    return None
 
 
 @contextlib.contextmanager
