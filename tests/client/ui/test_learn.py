@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
-from client.ui.keys import Hold, PointAt
+from client.ui.keys import KEYS, Hold, PointAt
 from client.ui.learn.course import Course, Parting
 from client.ui.learn.example import MOVES, record_at
 from client.ui.learn.goals import (
@@ -37,6 +40,7 @@ from tests.client.ui.seen import assert_screen
 from tests.client.ui.seen import text_of as screen_text
 
 TITLES = [page.title for page in PAGES]
+ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
 
 
 def course_at(title: str, look: Look = UNICODE) -> Course:
@@ -202,6 +206,21 @@ def test_the_cursor_goes_on_when_the_page_is_done() -> None:
     do(course, page_called("Fields and springs"))
     course.press("right")
     assert "HILL B" in shown(course)
+
+
+@given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
+@settings(max_examples=25)
+def test_no_keys_lead_astray(page: int, keys: list[str]) -> None:
+    """Whatever is pressed and typed, there is a page, and it fills the screen."""
+    course = Course("Ann", _practice, UNICODE, page)
+    for key in keys:
+        for name in (
+            (":", *key.removeprefix(":"), "enter") if len(key) > 1 and key.startswith(":") else (key,)
+        ):
+            course.press(name)
+    lines = shown(course).splitlines()
+    assert {get_cwidth(content) for content in lines} == {81}
+    assert len(lines) == 24
 
 
 # -- what is told ---------------------------------------------------------------------------------
