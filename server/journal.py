@@ -131,6 +131,7 @@ class SqliteJournal:
         self.failing = False
         self._batch = _Batch()
         self._entries_since_checkpoint = 0
+        self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
         self._database = opened(self.path, durable)
         # In order of archiving; the database could not be asked while a commit is under way.
@@ -211,7 +212,8 @@ class SqliteJournal:
         if self._at_work is not None or not (batch.appends or batch.errands):
             return
         self._batch = _Batch()
-        if batch.errands or self._durable == "full":
+        if batch.errands or self._log_begins or self._durable == "full":
+            self._log_begins = False
             self._work(lambda: self._worked_off(batch), lambda results: self._told_of(batch, results))
         else:
             self._tell(batch.appends, self._committed(batch.appends))
@@ -297,5 +299,7 @@ class SqliteJournal:
         return None
 
     def _told_of_checkpoint(self, error: sqlite3.Error | None) -> None:
-        if error is not None:
+        if error is None:
+            self._log_begins = True
+        else:
             log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))

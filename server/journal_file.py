@@ -50,8 +50,11 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
             raise
     except (OSError, sqlite3.Error) as error:
         busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-        hint = "another server is using it" if busy else str(error)
-        raise JournalError(f"cannot use the journal {path}: {hint}. Choose another --data") from error
+        if busy:
+            text = f"another server, or palatinus tables, is using the journal {path}. End it"
+        else:
+            text = f"cannot use the journal {path}: {error}"
+        raise JournalError(f"{text}, or choose another --data") from error
     return database
 
 

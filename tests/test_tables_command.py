@@ -153,7 +153,7 @@ async def test_what_cannot_be_used_is_told_in_one_line(
     assert "no journal in" in complaint(capsys, tmp_path, "list")
     assert not data.exists()
     async with running(Config(data=data)) as server, game(server.port, 2):
-        assert "server is using it" in complaint(capsys, tmp_path, "list")
+        assert "another server" in complaint(capsys, tmp_path, "list")
     assert "no table AAAA" in complaint(capsys, tmp_path, "show", "AAAA")
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
         database.execute("UPDATE entry SET body = '{' WHERE number = 1")

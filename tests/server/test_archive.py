@@ -7,6 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocol.codes import Code
 from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
@@ -14,6 +16,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.journal import SqliteJournal
 from server.journal_file import FILE_NAME
+from server.stored import Line, packed, unpacked
 from tests.server.peer import (
     Peer,
     check_views,
@@ -27,6 +30,19 @@ from tests.server.peer import (
 )
 
 SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(1, 2**40), st.text(st.characters(codec="utf-8", exclude_characters="\n"))
+        ),
+        min_size=1,
+    )
+)
+def test_packing_loses_nothing(lines: list[Line]) -> None:
+    """Whatever names there are, and where the times are not known, as in journals of version 1."""
+    assert unpacked(packed(lines)) == lines
 
 
 def in_file(data: Path, table: str) -> set[str]:

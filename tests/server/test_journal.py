@@ -350,7 +350,7 @@ async def test_a_damaged_file_is_refused_and_left_alone(
 async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
     """The server that has it plays on."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        with pytest.raises(JournalError, match="another server is using it"):
+        with pytest.raises(JournalError, match="another server, or palatinus tables, is using"):
             async with running(Config(data=tmp_path)):
                 pass
         await play_on(peers, random.Random(7), moves=2)
@@ -367,13 +367,20 @@ async def test_many_tables_share_commits_and_each_gets_its_own_entries(tmp_path:
 
 
 async def test_a_killed_server_loses_no_move_that_anyone_heard_of(tmp_path: Path) -> None:
-    """Killed again and again right after a move was seen; the game goes on with nothing lost or doubled."""
+    """Killed again and again right after a move was seen; the game goes on with nothing lost or doubled.
+
+    At either durability, in turn: a commit of the other kind must not be told sooner.
+    """
     chooser = random.Random(9)
     kills = 6
     peers: list[Peer] = []
     heard: View | None = None
     for kill in range(kills + 1):
-        async with serving("--data", str(tmp_path)) as server, contextlib.AsyncExitStack() as stack:
+        durable = ("normal", "full")[kill // 2 % 2]
+        async with (
+            serving("--data", str(tmp_path), "--durable", durable) as server,
+            contextlib.AsyncExitStack() as stack,
+        ):
             if not peers:
                 peers = await stack.enter_async_context(game(server.port, 2, watched=True))
             else:
