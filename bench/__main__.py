@@ -1,6 +1,6 @@
 """All measurements in one run, as one table and as JSON; or two commits side by side.
 
-    python -m bench [--only server,engine] [--json FILE]
+    python -m bench [--only server,engine] [--json FILE] [--markdown]
     python -m bench --compare REV [--only ...]
 
 Everything runs on the loopback address and on two cores, bounded in count and time.
@@ -74,15 +74,34 @@ def table(found: Samples) -> str:
     width = max(map(len, found))
     lines = [f"{'':{width}}  {'median':>10}  {'range':>23}  target"]
     for name, values in found.items():
-        middle = statistics.median(values)
-        reach = f"{shown(min(values))} .. {shown(max(values))}" if len(values) > 1 else ""
-        aim = ""
-        if name in TARGETS:
-            sign, bound = TARGETS[name]
-            met = middle >= bound if sign == ">=" else middle <= bound
-            aim = f"{sign} {bound:g}: {'met' if met else 'missed'}"
-        lines.append(f"{name:{width}}  {shown(middle):>10}  {reach:>23}  {aim}".rstrip())
+        middle = shown(statistics.median(values))
+        lines.append(f"{name:{width}}  {middle:>10}  {reach(values):>23}  {aim(name, values)}".rstrip())
     return "\n".join(lines)
+
+
+def markdown(found: Samples) -> str:
+    """Return the figures as the table of docs/performance.md."""
+    lines = ["| | median | range | target |", "|---|---:|---:|---|"]
+    for name, values in found.items():
+        lines.append(
+            f"| {name} | {shown(statistics.median(values))} | {reach(values)} | {aim(name, values)} |"
+        )
+    return "\n".join(lines)
+
+
+def reach(values: list[float]) -> str:
+    """Return from where to where the values reach, if there are several."""
+    return f"{shown(min(values))} .. {shown(max(values))}" if len(values) > 1 else ""
+
+
+def aim(name: str, values: list[float]) -> str:
+    """Return what is aimed at, and whether the median meets it."""
+    if name not in TARGETS:
+        return ""
+    sign, bound = TARGETS[name]
+    middle = statistics.median(values)
+    met = middle >= bound if sign == ">=" else middle <= bound
+    return f"{sign} {bound:g}: {'met' if met else 'missed'}"
 
 
 def shown(value: float) -> str:
@@ -125,6 +144,9 @@ def main() -> int:
     )
     parser.add_argument("--only", help=f"some of {','.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the table as docs/performance.md has it"
+    )
     parser.add_argument("--compare", metavar="REV", help="print ratios to the figures of REV")
     options = parser.parse_args()
     sections = tuple(options.only.split(",")) if options.only else tuple(SECTIONS)
@@ -132,14 +154,14 @@ def main() -> int:
         parser.error(f"no section {', '.join(sorted(unknown))}: choose of {', '.join(SECTIONS)}")
     if options.compare:
         found = compared(sections, options.compare)
-        print(f"this tree against {options.compare}, median and range of the ratios")
+        print(f"this tree against {options.compare}, median and range of the ratios", file=sys.stderr)
     else:
         found = {}
         for section in sections:
             print(f"measuring: {section} ...", file=sys.stderr, flush=True)
             found |= measured(section, ROOT)
         found = with_growth(found)
-    print(table(found))
+    print(markdown(found) if options.markdown else table(found))
     options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 

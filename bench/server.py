@@ -62,8 +62,12 @@ def throughput(tree: Path, repeats: int = _REPEATS) -> Samples:
             samples[f"{key} floor: CPU ms per 1000 moves"].append(1000 * least["cpu_per_1000_moves"])
             samples[f"{key} CPU ms per 1000 moves, journal on"].append(1000 * seen["cpu_per_1000_moves"])
             samples[f"{key} CPU ms per 1000 moves, journal off"].append(1000 * light["cpu_per_1000_moves"])
+            samples[f"{key} CPU a move against the floor's, journal on"].append(
+                seen["cpu_per_1000_moves"] / least["cpu_per_1000_moves"]
+            )
             for percentile in ("p50_ms", "p95_ms", "p99_ms"):
                 samples[f"{key} latency {percentile}, journal on"].append(seen[percentile])
+                samples[f"{key} latency {percentile}, journal off"].append(light[percentile])
             samples[f"{key} bytes a move, whole game"].append(seen["bytes_per_move"])
             samples[f"{key} bytes a move, scoring left out"].append(seen["bytes_per_placement"])
     return samples
