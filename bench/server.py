@@ -6,6 +6,7 @@ What is compared runs in turn, A B A B, because machines drift; ratios are taken
 """
 
 import contextlib
+import importlib.util
 import json
 import statistics
 import tempfile
@@ -21,6 +22,7 @@ TABLES: Final = (1, 10, 50, 200)
 _MOVES: Final = {1: 960, 10: 3200, 50: 6400, 200: 6400}
 _FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run as long
 _CONNECTIONS: Final = 500
+_WITH_UVLOOP: Final = 50  # the number of tables at which it is measured too
 _REPEATS: Final = 3
 _SHARE_OFFERED: Final = 0.1  # of the floor's moves a second, for latency at a load that both can carry
 
@@ -28,10 +30,10 @@ Samples = dict[str, list[float]]
 
 
 @contextlib.contextmanager
-def server(tree: Path, *, journal: bool) -> Iterator[Subject]:
-    """Run the real server, with its journal in a folder that goes with it, or without one."""
+def server(tree: Path, *, journal: bool, fast: bool = False) -> Iterator[Subject]:
+    """Run the real server, with its journal in a folder that goes with it or without, on uvloop or not."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
-        options = ("--data", folder) if journal else ()
+        options = (*(("--data", folder) if journal else ()), *(("--fast",) if fast else ()))
         with subject("server", *options, tree=tree) as running:
             yield running
 
@@ -50,6 +52,12 @@ def throughput(tree: Path, repeats: int = _REPEATS) -> Samples:
             with server(tree, journal=False) as unstored:
                 light = unstored.loaded(*options, str(moves))
             key = f"T={tables}"
+            if tables == _WITH_UVLOOP and importlib.util.find_spec("uvloop") is not None:
+                with server(tree, journal=True, fast=True) as stored:
+                    fast = stored.loaded(*options, str(moves))
+                samples[f"{key} CPU a move on uvloop against asyncio, journal on"].append(
+                    fast["cpu_per_1000_moves"] / seen["cpu_per_1000_moves"]
+                )
             samples[f"{key} floor: moves/s"].append(least["moves_per_second"])
             samples[f"{key} moves/s, journal on"].append(seen["moves_per_second"])
             samples[f"{key} moves/s, journal off"].append(light["moves_per_second"])

@@ -18,6 +18,7 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 from server.app import running
 from server.config import Config, Limits
 from server.journal_file import Durable
+from server.loop import new_loop
 
 _UNLIMITED: Final = Limits(
     connections=20_000,
@@ -65,11 +66,14 @@ def main() -> None:
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--data", type=Path, help="journal here; without it nothing is stored")
     parser.add_argument("--durable", choices=get_args(Durable), default="normal")
+    parser.add_argument("--fast", action="store_true", help="on uvloop, if it is installed")
     parser.add_argument("--frame-bytes", type=int, default=80)
     options = parser.parse_args()
-    asyncio.run(
-        server(options.data, options.durable) if options.subject == "server" else floor(options.frame_bytes)
-    )
+    with asyncio.Runner(loop_factory=new_loop if options.fast else None) as runner:
+        if options.subject == "server":
+            runner.run(server(options.data, options.durable))
+        else:
+            runner.run(floor(options.frame_bytes))
 
 
 if __name__ == "__main__":

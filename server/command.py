@@ -12,12 +12,14 @@ from typing import TextIO
 from server.app import Running, StartError, serve_until
 from server.config import Config
 from server.journal_file import JournalError
+from server.loop import new_loop
 
 
 def serve(config: Config, out: TextIO, err: TextIO) -> int:
     """Serve until Ctrl-C or SIGTERM and return the exit code: 2 if the server could not start."""
     try:
-        asyncio.run(_serve(config, out))
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(_serve(config, out))
     except (StartError, JournalError) as error:
         print(f"palatinus: {error}.", file=err)
         return 2
