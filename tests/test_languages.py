@@ -1,0 +1,141 @@
+"""The catalogues say everything that the program says, and nothing is shown that is not in them."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of, speak
+from palatinus import main
+
+ROOT = Path(__file__).parent.parent
+TRANSLATED = [language for language in LANGUAGES if language != "en"]
+KEYWORDS = {"_": None, "N_": None, "counted": (1, 2)}
+UPKEEP = "docs/languages.md tells how the catalogues are kept"
+
+
+def marked() -> set[str | tuple[str, ...]]:
+    """Return every text that is marked in the source, plural forms together."""
+    found = extract_from_dir(
+        ROOT, [("palatinus.py", "python"), ("client/**.py", "python")], keywords=KEYWORDS
+    )
+    return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
+
+
+def path(language: str, ending: str) -> Path:
+    return CATALOGUES / language / "LC_MESSAGES" / f"{DOMAIN}.{ending}"
+
+
+def catalogue(language: str) -> Catalog:
+    with path(language, "po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def messages(language: str) -> Iterator[tuple[Message, list[str], list[str]]]:
+    """Yield each message with its forms in English and in the language."""
+    for message in catalogue(language):
+        if message.id:
+            yield (
+                message,
+                [message.id] if isinstance(message.id, str) else list(message.id),
+                [message.string] if isinstance(message.string, str) else list(message.string or ()),
+            )
+
+
+def places(text: str) -> set[str]:
+    """Return what is filled into the text, whichever way."""
+    return {
+        *(f"{{{name}{conversion or ''}}}" for _, name, _, conversion in Formatter().parse(text) if name),
+        *re.findall(r"%(?:\(\w+\))?[srd]", text),
+    }
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_text_is_translated(language: str) -> None:
+    """What the source marks is in the catalogue, and the other way round."""
+    known = {
+        message.id if isinstance(message.id, str) else tuple(message.id) for message in catalogue(language)
+    }
+    known.discard("")
+    assert not marked() - known, UPKEEP
+    assert not known - marked(), UPKEEP
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_are_whole(language: str) -> None:
+    """None is empty or a guess; all are filled in with the same, and begin and end alike."""
+    forms = catalogue(language).num_plurals
+    for message, english, translated in messages(language):
+        assert not message.fuzzy, message.id
+        assert len(translated) == (1 if isinstance(message.id, str) else forms), message.id
+        for text in translated:
+            assert text.strip(), message.id
+            assert places(english[0]) <= places(text) <= places(english[-1]), message.id
+            assert text[0].isspace() == english[0][0].isspace(), message.id
+            assert text[-1].isspace() == english[0][-1].isspace(), message.id
+            assert text.isupper() == english[0].isupper(), message.id  # headings
+            assert text.endswith(".") == english[0].endswith("."), message.id
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_compiled_catalogues_are_the_written_ones(language: str) -> None:
+    """They are kept with the source, so that an installation needs no tool."""
+    compiled = io.BytesIO()
+    write_mo(compiled, catalogue(language))
+    assert compiled.getvalue() == path(language, "mo").read_bytes(), UPKEEP
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "C.UTF-8"}, "en"),
+        ({"LANG": "it_IT.UTF-8"}, "it"),
+        ({"LANG": "nl"}, "nl"),
+        ({"LANG": "it_IT.UTF-8", "LC_MESSAGES": "fr_CH"}, "fr"),
+        ({"LC_MESSAGES": "fr_CH", "LC_ALL": "nl_BE@euro"}, "nl"),
+        ({"LC_ALL": "nl_BE", "LANGUAGE": "de:it:fr"}, "it"),
+        ({"LANG": "it_IT", "LANGUAGE": "en"}, "en"),
+        ({"LANG": "it_IT", "LC_ALL": ""}, "it"),
+        ({"LANG": "de_DE"}, "en"),
+    ],
+)
+def test_the_locale_chooses_the_language(environment: dict[str, str], language: str) -> None:
+    """As gettext has it: LANGUAGE, LC_ALL, LC_MESSAGES, LANG, the first that is set."""
+    assert language_of(environment) == language
+
+
+@pytest.fixture
+def english_again() -> Iterator[None]:
+    yield
+    speak("en")
+
+
+@pytest.mark.usefixtures("english_again")
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_lang_is_heard_before_anything_is_said(language: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Help, complaints and argparse's own words are in the language asked for, wherever it stands."""
+    said = {text: form[0] for _, (text, *_), form in messages(language)}
+    with pytest.raises(SystemExit):
+        main(["play", "--help", "--lang", language])
+    told = " ".join(capsys.readouterr().out.split())
+    for text in ("play the same game again", "show this help message and exit", "options"):
+        assert said[text] in told
+    with pytest.raises(SystemExit):
+        main(["join", f"--lang={language}"])
+    assert said["the following arguments are required: %s"] % "server" in capsys.readouterr().err
+    assert main(["check", "/", "--lang", language]) == 2
+    assert said["cannot read {file}: {reason}"].partition("{")[0] in capsys.readouterr().err
+
+
+def test_another_language_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["play", "--lang", "la"])
+    assert "'la'" in capsys.readouterr().err
