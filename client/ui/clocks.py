@@ -37,7 +37,7 @@ def outage_told(outage: Outage, now: float, width: int) -> str:
         _("Trying again in {seconds} s.").format(seconds=seconds) if seconds >= 1 else _("Trying again now.")
     )
     whole = f"{outage.reason} {again}"
-    return whole if get_cwidth(whole) <= width else f"{_('No connection.')} {again}"
+    return whole if get_cwidth(whole) <= width else " ".join((_("No connection."), again))
 
 
 def policy_told(policy: Absence) -> str:

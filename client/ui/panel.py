@@ -79,7 +79,7 @@ class Panel:
             rows += [(self._act(act, current=act is scene.event), None) for act in scene.acts]
             rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
             rows.append(_BLANK)
-        rows.append(self._heading(_("SO FAR"), f"{_('influence'):>9}{_('points'):>8}"))
+        rows.append(self._heading(_("SO FAR"), _("influence").rjust(9) + _("points").rjust(8)))
         rows += [(self._standing(scene, Seat(seat)), None) for seat in range(self.view.seats)]
         return block_of([*rows, _BLANK, (line(number, "class:faint"), None)], self.width)
 

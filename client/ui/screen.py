@@ -63,16 +63,16 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
         told = outage_told(ui.lost, ui.now, width - 2)
         return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")
     if ui.replay is not None:
-        place = f" {_('Replay')} {look.dot} {place_told(ui.replay)} {look.dot} {_stage(ui, model)}"
+        parts = (_("Replay"), place_told(ui.replay), _stage(ui, model))
+        place = " " + f" {look.dot} ".join(parts)
         eyes = f"  {eyes_told(ui.replay)} "
         return ends(line(place, "class:title"), line(eyes, "class:title"), width, "class:title")
     if ui.lesson is not None:
         left = line(f" Palatinus {look.dot} {lesson_told(ui.lesson)}", "class:title")
         return ends(left, line(f"  {ui.name} ", "class:title"), width, "class:title")
     if ui.start is not None:
-        return ends(
-            line(f" {_('Palatinus: the seven hills of Rome')}", "class:title"), EMPTY, width, "class:title"
-        )
+        title = line(" " + _("Palatinus: the seven hills of Rome"), "class:title")
+        return ends(title, EMPTY, width, "class:title")
     mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"

@@ -53,7 +53,7 @@ def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
         ("x", _("the tiles are laid at random") if ui.random_layout else _("the players lay the tiles")),
         ("s", strength.format(name=brain.name, description=_(brain.description))),
     )
-    rows = [line(f"  {_('A game against bots')}", "class:heading")]
+    rows = [line("  " + _("A game against bots"), "class:heading")]
     for keys, words in keys_and_words:
         first, *others = wrapped(words, width - 12)
         rows.append(beside(line(f"    {keys:<6}", "class:key"), line(first, style)))

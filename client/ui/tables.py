@@ -77,11 +77,8 @@ def room(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
     state = model.state
     if state is None:
         return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
-    lines: list[Line] = [
-        EMPTY,
-        line(f"  {_('Table {table}').format(table=state.table)}", "class:heading"),
-        EMPTY,
-    ]
+    heading = _("Table {table}").format(table=state.table)
+    lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
     for seat, each in enumerate(state.seats):
         sign = look.turn if seat == model.seat else " "
         who = line(_("free"), "class:off") if each.name is None else line(each.name, "class:mine")
@@ -111,16 +108,16 @@ def _how_to_join(ui: Ui, table: str) -> list[Line]:
     """Return what others type to take a seat, and what seats a bot."""
     lines = [EMPTY]
     if ui.house.addresses or not loopback(ui.address):
-        lines.append(line(f"  {_('Others join with')}", "class:faint"))
+        lines.append(line("  " + _("Others join with"), "class:faint"))
     else:
-        lines.append(line(f"  {_('Others on this computer join with')}", "class:faint"))
+        lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
     lines += [line(f"      palatinus join {each} {table}") for each in ui.house.addresses or (ui.address,)]
     if not ui.house.addresses and loopback(ui.address):
         elsewhere = _("From elsewhere the address is another one: the host's screen shows it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
     if ui.house.bots:
-        return [*lines, EMPTY, line(f"  {_('b: a bot takes a free seat')}", "class:faint")]
-    lines += [EMPTY, line(f"  {_('A bot takes a seat with')}", "class:faint")]
+        return [*lines, EMPTY, line("  " + _("b: a bot takes a free seat"), "class:faint")]
+    lines += [EMPTY, line("  " + _("A bot takes a seat with"), "class:faint")]
     return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
 
 

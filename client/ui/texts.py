@@ -338,7 +338,8 @@ def again_told(state: TableState, seat: Seat | None) -> str:
 
 
 def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
-    return f"{_('A spectator') if seat is None else names[seat]}: {text}"
+    name = _("A spectator") if seat is None else names[seat]
+    return f"{name}: {text}"
 
 
 def turn_told(model: TableModel, names: Sequence[str]) -> str:

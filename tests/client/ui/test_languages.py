@@ -1,0 +1,232 @@
+"""Screens in every language: nothing is said around the catalogues, and everything has its room."""
+
+import argparse
+import contextlib
+import gettext
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from client import language
+from client.language import LANGUAGES, speak
+from client.recording import Recording
+from client.table import TableModel
+from client.ui.export import as_svg
+from client.ui.keys import KEYS
+from client.ui.learn.course import Course
+from client.ui.learn.lessons import PAGES as LESSONS
+from client.ui.lines import plain
+from client.ui.look import ASCII, UNICODE
+from client.ui.pages import COMMANDS, REPLAY_COMMANDS, page_count
+from client.ui.replay import opened, seen_in
+from client.ui.screen import drawn
+from client.ui.state import Overlay, Ui
+from client.ui.texts import told
+from client.ui.typed import Misread, meaning, replay_meaning
+from client.ui.update import pressed
+from engine.components import Laurel
+from engine.game import Game, Setup
+from engine.view import SPECTATOR, redacted
+from palatinus import _parser, _practice
+from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
+from tests.client.ui.test_drawing import SIZES
+from tests.client.ui.test_screens import PAGES, placing
+from tests.client.ui.test_start import NOWHERE
+from tests.client.ui.test_start import UI as START
+from tests.games import finished_games, games, played
+
+TRANSLATED = [each for each in LANGUAGES if each != "en"]
+CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+CYRILLIC |= {ord(letter): chr(0x410 + at) for at, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
+FILLED_IN = re.compile(r"\{[^}]*\}|%\(\w+\)[srd]|%[srd]")
+
+# What is the same in all languages: signs, addresses, names, and what is typed.
+SIGNS = re.compile(
+    r"\b[A-G][1-6]\b|\b[ESLMA]?[mfs]\b|\bF[12]\b|wss?://[\w.:]+|palatinus \w+|--[\w-]+|[A-Z]+_[A-Z]+"
+)
+SAME = frozenset(
+    {
+        *(word for name in NAMES for word in name.split()),
+        *(laurel.value for laurel in Laurel),
+        *(word for typed, _ in (*COMMANDS, *REPLAY_COMMANDS) for word in re.findall(r"\w+", typed)),
+        *("KXQT", "ABCD", "Palatinus", "Livia", "Marco"),
+    }
+)
+ANY_KEYS = st.lists(st.sampled_from(sorted({name for key in KEYS for name in key.names})), max_size=20)
+ANY_UNTYPED_KEYS = ANY_KEYS.map(lambda keys: [key for key in keys if key not in {":", "/", "t"}])
+
+
+class Cyrillic(gettext.NullTranslations):
+    """A language in which every text is written with other letters: what is not, went around it."""
+
+    def gettext(self, message: str) -> str:
+        parts = zip(FILLED_IN.split(message), [*FILLED_IN.findall(message), ""], strict=True)
+        return "".join(said.translate(CYRILLIC) + kept for said, kept in parts)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return self.gettext(msgid1 if n == 1 else msgid2)
+
+
+@contextlib.contextmanager
+def in_cyrillic() -> Iterator[None]:
+    before, language._current = language._current, Cyrillic()
+    try:
+        yield
+    finally:
+        language._current = before
+
+
+@pytest.fixture
+def cyrillic() -> Iterator[None]:
+    with in_cyrillic():
+        yield
+
+
+@contextlib.contextmanager
+def speaking(spoken: str) -> Iterator[None]:
+    speak(spoken)
+    try:
+        yield
+    finally:
+        speak("en")
+
+
+def unsaid(text: str) -> set[str]:
+    """Return the words that went around the catalogues."""
+    return {*re.findall(r"[A-Za-z]{2,}", SIGNS.sub(" ", text))} - SAME
+
+
+def reading(ui: Ui) -> Iterator[Ui]:
+    """Yield all pages of help and rules that open over a page."""
+    for overlay in (Overlay.HELP, Overlay.RULES):
+        yield from (replace(ui, overlay=overlay, page=number) for number in range(page_count(overlay)))
+
+
+@pytest.mark.usefixtures("cyrillic")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_word_of_every_page_is_translated(page: str) -> None:
+    """Help and rules over it too; and at a large size, which shows more."""
+    ui, model = PAGES[page]()
+    ui = replace(ui, log=())
+    for shown in (ui, *reading(ui)):
+        assert not unsaid(text_of(drawn(shown, model, UNICODE, 80, 24)))
+    assert not unsaid(text_of(drawn(ui, model, UNICODE, 120, 40)))
+
+
+@pytest.mark.usefixtures("cyrillic")
+def test_every_word_of_the_start_screen_is_translated() -> None:
+    for shown in (START, *reading(START)):
+        assert not unsaid(text_of(drawn(shown, NOWHERE, UNICODE, 80, 24))) - {"random", "greedy"}
+
+
+@pytest.mark.usefixtures("cyrillic")
+def test_every_word_of_the_lessons_is_translated() -> None:
+    for number in range(len(LESSONS)):
+        course = Course("Ann", _practice, UNICODE, number)
+        assert not unsaid(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
+
+
+@pytest.mark.usefixtures("cyrillic")
+def test_every_word_about_a_record_is_translated() -> None:
+    """On the screen, in its help, and in a picture."""
+    recording = Recording.of(played(Setup(3), 11).events, dict(enumerate(NAMES)))
+    for stop in (*range(0, recording.end, 9), recording.end):
+        for eyes in (recording.all_eyes, SPECTATOR):
+            ui = opened(recording, stop, eyes)
+            for shown in (ui, *reading(ui)):
+                assert not unsaid(text_of(drawn(shown, seen_in(ui), UNICODE, 80, 24)))
+            picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
+            assert not unsaid(picture)
+
+
+@given(games(), ANY_UNTYPED_KEYS, st.data())
+def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
+    """Any keys, any eyes, any moment; what is typed has a test of its own."""
+    seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
+    with in_cyrillic():
+        model = model_of(game, seat)
+        ui = ui_of(game, model)
+        for key in keys:
+            ui, _ = pressed(ui, key, model)
+        assert not unsaid(text_of(drawn(ui, model, UNICODE, 80, 24)))
+
+
+@given(finished_games(), st.booleans())
+def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
+    with in_cyrillic():
+        for event in game.events:
+            assert not unsaid(told(redacted(event, SPECTATOR) if watching else event, NAMES))
+
+
+@pytest.mark.usefixtures("cyrillic")
+def test_every_word_about_a_misread_line_is_translated() -> None:
+    """But for what was typed, and for what is to be typed instead."""
+    _, model = placing()
+    replay = opened(Recording.of(played(Setup(3), 1, 20).events, {}), 0, SPECTATOR).replay
+    assert replay is not None
+    for text in ("", "xyz", "lay", "lay 9", "m* 9", "s* C4", "say", "vote", "vote maybe", "place m"):
+        read = meaning(text, model)
+        assert isinstance(read, Misread), text
+        assert not unsaid(read.text) - {*text.split(), "yes"}, text
+    for text in ("xyz", "go", "go 99", "go scoring", "eyes", "eyes 9"):
+        misread = replay_meaning(text, replay)
+        assert isinstance(misread, Misread), text
+        assert not unsaid(misread.text) - {*text.split()}, text
+
+
+@pytest.mark.usefixtures("cyrillic")
+def test_every_word_of_the_command_lines_help_is_translated() -> None:
+    (commands,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    for command in commands.choices.values():
+        for action in command._actions:
+            if action.help and action.dest != "help":  # argparse's own is in another catalogue
+                assert not unsaid(FILLED_IN.sub("", action.help)), action.help
+
+
+@given(games(), SIZES, st.sampled_from(TRANSLATED), ANY_KEYS, st.data())
+def test_any_screen_of_any_game_fits_in_every_language(
+    game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject
+) -> None:
+    """Accented letters keep the columns straight, and are plain ones where only ASCII can be shown."""
+    seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
+    with speaking(spoken):
+        model = model_of(game, seat)
+        ui = ui_of(game, model)
+        for key in keys:
+            ui, _ = pressed(ui, key, model)
+        frames = [drawn(ui, model, look, *size) for look in (UNICODE, ASCII)]
+    for frame in frames:
+        assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
+    assert text_of(frames[1]).isascii()
+
+
+@pytest.mark.parametrize("spoken", TRANSLATED)
+def test_key_pages_in_every_language(spoken: str) -> None:
+    """Read the files to see them."""
+    shown = []
+    with speaking(spoken):
+        for page in ("lobby", "laying", "placing", "scoring-soldier", "result"):
+            ui, model = PAGES[page]()
+            shown.append(text_of(drawn(ui, model, UNICODE, 80, 24)))
+    assert_screen(f"{spoken}-80x24", "\n".join(shown))
+
+
+def rows(ui: Ui, model: TableModel, width: int, height: int) -> list[str]:
+    return [plain(line).rstrip() for line in drawn(ui, model, UNICODE, width, height).lines]
+
+
+@pytest.mark.parametrize("spoken", TRANSLATED)
+def test_pages_to_read_fit_the_least_size_in_every_language(spoken: str) -> None:
+    """No line of help or rules is cut off at 80x24, and none is lost below."""
+    with speaking(spoken):
+        for name in ("lobby", "room", "laying", "placing", "scoring-piece", "result"):
+            ui, model = PAGES[name]()
+            keys, *wrapped = reading(ui)
+            for shown in (keys, *wrapped):
+                assert not any(rows(shown, model, 80, 60)[23:-1]), name
+            assert rows(keys, model, 80, 24)[2:-1] == rows(keys, model, 160, 24)[2:-1], name
