@@ -1,10 +1,16 @@
 """Indistinguishable: who may not know the kind of a wolf piece is sent the same bytes whatever it is."""
 
+import contextlib
+import itertools
 import logging
 import random
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
 
+import msgpack
 import pytest
 
 from engine.board import FIELDS
@@ -14,7 +20,25 @@ from engine.legal import Legal
 from engine.pieces import Piece
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot
-from protocol.messages import JoinTable, Lay, Leave, ListTables, Ping, PlacePiece, Say, Sync, Watch
+from protocol.messages import (
+    ClientMessage,
+    JoinTable,
+    Lay,
+    Leave,
+    ListTables,
+    OpenTable,
+    Ping,
+    PlacePiece,
+    Rematch,
+    Resume,
+    Say,
+    ServerMessage,
+    StartGame,
+    Sync,
+    TableState,
+    Vote,
+    Watch,
+)
 from server.app import running
 from server.config import Config, Limits
 from server.logs import told
@@ -90,30 +114,31 @@ async def heard_in(
     async with (
         running(config) as server,
         game(server.port, players, watched=True, absence=policy) as peers,
+        contextlib.AsyncExitStack() as newer,
     ):
         code = peers[0].code
         for number, peer in enumerate(peers):
             peer.id = 1000 * number
         if away is not None:
             await peers[away].done(Leave(peers[away].next_id()))
-        present = [peer for peer in peers if peer.seat is None or peer.seat != away]
         start = [len(peer.frames) for peer in peers]
         last = sum(len(order) for order in faces) - 1
         for turn in range(last):
             seat = turn % players
             if seat == away:
                 continue
-            mover = peers[seat]
-            assert mover.view is not None
-            piece = named(mover.view, seat, faces[seat][turn // players])
-            await mishaps(peers, mover, rng, fields[turn - 1] if turn else None)
-            await mover.done(PlacePiece(mover.next_id(), piece, fields[turn]))
-            await together(present, mover.seq + ((seat + 1) % players == away))
+            await mishaps(peers, peers[seat], rng, turn, fields[turn - 1] if turn else None)
+            await place(peers[seat], faces[seat][turn // players], fields[turn])
+            present = [peer for peer in peers if peer.seat is None or peer.seat != away]
+            await together(present, peers[seat].seq + ((seat + 1) % players == away))
             for peer in (peers[WATCHING], peers[-1]):
                 if rng.random() < 0.3:
                     await caught_up_again(peer, rng)
             if rng.random() < 0.2:
                 latecomers += await seen_by_latecomer(server.port, peers[-1], rng)
+            if turn % 5 == 3 and away is None:
+                who = turn // 5 % players
+                await newer.enter_async_context(gone_and_back(server.port, peers, who, rng))
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))  # all that was on its way has come
         _, metrics = await page(server.port, "/metrics")
@@ -134,16 +159,23 @@ async def heard_in(
     )
 
 
+async def place(mover: Peer, face: str, field: str) -> None:
+    """Have a move of a plan made."""
+    assert mover.view is not None
+    assert mover.seat is not None
+    await mover.done(PlacePiece(mover.next_id(), named(mover.view, mover.seat, face), field))
+
+
 def named(view: View, seat: int, face: str) -> str:
     """Return the piece of the seat that a plan calls `0 m*`, say: of its first people."""
     number, kind = face.split()
     return view.setup.peoples[seat][int(number)] + kind
 
 
-async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, taken: str | None) -> None:
-    """Have some moves refused, of the mover and of the watching seat, and say something now and then."""
-    what = rng.randrange(6)
+async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int, taken: str | None) -> None:
+    """Have much refused, of the mover, of others and of the watching seat, and say something now and then."""
     other = peers[(peers.index(mover) + 1) % (len(peers) - 1)]
+    what = turn % 8
     if what == 0 and taken is not None:
         assert mover.view is not None
         assert mover.seat is not None
@@ -157,6 +189,62 @@ async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, taken: str
         await mover.refused(Lay(mover.next_id(), 1, 0))
     elif what == 4:
         await mover.done(Say(mover.next_id(), "hm"))
+    elif what == 5:
+        watching = peers[WATCHING]
+        for message in in_vain(watching):
+            await watching.refused(message)
+    elif what == 6:
+        await peers[-1].refused(PlacePiece(peers[-1].next_id(), "Em*", "A1"))
+
+
+def in_vain(peer: Peer) -> list[ClientMessage]:
+    """Return what a player in the middle of a game may not ask."""
+    return [
+        OpenTable(peer.next_id(), 2, "Anna"),
+        JoinTable(peer.next_id(), peer.code, "Anna"),
+        Resume(peer.next_id(), peer.code, peer.token),
+        Watch(peer.next_id(), peer.code),
+        StartGame(peer.next_id()),
+        Vote(peer.next_id(), 1, agree=True),
+        Rematch(peer.next_id()),
+    ]
+
+
+@contextlib.asynccontextmanager
+async def gone_and_back(port: int, peers: list[Peer], seat: int, rng: random.Random) -> AsyncIterator[None]:
+    """Break a player's line, and have the player return on another one; the others hear of both."""
+    gone = peers[seat]
+    others = [peer for peer in peers if peer is not gone]
+    await gone.socket.close()
+    for peer in others:
+        await sees(peer, seat, here=False)
+    async with connected(port) as back:
+        back.id, back.seat = gone.id, gone.seat
+        await back_at(back, gone, rng)
+        for peer in others:
+            await sees(peer, seat, here=True)
+        back.frames[:0] = gone.frames
+        peers[seat] = back
+        yield
+
+
+async def sees(peer: Peer, seat: int, *, here: bool) -> None:
+    while (await peer.until(TableState)).seats[seat].here is not here:
+        pass
+
+
+async def back_at(back: Peer, gone: Peer, rng: random.Random) -> None:
+    """Have a peer take the place of another, and catch up from a random event or from nothing."""
+    after = rng.choice([0, rng.randint(1, gone.seq)])
+    back.seat, back.token = gone.seat, gone.token
+    back.go_back_to(after, gone.seen)
+    if gone.seat is None:
+        await back.watch(gone.code, after)
+    else:
+        await back.resume(gone.code, gone.token, after)
+    await back.news()
+    back.seen = list(gone.seen)
+    assert back.view == gone.view
 
 
 async def caught_up_again(peer: Peer, rng: random.Random) -> None:
@@ -232,5 +320,45 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert one.spectator
     assert one.latecomers
     assert any("took seat" in line for line in one.log)
+    if away is None:
+        heard = {msgpack.unpackb(frame)["t"] for frame in one.seat + one.spectator + one.latecomers}
+        assert heard == {kind.__struct_config__.tag for kind in get_args(ServerMessage)}
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics
+
+
+async def heard_over_a_restart(folder: Path, *, swapped: bool) -> list[list[bytes]]:
+    """Return what the watching seat and a spectator are sent after a restart in the middle of a game."""
+    players, seed = 3, 1
+    rng = random.Random(seed)
+    fields = rng.sample(FIELDS, len(FIELDS))
+    faces = plan(players, seed, swapped=swapped)
+    turns = iter(range(6 * players))
+    async with (
+        running(Config(seed=seed, data=folder)) as server,
+        game(server.port, players, watched=True) as before,
+    ):
+        for turn in itertools.islice(turns, 4 * players):
+            await place(before[turn % players], faces[turn % players][turn // players], fields[turn])
+            await together(before, before[turn % players].seq)
+    async with running(Config(seed=seed, data=folder)) as server, contextlib.AsyncExitStack() as stack:
+        peers = [await stack.enter_async_context(connected(server.port)) for _ in before]
+        for number, (peer, gone) in enumerate(zip(peers, before, strict=True)):
+            peer.id = 1000 * number
+            await back_at(peer, gone, rng)
+        for turn in turns:
+            mover = peers[turn % players]
+            await place(mover, faces[turn % players][turn // players], fields[turn])
+            await together(peers, mover.seq)
+        for peer in peers:
+            await peer.ask(Ping(peer.next_id()))
+    blank = [before[0].code.encode()]
+    return [[blanked(frame, blank) for frame in peer.frames] for peer in (peers[WATCHING], peers[-1])]
+
+
+async def test_swapping_hidden_kinds_changes_no_byte_after_a_restart(tmp_path: Path) -> None:
+    """What is told from the journal is redacted like what was told at once."""
+    one = await heard_over_a_restart(tmp_path / "one", swapped=False)
+    two = await heard_over_a_restart(tmp_path / "two", swapped=True)
+    assert one == two
+    assert all(one)
