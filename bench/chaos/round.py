@@ -19,6 +19,7 @@ from engine.components import DEALS
 from protocol.messages import Events, Seated, Snapshot, Watching
 
 _PLAYING_SECONDS: Final = 240.0  # a round that takes longer has a game that does not end
+_PAUSE: Final = 0.1  # before another table is tried
 _TILES_TO_LAY: Final = 6
 _WATCHED: Final = 0.4  # of the games
 
@@ -163,6 +164,7 @@ class Round:
                 for seat, player in enumerate(seats[1:], start=1):
                     await player.join(table, seat)
             except (ConnectFailed, Refusal):
+                await asyncio.sleep(_PAUSE)
                 self.counts["tables given up before the start"] += 1
                 for player in seats:
                     await player.disconnect()
