@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 
+_OURS = frozenset({"engine", "protocol", "server", "client"})
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 for a failure on the way, 2 for wrong use."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
@@ -46,6 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
     except _WrongUse as error:
         return _wrong_use(str(error))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] in _OURS:
+            raise
+        return _wrong_use(
+            _("the package {name} is missing; {setup} sets everything up, and then it is {program}").format(
+                name=error.name,
+                setup="python3 -m venv .venv && .venv/bin/pip install -e .",
+                program=".venv/bin/palatinus",
+            )
+        )
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read the output has seen enough
@@ -85,6 +99,22 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} {hint}\n")
 
 
+class _Version(argparse.Action):
+    """Prints the version; it is looked up only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("palatinus")
+        except PackageNotFoundError:  # run from its folder, without having been installed
+            number = _("not installed")
+        parser.exit(message=f"palatinus {number}\n")
+
+
 def _language(words: Sequence[str]) -> str:
     """Return the language to speak: looked for before anything else, as the help is in it too."""
     asked = _Parser(add_help=False, exit_on_error=False, allow_abbrev=False)
@@ -103,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_language(parser)
     _add_drawing(parser)
+    parser.add_argument("--version", action=_Version)
     parser.set_defaults(run=_start)
     commands = parser.add_subparsers(
         title=_("commands"), metavar=_("COMMAND"), description=_("without one: the start screen")
@@ -131,9 +162,13 @@ def _add_language(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _start(arguments: argparse.Namespace) -> int:
+def _need_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise _WrongUse(_("the start screen needs a terminal; palatinus --help lists the commands"))
+        raise _WrongUse(_("this is played in a terminal; palatinus --help lists what needs none"))
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    _need_terminal()
     from client.preferences import Preferences, preferences_file, remembered
     from client.ui import start
 
@@ -236,6 +271,7 @@ def _add_play(commands: "Commands") -> None:
 
 
 def _play(arguments: argparse.Namespace) -> int:
+    _need_terminal()
     import asyncio
 
     import msgspec
@@ -367,6 +403,7 @@ def _learn(arguments: argparse.Namespace) -> int:
     from client.names import default_name
     from client.ui.learn.course import Parting
 
+    _need_terminal()
     name = arguments.name or default_name()
     match _taught(name, ascii_wanted=arguments.ascii):
         case Parting.PLAY:
@@ -401,7 +438,7 @@ def _add_join(commands: "Commands") -> None:
     join = commands.add_parser("join", help=_("play on a server, or watch"))
     join.add_argument("server", help=_("as the host's screen shows it: ws://HOST:PORT"))
     join.add_argument(
-        "table", nargs="?", type=str.upper, help=_("a table's code; without it, choose in the lobby")
+        "table", nargs="?", type=_table_code, help=_("a table's code; without it, choose in the lobby")
     )
     how = join.add_mutually_exclusive_group()
     how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
@@ -426,6 +463,7 @@ def _join(arguments: argparse.Namespace) -> int:
         url = server_url(arguments.server)
     except BadAddress as error:
         return _wrong_use(str(error))
+    _need_terminal()
     seats = Seats(seats_folder(), url, new=arguments.new)
     options = replace(
         _options(arguments, url),
@@ -546,7 +584,7 @@ def _options(arguments: argparse.Namespace, url: str) -> "Options":
 def _add_bot(commands: "Commands") -> None:
     bot = commands.add_parser("bot", help=_("let bots play on a server"))
     bot.add_argument("server", help=_("ws://HOST:PORT"))
-    bot.add_argument("table", nargs="?", type=str.upper, help=_("a table's code; without it they open one"))
+    bot.add_argument("table", nargs="?", type=_table_code, help=_("a table's code; without it they open one"))
     bot.add_argument(
         "--brain",
         default="greedy",
@@ -560,7 +598,7 @@ def _add_bot(commands: "Commands") -> None:
     bot.add_argument(
         "--games", type=int, default=1, metavar="N", help=_("games to play, one table each (default: 1)")
     )
-    bot.add_argument("--seed", type=int, help=_("make the same choices again"))
+    bot.add_argument("--seed", type=int, help=_("let the bots choose the same again; the server draws anew"))
     bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
     bot.add_argument("--rematch", action="store_true", help=_("play again when others at the table do"))
     bot.add_argument(
@@ -819,6 +857,8 @@ def _score(arguments: argparse.Namespace) -> int:
         return _wrong_use(
             _("cannot read {file}: {reason}").format(file=arguments.file, reason=error.strerror)
         )
+    if not content.strip():
+        return _wrong_use(_("{file} is empty: write one position a line").format(file=arguments.file))
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
         try:
             print(scored_line(line.decode()))
@@ -835,7 +875,7 @@ def _wrong_use(text: str) -> int:
 
 def _add_check(commands: "Commands") -> None:
     check = commands.add_parser("check", help=_("replay a game's record and print its result"))
-    check.add_argument("file", help=_("a record"))
+    check.add_argument("file", help=_("a record, or - for standard input"))
     check.set_defaults(run=_check)
 
 
@@ -867,7 +907,7 @@ def _replayed(file: str) -> "tuple[Game, str]":
 
     content = b""
     try:
-        content = Path(file).read_bytes()
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         text = content.decode()
         return replayed(text), text
     except OSError as error:
@@ -895,6 +935,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
     recording = _recording(arguments.file)
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
+    _need_terminal()
     return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
 
 
@@ -932,7 +973,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
-    command.add_argument("file", help=_("a record"))
+    command.add_argument("file", help=_("a record, or - for standard input"))
     command.add_argument("--at", type=_move, metavar="N", help=at)
     command.add_argument(
         "--eyes",
@@ -978,6 +1019,15 @@ def _move(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)
     raise argparse.ArgumentTypeError(_("{word} is no move: count from 0").format(word=repr(text)))
+
+
+def _table_code(text: str) -> str:
+    code = text.upper()
+    if re.fullmatch(r"[A-Z]{4}", code) is None:
+        raise argparse.ArgumentTypeError(
+            _("{text} is no table's code: it has four letters, such as KRTV").format(text=repr(text))
+        )
+    return code
 
 
 def _port(text: str) -> int:

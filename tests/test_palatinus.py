@@ -1,6 +1,8 @@
 """The command line around records: what is written where, and wrong use told in one line."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -8,6 +10,7 @@ import pytest
 
 from palatinus import main
 
+ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
 
 
@@ -102,3 +105,36 @@ def test_wrong_use_of_export_is_one_line(
 ) -> None:
     """What was wrong, and what can be asked for."""
     assert words in complaint(capsys, "export", str(RECORD), *options)
+
+
+@pytest.mark.parametrize(
+    "words", [["play"], ["learn"], ["join", "ws://127.0.0.1:1"], ["replay", str(RECORD)], []]
+)
+def test_what_is_played_in_a_terminal_says_so_elsewhere(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """One line, before anything is begun."""
+    assert "in a terminal" in complaint(capsys, *words)
+
+
+def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A letter is missing, or there is a number among them."""
+    for code in ("kr7v", "krt", "krtvx"):
+        assert "four letters" in complaint(capsys, "join", "ws://127.0.0.1:1", code)
+
+
+def test_without_its_packages_it_says_how_to_get_them(tmp_path: Path) -> None:
+    """Python's own, run where nothing is installed; scoring needs nothing else."""
+    bare = [sys.executable, "-I", "-S", "-c", _RUN_BARE]
+    missing = subprocess.run([*bare, "bot", "ws://here"], capture_output=True, text=True, check=False)
+    assert missing.returncode == 2
+    assert ".venv/bin/pip install -e ." in missing.stderr
+    assert missing.stderr.count("\n") == 1
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    nothing = subprocess.run([*bare, "score", str(empty)], capture_output=True, text=True, check=False)
+    assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
+    assert "is empty" in nothing.stderr
+
+
+_RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus import main; sys.exit(main())"

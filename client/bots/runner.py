@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import sys
+import traceback
 from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final, TextIO
@@ -15,7 +16,7 @@ from client.language import _, listed
 from client.line import FREE_ACCESS, Access
 from engine.components import DEALS
 from engine.errors import Fault
-from engine.events import Command, DecidedBy, GameEnded
+from engine.events import Command, DecidedBy, GameEnded, LayTile, Place
 from engine.view import snapshot
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
@@ -25,6 +26,10 @@ from protocol.messages import TableState
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
+
+
+class BrainFailed(Exception):
+    """A brain raised an exception or returned no command; the text says which and what."""
 
 
 class WrongUse(ValueError):
@@ -93,7 +98,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     except (WrongUse, NoSuchBrain) as error:
         print(error, file=errors)
         return 2
-    except (ConnectFailed, Refusal) as error:
+    except (ConnectFailed, Refusal, BrainFailed) as error:
         print(error, file=errors)
         return 1
     return 0
@@ -133,7 +138,7 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None
     try:
         async with asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(bot.play()) for bot in bots]
-    except* (ConnectFailed, Refusal) as group:
+    except* (ConnectFailed, Refusal, BrainFailed) as group:
         failed = group.exceptions[0]  # one of them speaks for all
     if failed is not None:
         raise failed
@@ -245,7 +250,16 @@ class _Bot:
         # In a thread, and on a copy: a brain that thinks for long must not keep its connection waiting.
         view = snapshot(model.view, model.view.eyes)
         choose: Brain = self._brain.choose
-        return await asyncio.to_thread(choose, view, model.legal, self._rng)
+        try:
+            command = await asyncio.to_thread(choose, view, model.legal, self._rng)
+        except Exception as error:
+            text = _("The brain {name} failed: {error}.")
+            why = "".join(traceback.format_exception_only(error)).strip()
+            raise BrainFailed(text.format(name=self._brain.name, error=why)) from error
+        if not isinstance(command, LayTile | Place):
+            text = _("The brain {name} returned {what} instead of a command.")
+            raise BrainFailed(text.format(name=self._brain.name, what=repr(command)))
+        return command
 
     def _name(self, number: int) -> str:
         return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"

@@ -5,6 +5,7 @@ import io
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -222,3 +223,21 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert len(tables) == 3
         assert out.getvalue().count("Game 1") == 3
         assert not any(table.line().stage == "playing" for table in server.lobby.tables.values())
+
+
+@pytest.mark.parametrize(
+    ("choose", "why"),
+    [("return None", "returned None"), ("raise KeyError('wolf')", "failed: KeyError: 'wolf'")],
+)
+async def test_a_brain_that_fails_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, why: str
+) -> None:
+    """Whose fault it is, and what it was; no traceback."""
+    name = f"brain_{abs(hash(choose))}"
+    (tmp_path / f"{name}.py").write_text(f"def choose(view, legal, rng):\n    {choose}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    async with running(Config()) as server:
+        code, _, errors = await told(options(server, brains=(f"{name}:choose",), seats=2))
+    assert code == 1
+    assert why in errors
+    assert errors.count("\n") == 1
