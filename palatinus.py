@@ -335,7 +335,8 @@ async def _against_bots(
     """Play against bots on a server of one's own."""
     from client.ui.app import visit
 
-    async with _house(config, brains) as (port, bots):
+    limits = replace(config.limits, tables_per_connection=config.limits.tables)  # play again without end
+    async with _house(replace(config, limits=limits), brains) as (port, bots):
         url = f"ws://127.0.0.1:{port}"
         there = replace(options, url=url, players=players, random_layout=random_layout)
         return await visit(replace(there, filled=True, bots=bots))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -10,7 +11,7 @@ from typing import Final
 
 from msgspec import structs
 
-from client.connection import ConnectFailed, Connection, Refusal, connected
+from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
 from client.line import FREE_ACCESS, Access, PasswordWanted
 from client.names import default_name, fault_of
 from client.seats import Seats
@@ -33,6 +34,7 @@ from protocol.messages import TableState
 _LOBBY_SECONDS: Final = 3.0
 _TICK_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 1.0
+_PATIENCE: Final = Patience(keep_trying=math.inf)  # a person sees the banner, and decides
 
 SeatBots = Callable[[str, int], None]
 
@@ -94,7 +96,7 @@ async def visit(options: Options) -> Visit:
     if (fault := fault_of(options.name)) is not None:
         return Visit(2, fault)
     try:
-        async with connected(options.url, access=options.access) as connection:
+        async with connected(options.url, patience=_PATIENCE, access=options.access) as connection:
             return await Client(options, connection).run()
     except PasswordWanted as error:
         return Visit(1, str(error), password_wanted=True)
