@@ -87,6 +87,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                 async with house.open(listener, tls) as server:
                     started(Running(listener.getsockname()[1], house.lobby))
                     await stop.wait()
+                    house.lobby.rest()
                     server.close(code=CloseCode.GOING_AWAY, reason="the server is stopping")
                     house.door.close()
                     await server.wait_closed()

@@ -88,6 +88,11 @@ class Lobby:
         if kept:
             log.info("tables resumed", extra=about(tables=len(kept)))
 
+    def rest(self) -> None:
+        """Let nothing more fall due at any table."""
+        for table in self.tables.values():
+            table.rest()
+
     def stop(self) -> None:
         """End every table's task; what was accepted is in the journal."""
         for task in self._running:

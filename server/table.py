@@ -162,6 +162,12 @@ class Table:
         """Return how many spectators are connected."""
         return len(self._audience.spectators)
 
+    def rest(self) -> None:
+        """Let nothing more fall due: the server stops, and whoever goes now has not left."""
+        if self._steward is not None:
+            self._steward.close()
+            self._steward = None
+
     def line(self) -> TableLine:
         """Return the table's line in the list of tables."""
         return table_line(self.code, self.seating)

@@ -20,7 +20,7 @@ from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codec import encode
-from protocol.codes import Code
+from protocol.codes import CloseCode, Code
 from protocol.messages import (
     Events,
     Leave,
@@ -390,6 +390,23 @@ async def test_votes_count_while_their_voters_are_here(tmp_path: Path) -> None:
         await anna.socket.close()
         await state_where(carla, held(3))
         assert server.lobby.tables[anna.code].seating.held == {3}
+
+
+async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None:
+    """Players whom it sends away have not left: neither for a bot, nor so that one vote is a majority."""
+    async with contextlib.AsyncExitStack() as clients:
+        async with served(tmp_path) as server:
+            peers = await clients.enter_async_context(game(server.port, 4, absence=ByVote(0)))
+            others = await clients.enter_async_context(game(server.port, 5, absence=ByBot(0)))
+            await gone(peers[3], peers[0])
+            await state_where(peers[0], lambda state: state.seats[3].seconds_left == 0)
+            await peers[2].done(vote(peers[2], 3))
+        for peer in (*peers[:3], *others):
+            assert (await peer.closed())[0] == CloseCode.GOING_AWAY
+    async with served(tmp_path) as server:
+        tables = server.lobby.tables
+        assert tables[peers[0].code].seating.votes == {3: {2}}
+        assert tables[peers[0].code].seating.held == tables[others[0].code].seating.held == set()
 
 
 async def test_a_vote_that_makes_no_sense_is_refused() -> None:
