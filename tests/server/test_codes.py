@@ -25,7 +25,8 @@ from protocol.messages import (
     Vote,
     Watch,
 )
-from server.app import Running
+from server.app import Running, running
+from server.config import Config, Limits
 from server.journal_file import JournalError
 from server.requests import TimeUp
 from tests.server.peer import Peer, company, connected, game, house, stranger, table_of
@@ -54,6 +55,19 @@ async def hello_twice(server: Running, stack: contextlib.AsyncExitStack) -> Refu
     peer = await stack.enter_async_context(connected(server.port))
     await peer.send(Hello([1], "test"))
     return await peer.until(Refused)
+
+
+def with_password(offered: str | None) -> Provocation:
+    """Say hello to a server that wants a password."""
+
+    async def provoked(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+        config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
+        locked = await stack.enter_async_context(running(config))
+        peer = await stack.enter_async_context(stranger(locked.port))
+        await peer.send(Hello([1], "test", offered))
+        return await peer.until(Refused)
+
+    return provoked
 
 
 async def not_at_a_table(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -164,6 +178,8 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NO_COMMON_VERSION: no_common_version,
     Code.HELLO_FIRST: hello_first,
     Code.HELLO_TWICE: hello_twice,
+    Code.PASSWORD_NEEDED: with_password(None),
+    Code.BAD_PASSWORD: with_password("sesame"),
     Code.ID_REUSED: id_reused,
     Code.BAD_NAME: by_newcomer(lambda host: JoinTable(7, host.code, "\x1b")),
     Code.NAME_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "anna")),
@@ -197,6 +213,12 @@ async def test_every_code_has_its_cause(code: Code) -> None:
         refused = await PROVOCATIONS[code](server, stack)
         assert refused.code == code
         assert refused.text.endswith(".")
-        without_id = {Code.BAD_MESSAGE, Code.NO_COMMON_VERSION, Code.HELLO_TWICE}
+        without_id = {
+            Code.BAD_MESSAGE,
+            Code.NO_COMMON_VERSION,
+            Code.HELLO_TWICE,
+            Code.PASSWORD_NEEDED,
+            Code.BAD_PASSWORD,
+        }
         assert refused.id == (None if code in without_id else 7)
         assert refused.rule is None
