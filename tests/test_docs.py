@@ -12,10 +12,12 @@ from engine.final import scored_line
 from protocol import absence, messages
 from protocol.codes import CloseCode, Code
 from protocol.events import EVENT_TAGS
+from server.config import Limits
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 
+RELIABILITY = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 FROM_CLIENT = typing.get_args(messages.ClientMessage)
@@ -129,3 +131,13 @@ def test_links_lead_somewhere(document: str) -> None:
     path = ROOT / document
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{document} links to {target}"
+
+
+def test_every_limit_is_documented_with_its_default() -> None:
+    """The table has the server's limits, in their order; how long a policy's second lasts is none."""
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", section("Limits", RELIABILITY), re.MULTILINE)
+    limits = {
+        name: getattr(Limits(), name) for name in Limits.__dataclass_fields__ if name != "policy_second"
+    }
+    assert {name: float(default) for name, default in rows} == limits
+    assert [name for name, _ in rows] == list(limits)
