@@ -99,7 +99,7 @@ def room(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
     if state.absence != WAIT:
         absence = _("At this table: {policy}.").format(policy=policy_told(state.absence))
         lines += [beside(line("  "), text) for text in paragraphs([absence], width - 4, "class:faint")]
-    if not ui.house.private:
+    if not ui.house.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table)
     return Block(tuple(lines))
 

@@ -8,9 +8,11 @@ from client.connection import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.news import heard, listed, refused
 from client.ui.state import LOG_KEPT, Outage, Ui, Where, last_step, where
-from engine.events import GameEnded, HillScored, Placed
+from client.ui.texts import again_told
+from engine.events import GameEnded, HillScored, Placed, WolfPlaced
 from engine.game import Game, Setup
-from engine.view import redacted
+from engine.pieces import Seat
+from engine.view import SPECTATOR, redacted
 from protocol.messages import SeatLine, TableLine, TableState
 from tests.client.ui.seen import model_of, state_of, ui_of
 from tests.games import all_eyes, games, played
@@ -62,6 +64,42 @@ def test_who_comes_and_goes_is_told() -> None:
         (before, joined, ("Bob leaves the table.",)),
     ):
         assert heard(ui, TableChanged(state, last), model).log == words
+
+
+def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
+    """At the old table, at the next one, and in a game with a policy; never as merely being away."""
+    ui, model = Ui("Ann"), TableModel("KXQT")
+    ann, bob = SeatLine("Ann", here=True), SeatLine("Bob", here=True)
+    away = SeatLine("Bob", votes_needed=1)
+    for was, now, words in (
+        (bob, SeatLine("Bob", again=True), ("Bob wants to play again.",)),
+        (SeatLine("Bob", kept=True), bob, ("Bob plays again.",)),
+        (SeatLine("Bob", kept=True), SeatLine(), ("Bob did not come, and the seat is free.",)),
+        (away, SeatLine("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to move for Bob.",)),
+        (away, SeatLine("Bob", bot=True), ("A bot moves for Bob from now on.",)),
+        (SeatLine("Bob", bot=True), bob, ("Bob is back.",)),
+    ):
+        states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
+        assert heard(ui, TableChanged(states[1], states[0]), model).log == words
+
+
+def test_who_has_gone_on_stands_on_the_result() -> None:
+    ann, bob = SeatLine("Ann", again=True), SeatLine("Bob", here=True)
+    over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
+    assert again_told(over, Seat(1)) == "Ann plays again. Press m to play too."
+    assert again_told(over, None) == "Ann plays again. Press m to watch."
+    assert again_told(TableState("KXQT", "over", [bob, bob], 0), Seat(1)) == ""
+
+
+def test_a_move_made_because_the_time_was_up_is_told() -> None:
+    game = played(Setup(3, random_layout=True), 1, 6)
+    model = model_of(game, None)
+    placed = redacted(game.events[-1], SPECTATOR)
+    assert isinstance(placed, Placed | WolfPlaced)
+    log = heard(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
+    assert len(log) == 2
+    assert log[0].startswith("The time of")
+    assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
 
 
 def test_chat_is_told_with_its_speaker() -> None:
