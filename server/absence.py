@@ -34,6 +34,14 @@ class Instead:
     command: asyncio.Future[Command]
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A seat whose player is away, and the time at which the policy cares."""
+
+    until: float
+    timer: asyncio.TimerHandle  # it does not tell its time on every event loop
+
+
 class Steward:
     """What a table does about players who are away or slow, while its game runs.
 
@@ -55,8 +63,8 @@ class Steward:
         self._second = limits.policy_second
         self._later = later
         self._time = asyncio.get_running_loop().time
-        self._away: dict[Seat, asyncio.TimerHandle] = {}  # runs out when the policy cares
-        self._overdue: set[Seat] = set()  # has run out
+        self._away: dict[Seat, Absent] = {}
+        self._overdue: set[Seat] = set()  # for whom that time has come
         self._timer: asyncio.TimerHandle | None = None  # what is due in this turn
         self._instead: Instead | None = None
         self._began = self._time()
@@ -88,8 +96,8 @@ class Steward:
     def came(self, seat: Seat) -> None:
         """Take note that the seat's player is here: the bot that held it stops in the middle of its move."""
         self._overdue.discard(seat)
-        if (timer := self._away.pop(seat, None)) is not None:
-            timer.cancel()
+        if (absent := self._away.pop(seat, None)) is not None:
+            absent.timer.cancel()
         if self._instead is not None and self._substitute() is None and self._instead.by == "bot":
             self._stop()
         self.consider()
@@ -100,7 +108,8 @@ class Steward:
         if self._game is None or seat in self._seated or not isinstance(policy, ByVote | ByBot):
             return
         if seat not in self._away:
-            self._away[seat] = self._later(policy.seconds * self._second, AwayTooLong(seat))
+            seconds = policy.seconds * self._second
+            self._away[seat] = Absent(self._time() + seconds, self._later(seconds, AwayTooLong(seat)))
 
     def away_too_long(self, seat: Seat) -> None:
         """Take note that the policy cares for the seat from now on."""
@@ -120,8 +129,8 @@ class Steward:
     def close(self) -> None:
         """Let nothing more fall due."""
         self._stop()
-        for timer in self._away.values():
-            timer.cancel()
+        for absent in self._away.values():
+            absent.timer.cancel()
         self._away.clear()
         self._overdue.clear()
 
@@ -225,7 +234,7 @@ class Steward:
             self._instead = None
 
     def _seconds_left(self, seat: Seat) -> int:
-        return max(0, math.ceil((self._away[seat].when() - self._time()) / self._second))
+        return max(0, math.ceil((self._away[seat].until - self._time()) / self._second))
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return who of those here agrees that a bot takes the seat."""
