@@ -47,22 +47,25 @@ async def bot(port: int, *options: str, scheme: str = "ws", password: str | None
 
 async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority: Path) -> None:
     """And only then: the sentence tells what to do about it."""
+    (authority / "text.pem").write_text("no certificate")
     async with serving("--memory", "--tls-cert", str(authority / "host.pem")) as server:
-        code, said = await bot(server.port, "--tls-ca", str(authority / "ca.pem"), scheme="wss")
-        assert code == 0
-        assert "wins" in said or "win" in said
-        for trust in ([], ["--tls-ca", str(authority / "other.pem")]):
-            code, said = await bot(server.port, *trust, scheme="wss")
-            assert code == 1
-            assert said.count("\n") == 1
-            assert "is not trusted" in said
-            assert "--tls-ca" in said
-        code, said = await bot(server.port, "--tls-ca", str(authority / "missing.pem"), scheme="wss")
-        assert (code, said.count("\n")) == (2, 1)
-        (authority / "text.pem").write_text("no certificate")
-        code, said = await bot(server.port, "--tls-ca", str(authority / "text.pem"), scheme="wss")
-        assert (code, said.count("\n")) == (2, 1)
-        assert "holds no certificate" in said
+
+        async def trusting(file: str | None) -> tuple[int, str]:
+            options = [] if file is None else ["--tls-ca", str(authority / file)]
+            return await bot(server.port, *options, scheme="wss")
+
+        files = ("ca.pem", None, "other.pem", "missing.pem", "text.pem")
+        good, none, other, missing, text = await asyncio.gather(*map(trusting, files))
+    assert good[0] == 0
+    assert "Game 1" in good[1]
+    for code, said in (none, other):
+        assert code == 1
+        assert "is not trusted" in said
+        assert "--tls-ca" in said
+    assert missing[0] == text[0] == 2
+    assert "holds no certificate" in text[1]
+    for _, said in (none, other, missing, text):
+        assert said.count("\n") == 1
 
 
 async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
@@ -70,15 +73,15 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\nnot this line\n", encoding="utf-8")
     async with serving("--memory", "--password-file", str(file)) as server:
-        for options, password in ((["--password-file", str(file)], None), ([], PASSWORD)):
-            code, said = await bot(server.port, *options, password=password)
-            assert code == 0, said
-        code, said = await bot(server.port)
-        assert code == 1
-        assert said == "This server wants a password. Ask the host for it.\n"
-        code, said = await bot(server.port, password=PASSWORD[:-1])
-        assert code == 1
-        assert said == "That is not this server's password.\n"
+        by_file, by_environment, none, wrong = await asyncio.gather(
+            bot(server.port, "--password-file", str(file)),
+            bot(server.port, password=PASSWORD),
+            bot(server.port),
+            bot(server.port, password=PASSWORD[:-1]),
+        )
+        assert (by_file[0], by_environment[0]) == (0, 0)
+        assert none == (1, "This server wants a password. Ask the host for it.\n")
+        assert wrong == (1, "That is not this server's password.\n")
         file.write_text("\n")
         code, said = await bot(server.port, "--password-file", str(file))
         assert (code, said.count("\n")) == (2, 1)
