@@ -97,7 +97,10 @@ SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
         N_("{position} is no outer position. Choose one of {free}."),
         N_("That is no outer position. Choose 1 to 6."),
     ),
-    Fault.NOT_AN_ORIENTATION: (N_("That is no orientation. Choose 0 to 5."),),
+    Fault.NOT_AN_ORIENTATION: (
+        N_("{orientation} is no orientation. Choose 0 to 5."),
+        N_("That is no orientation. Choose 0 to 5."),
+    ),
     Fault.POSITION_TAKEN: (
         N_("Position {position} is taken. Choose one of {free}."),
         N_("A tile lies there already. Choose another position."),

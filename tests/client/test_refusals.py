@@ -1,15 +1,20 @@
 """Refusals in the player's language: every code has its sentence, filled in with what the server tells."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from client.language import speak
-from client.refusals import SENTENCES, refusal_told
-from engine.errors import Fault
+from client.refusals import CLOSINGS, SENTENCES, refusal_told
+from engine.errors import Fault, IllegalCommand
 from protocol.codes import Code
 from protocol.messages import Refused
+from tests.engine.test_game import REFUSALS
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +29,34 @@ def test_every_code_has_a_sentence_that_needs_no_facts() -> None:
     assert {*SENTENCES} == {*Code, *Fault}
     for sentences in SENTENCES.values():
         assert not any(field for _, field, _, _ in Formatter().parse(sentences[-1]))
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_what_the_engine_refuses_is_told_as_precisely(fault: Fault) -> None:
+    """Its words are known, filled in with its facts; but whose turn it is stands on the screen anyway."""
+    if fault is Fault.NOT_YOUR_TURN:
+        return
+    for game, command, expected, _ in REFUSALS:
+        if expected is fault:
+            with pytest.raises(IllegalCommand) as refused:
+                game.apply(command)
+            assert said_precisely(Refused(fault, str(refused.value), about=refused.value.about))
+
+
+def said_precisely(refused: Refused) -> bool:
+    """Tell whether the sentence in the player's language says what the server's does, fact by fact."""
+    about = refused.about or {}
+    return any(
+        sentence.format(**about) == refused.text
+        for sentence in SENTENCES[refused.code]
+        if {name for _, name, _, _ in Formatter().parse(sentence) if name} <= {*about}
+    )
+
+
+def test_why_connections_are_closed_is_told() -> None:
+    """Every reason that the server gives is in the catalogues."""
+    source = (ROOT / "server" / "conversation.py").read_text(encoding="utf-8")
+    assert {*CLOSINGS} == {*re.findall(r'Goodbye\(CloseCode\.\w+, "([^"]+)"\)', source)}
 
 
 def test_english_players_read_the_servers_words() -> None:

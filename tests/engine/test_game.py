@@ -280,7 +280,7 @@ def merchants_gone() -> Game:
     return game
 
 
-REFUSALS = [
+REFUSALS: list[tuple[Game, Command, Fault, str]] = [
     (one_laid(), LayTile(Seat(1), 2, 0), Fault.NOT_YOUR_TURN, "R3.3"),
     (laid_out(2), Place(Seat(1), Piece.of(People.SABINES, Kind.MERCHANT), A1), Fault.NOT_YOUR_TURN, "R4.1"),
     (one_laid(), Place(Seat(0), MERCHANT, A1), Fault.NOT_NOW, "R3.3"),

@@ -29,6 +29,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.journal_file import JournalError
 from server.requests import TimeUp
+from tests.client.test_refusals import said_precisely
 from tests.server.peer import Peer, company, connected, game, house, stranger, table_of
 
 Provocation = Callable[[Running, contextlib.AsyncExitStack], Awaitable[Refused]]
@@ -206,6 +207,18 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
 }
 
 
+# What other languages say in their own way: faults of a client's program, and what means nothing to a player.
+TOLD_IN_GENERAL: Final = {
+    Code.BAD_MESSAGE,
+    Code.NO_COMMON_VERSION,
+    Code.HELLO_FIRST,
+    Code.HELLO_TWICE,
+    Code.ID_REUSED,
+    Code.BAD_TOKEN,
+    Code.NOT_THE_HOST,
+}
+
+
 @pytest.mark.parametrize("code", Code)
 async def test_every_code_has_its_cause(code: Code) -> None:
     """The refusal has a sentence that ends in a full stop, and the id of what it answers if there was one."""
@@ -222,3 +235,4 @@ async def test_every_code_has_its_cause(code: Code) -> None:
         }
         assert refused.id == (None if code in without_id else 7)
         assert refused.rule is None
+        assert said_precisely(refused) or code in TOLD_IN_GENERAL
