@@ -662,15 +662,40 @@ def _add_serve(commands: "Commands") -> None:
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
     _add_password(serve, _("let in only who knows the password in this file's first line"))
-    serve.add_argument("--max-tables", type=_positive, metavar="N", help=_("tables at once"))
+    serve.add_argument(
+        "--max-tables",
+        type=_positive,
+        metavar="N",
+        default=500,
+        help=_("tables at once (default: %(default)s)"),
+    )
     serve.add_argument(
         "--tables-per-minute",
         type=_positive,
         metavar="N",
-        help=_("tables opened from one address in a minute"),
+        help=_("tables opened from one address in a minute (default: 120, 30 of them from one connection)"),
     )
-    serve.add_argument("--max-connections", type=_positive, metavar="N", help=_("connections at once"))
-    serve.add_argument("--rate", type=_positive, metavar="N", help=_("messages a second from one client"))
+    serve.add_argument(
+        "--max-connections",
+        type=_positive,
+        metavar="N",
+        default=1000,
+        help=_("connections at once (default: %(default)s)"),
+    )
+    serve.add_argument(
+        "--connections-per-address",
+        type=_positive,
+        metavar="N",
+        default=250,
+        help=_("connections at once from one address (default: %(default)s)"),
+    )
+    serve.add_argument(
+        "--rate",
+        type=_positive,
+        metavar="N",
+        default=20,
+        help=_("messages a second from one client (default: %(default)s)"),
+    )
     serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
     serve.add_argument(
         "--metrics",
@@ -687,14 +712,14 @@ def _serve(arguments: argparse.Namespace) -> int:
     from server.config import Config, Limits
     from server.logs import log_to
 
-    chosen = {
-        "tables": arguments.max_tables,
-        "tables_per_connection": arguments.tables_per_minute,
-        "tables_per_address": arguments.tables_per_minute,
-        "connections": arguments.max_connections,
-        "connections_per_address": arguments.max_connections,
-        "rate": arguments.rate,
-    }
+    limits = Limits(
+        tables=arguments.max_tables,
+        connections=arguments.max_connections,
+        connections_per_address=arguments.connections_per_address,
+        rate=arguments.rate,
+    )
+    if (most := arguments.tables_per_minute) is not None:
+        limits = replace(limits, tables_per_connection=most, tables_per_address=most)
     config = Config(
         host=arguments.host,
         port=arguments.port,
@@ -706,7 +731,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         password=_password(arguments),
         stand_in=greedy,
         watched=only_here(arguments.host) if arguments.metrics is None else arguments.metrics,
-        limits=Limits(**{name: value for name, value in chosen.items() if value is not None}),
+        limits=limits,
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
     return serve(config, sys.stdout, sys.stderr)

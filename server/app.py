@@ -119,6 +119,8 @@ class _House:
             self._converse,
             sock=listener,
             ssl=tls,
+            # Until TLS is agreed on, the door does not know of a connection and cannot count it.
+            ssl_handshake_timeout=None if tls is None else limits.hello_seconds,
             backlog=_BACKLOG,
             # No browser has business here: a page from anywhere could play with its visitor's seat.
             origins=[None],
@@ -192,7 +194,8 @@ def _listener(config: Config) -> socket.socket:
     try:
         found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        both = address[0] == "::" and socket.has_dualstack_ipv6()  # all addresses are those of IPv4 too
+        listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
         reason = getattr(error, "strerror", None) or str(error)
         text = f"cannot listen on {config.host} port {config.port}: {reason}. Choose another --host or --port"

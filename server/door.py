@@ -58,14 +58,14 @@ class Door:
 
     def arrived(self, connection: ServerConnection) -> None:
         self._here.add(connection)
-        address = _address(connection)
+        address = counted_address(connection)
         self._from_address[address] += 1
         if self._from_address[address] > self.limits.connections_per_address + _TURNED_AWAY:
             connection.transport.abort()
 
     def left(self, connection: ServerConnection) -> None:
         self._here.discard(connection)
-        address = _address(connection)
+        address = counted_address(connection)
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
             del self._from_address[address]
@@ -79,7 +79,7 @@ class Door:
                 response.body = b""
             return response
         full = len(self._here) > self.limits.connections
-        if full or self._from_address[_address(connection)] > self.limits.connections_per_address:
+        if full or self._from_address[counted_address(connection)] > self.limits.connections_per_address:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         return None
 
@@ -156,7 +156,8 @@ def _shown(connection: ServerConnection, page: Page) -> Response:
     return response
 
 
-def _address(connection: ServerConnection) -> str:
+def counted_address(connection: ServerConnection) -> str:
+    """Return what the other end's address counts as."""
     address = connection.remote_address
     return counted_as(str(address[0])) if address else "?"
 

@@ -13,6 +13,7 @@ from protocol.codec import encode
 from protocol.codes import CloseCode, Code
 from protocol.messages import Refused, ServerMessage
 from server.counts import Counts
+from server.door import counted_address
 from server.logs import about
 
 if TYPE_CHECKING:
@@ -57,9 +58,8 @@ class Session:
 
     @property
     def address(self) -> str:
-        """Return the address of the client's network, which many may share."""
-        address = self.connection.remote_address
-        return str(address[0]) if address else "?"
+        """Return what the client's address counts as: many may share it."""
+        return counted_address(self.connection)
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):

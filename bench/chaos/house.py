@@ -25,7 +25,8 @@ class House:
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, str(_PROGRAM), "serve", "--host", "127.0.0.1", "--port", str(self.port)),
-                *("--data", str(self._data), "--max-connections", "5000", "--tables-per-minute", "5000"),
+                *("--data", str(self._data), "--max-connections", "5000"),
+                *("--connections-per-address", "5000", "--tables-per-minute", "5000"),
                 stdout=PIPE,
                 stderr=log,
             )

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+import socket
 import ssl
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 import trustme
 from websockets.asyncio.client import connect
 
+from palatinus import main
 from protocol.messages import TableState
 from server.app import running
 from server.command import reachable
-from server.config import Config
+from server.config import Config, Limits
 from server.journal_file import FILE_NAME
-from tests.server.peer import Peer, connected, game, house
+from tests.server.peer import PATIENCE, Peer, connected, game, house
 from tests.server.process import refused_to_start, serving
 
 
@@ -74,6 +76,7 @@ async def test_a_bad_option_is_told_in_one_line() -> None:
         ["--port", "http"],
         ["--max-tables", "0"],
         ["--max-connections", "none"],
+        ["--connections-per-address", "-1"],
         ["--rate", "1e99"],
         ["--nonsense"],
         ["--data", "x", "--memory"],
@@ -126,6 +129,37 @@ def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
     assert reachable("game.example") == ["game.example"]
 
 
+async def test_all_addresses_are_those_of_ipv4_too() -> None:
+    """What `--host ::` announces can be joined."""
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this system has no IPv6")
+    async with running(Config(host="::")) as server:
+        for host in ("127.0.0.1", "::1"):
+            _, writer = await asyncio.open_connection(host, server.port)
+            writer.close()
+            await writer.wait_closed()
+
+
+def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand there twice, so that a help page need not load the server."""
+    limits = Limits()
+    with pytest.raises(SystemExit):
+        main(["serve", "--help", "--lang", "en"])
+    told = " ".join(capsys.readouterr().out.split())
+    for option, default in (
+        ("--max-tables", f"{limits.tables}"),
+        (
+            "--tables-per-minute",
+            f"{limits.tables_per_address}, {limits.tables_per_connection} of them from one connection",
+        ),
+        ("--max-connections", f"{limits.connections}"),
+        ("--connections-per-address", f"{limits.connections_per_address}"),
+        ("--rate", f"{limits.rate:g}"),
+    ):
+        text = told.rpartition(f"{option} N ")[2]
+        assert text[: text.index(")")].endswith(f"(default: {default}"), option
+
+
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     """Return a certificate for this machine, with its authority and its key in files beside it."""
@@ -157,6 +191,16 @@ async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
             assert (await peer.closed())[0] == 1001
         code, _, err = await server.ended()
         assert (code, err) == (0, "")
+
+
+async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
+    """A connection that no limit counts yet must end soon."""
+    key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        async with asyncio.timeout(PATIENCE):
+            assert await reader.read() == b""
+        writer.close()
 
 
 async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate: Path) -> None:
