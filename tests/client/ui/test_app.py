@@ -26,7 +26,9 @@ from protocol.messages import (
     ListTables,
     OpenTable,
     Refused,
+    Rematch,
     Resume,
+    Said,
     Say,
     Seated,
     SeatLine,
@@ -376,3 +378,35 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
+
+
+async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
+    """The one of the finished game is forgotten; what was said at the table before is still in the log."""
+    game = played(Setup(2, random_layout=True), 1)
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        join = await line.hear(JoinTable)
+        await line.tell(
+            Seated(join.id, "KXQT", 1, "a-secret"),
+            gathering("Cosima", "Ann"),
+            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
+            Said("again?", 0),
+        )
+        await keys.until(lambda ui, _: ui.step > 0 and "Cosima: again?" in ui.log and not kept(tmp_path))
+        keys.press("m")
+        rematch = await line.hear(Rematch)
+        seats = [SeatLine("Cosima", kept=True), SeatLine("Ann", here=True)]
+        await line.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
+        await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
+        await keys.until(lambda ui, _: "Cosima: again?" in ui.log and ui.step == 0)
+        (content,) = kept(tmp_path)
+        assert b"a-secret" in content
+        assert b"ABCD" in content
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0
