@@ -224,7 +224,7 @@ class Client:
             self._show(news.refused(self._ui, str(failure)))
         else:
             if not isinstance(request, requests.Refresh):
-                self._show(replace(self._ui, busy=False))
+                self._show(replace(self._ui, busy=False, sent=None))
 
     async def _put(self, request: Request) -> None:
         connection = self._connection

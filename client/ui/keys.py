@@ -48,6 +48,7 @@ class Act(enum.Enum):
     CHAT = enum.auto()
     HELP = enum.auto()
     RULES = enum.auto()
+    COUNTS = enum.auto()
     QUIT = enum.auto()
     PAGE_UP = enum.auto()
     PAGE_DOWN = enum.auto()
@@ -189,10 +190,10 @@ KEYS: Final = (
     Key(("right", "l"), Way.EAST, _PLAYING, N_("east")),
     Key(("up", "k"), Way.UP, _PLAYING, N_("up")),
     Key(("down", "j"), Way.DOWN, _PLAYING, N_("down")),
-    Key(("y",), Way.NORTHWEST, _PLAYING, N_("north-west")),
-    Key(("u",), Way.NORTHEAST, _PLAYING, N_("north-east")),
-    Key(("b",), Way.SOUTHWEST, _PLAYING, N_("south-west")),
-    Key(("n",), Way.SOUTHEAST, _PLAYING, N_("south-east")),
+    Key(("y",), Way.NORTHWEST, _PLAYING, N_("north-west, north-east")),
+    Key(("u",), Way.NORTHEAST, _PLAYING, N_("north-west, north-east")),
+    Key(("b",), Way.SOUTHWEST, _PLAYING, N_("south-west, south-east")),
+    Key(("n",), Way.SOUTHEAST, _PLAYING, N_("south-west, south-east")),
     *(Key((str(n),), Pick(n), _PLAYING, N_("pick that piece from the hand")) for n in range(1, 10)),
     Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLAYING, N_("the next piece of the hand"), N_("piece")),
     Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLAYING, N_("the piece before")),
@@ -266,6 +267,13 @@ KEYS: Final = (
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
     Key(("v",), Act.VOTE, _BOARD, N_("vote: a bot moves for who is away, or not after all")),
+    Key(
+        ("c",),
+        Act.COUNTS,
+        _BOARD | _REPLAY,
+        N_("what others may hold, and the influence on hills"),
+        N_("count"),
+    ),
     Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
     Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
     Key(("?", "f1"), Act.HELP, _START | _ANYWHERE, N_("show the help"), N_("help")),

@@ -29,6 +29,8 @@ def plain(content: Line) -> str:
 
 def cut(text: str, width: int) -> str:
     """Return as much of `text` as `width` cells hold."""
+    if len(text) <= width and text.isascii():
+        return text
     used = 0
     for index, character in enumerate(text):
         used += get_cwidth(character)

@@ -35,7 +35,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Refreshed():
             return _refreshed(replace(ui, clock_at=ui.now), model)
         case TableChanged(state, before):
-            return logged(replace(ui, told_at=ui.now), table_told(state, before))
+            ui = replace(ui, told_at=ui.now)
+            # Nobody waits any more for who goes away after the end.
+            over = model.view is not None and model.view.phase is Phase.OVER
+            return ui if over else logged(ui, table_told(state, before))
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
@@ -64,8 +67,8 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
 
 
 def refused(ui: Ui, text: str) -> Ui:
-    """Return `ui` with the server's refusal, which names its rule, before the player's eyes."""
-    return replace(ui, notice=Notice(text, refusal=True), busy=False)
+    """Return `ui` with the server's refusal before the player's eyes, and the line that was refused."""
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
 def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset()) -> Ui:

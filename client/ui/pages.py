@@ -129,6 +129,8 @@ REPLAY_COMMANDS: Final = (
 
 
 def page_count(overlay: Overlay | None) -> int:
+    if overlay is Overlay.COUNTS:
+        return 1
     return len(RULES) if overlay is Overlay.RULES else 3
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from client.language import _
+from client.language import _, counted
 from client.table import TableModel
 from client.ui import turn
 from client.ui.board import notation
 from client.ui.clocks import seat_note
+from client.ui.counts import told_bounds
 from client.ui.frame import Block, block_of
 from client.ui.keys import Act, Action, Hold, Pick
 from client.ui.lines import EMPTY, Line, beside, ends, line, wrapped
@@ -17,8 +18,10 @@ from client.ui.news import names_at
 from client.ui.state import Ui
 from client.ui.texts import kind_words, piece_words, sum_of
 from client.ui.walk import Scene
-from engine.board import Field, has_spring
+from engine.board import Field, Tile, has_spring, tile_of
 from engine.events import Captured, HillScored, Influence, SoldierFled
+from engine.knowledge import beside as around
+from engine.knowledge import standing
 from engine.legal import LegalLays
 from engine.pieces import People, Seat
 from engine.view import View
@@ -53,11 +56,14 @@ class Panel:
             rows += self._field()
         if len(rows) > height:
             rows = [row for row in rows if row is not _BLANK]
+        if len(rows) > height and not isinstance(self.model.legal, LegalLays):
+            brief = self._field(brief=True)
+            rows = [*rows[: len(rows) - len(self._field())], *brief]
         return block_of(rows, self.width)
 
     def of_hand(self, height: int) -> Block:
         """Return the hand, and the hex under the cursor if there is room for both."""
-        hand, here = self._hand(), [_BLANK, *self._field()]
+        hand, here = self._hand(), [_BLANK, *self._field(brief=True)]
         return block_of(hand if len(hand) + len(here) > height else [*hand, *here], self.width)
 
     def of_tile(self) -> Block:
@@ -67,7 +73,7 @@ class Panel:
 
     def of_field(self) -> Block:
         """Return what is to be known of the hex under the cursor."""
-        return block_of(self._field(), self.width)
+        return block_of(self._field(brief=True), self.width)
 
     def of_scoring(self, scene: Scene, number: str) -> Block:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
@@ -154,8 +160,8 @@ class Panel:
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
 
-    def _field(self) -> list[Row]:
-        """Return what is to be known of the hex under the cursor."""
+    def _field(self, *, brief: bool = False) -> list[Row]:
+        """Return what is known of the hex under the cursor; `brief` leaves out what scoring would bring."""
         layout, cell = self.view.layout, self.ui.cursor
         field = layout.fields.get(cell)
         if field is None:
@@ -165,6 +171,7 @@ class Panel:
             laurel = self.view.laurels.get(hill)
             return [
                 self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
+                *(self._on_hill(hill) if laurel is not None else ()),
                 *self._told(_("Nothing is placed on a hill.")),
             ]
         piece = self.view.board.get(field)
@@ -172,11 +179,37 @@ class Panel:
         if piece is not None:
             owner = names_at(self.model)[self.view.owners[field]]
             words = _("{piece}, of {name}.").format(piece=piece_words(piece), name=owner)
-        around = ", ".join(map(self._neighbour, layout.adjacent(field)))
+            words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
+        near = ", ".join(map(self._neighbour, layout.adjacent(field)))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
-            *self._told(words, _("Beside it: {around}.").format(around=around)),
+            *self._told(words, _("Beside it: {around}.").format(around=near)),
         ]
+
+    def _on_hill(self, hill: Tile) -> list[Row]:
+        """Return the influence on a hill as far as it is known, of those who have some."""
+        rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
+        for seat, bounds in enumerate(standing(self.view, hill).seats):
+            if bounds.most:
+                who = beside(chips(self.view.setup.peoples[seat]), line(f" {names_at(self.model)[seat]}"))
+                rows.append((ends(beside(line("  "), who), line(told_bounds(bounds)), self.width), None))
+        return rows if len(rows) > 1 else []
+
+    def _gives(self, field: Field) -> str:
+        """Return what the piece on a field would do if its hill were scored now."""
+        given = standing(self.view, tile_of(field)).fields.get(field)
+        if given is not None:
+            return _("Gives {amount} now.").format(amount=told_bounds(given))
+        found = around(self.view, field)
+        text = _("Beside it {merchants} m, {farmers} f, {wolves} ?*.")
+        return text.format(merchants=found.merchants, farmers=found.farmers, wolves=found.wolves)
+
+    def _age(self, field: Field) -> str:
+        """Return how long ago the piece on a field was placed."""
+        later = len(self.view.placed) - list(self.view.placed).index(field) - 1
+        if not later:
+            return _("The last one placed.")
+        return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
 
     def _neighbour(self, field: Field) -> str:
         piece = self.view.board.get(field)

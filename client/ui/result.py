@@ -12,24 +12,20 @@ from engine.events import DecidedBy, GameEnded, Tally
 from engine.pieces import Seat
 from engine.view import View
 
-_COLUMNS = (
-    (N_("captives"), N_("1 each")),
-    (N_("discs"), N_("1 each")),
-    (N_("discs"), N_("2 each")),
-    (N_("laurels"), N_("3 to 6")),
-    (N_("POINTS"), ""),
+_COLUMNS = (  # with the room that they take
+    (N_("captives"), 9),
+    (N_("1-discs"), 9),
+    (N_("2-discs"), 9),
+    (N_("laurels"), 18),
+    (N_("POINTS"), 8),
 )
-_COLUMN = 10
-_NAME = 26
+_NAME = 25
 
 
 def result_page(view: View, ended: GameEnded, names: Sequence[str], look: Look, width: int) -> list[Line]:
     """Return the table of points and what decided the game."""
     lines: list[Line] = [EMPTY, line(f"  {result_told(ended, names)}", "class:heading"), EMPTY]
-    lines += [
-        _row(EMPTY, [_(word) if word else "" for word in words], "class:faint")
-        for words in zip(*_COLUMNS, strict=True)
-    ]
+    lines.append(_row(EMPTY, [_(word) for word, _width in _COLUMNS], "class:faint"))
     order = sorted(
         range(view.seats), key=lambda seat: (-ended.tallies[seat].points, -ended.tallies[seat].items)
     )
@@ -50,12 +46,24 @@ def result_page(view: View, ended: GameEnded, names: Sequence[str], look: Look, 
 
 
 def _amounts(tally: Tally) -> list[str]:
-    laurels = sum(LAUREL_WORTH[laurel] for laurel in tally.laurels)
-    return [str(number) for number in (tally.captives, tally.ones, 2 * tally.twos, laurels, tally.points)]
+    """Return every source of points as arithmetic: `1x2 = 2`, `3+4 = 7`."""
+    twos = 2 * tally.twos
+    return [
+        str(tally.captives),
+        str(tally.ones),
+        f"{tally.twos}x2 = {twos}" if twos else "0",
+        _sum([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
+        str(tally.points),
+    ]
+
+
+def _sum(terms: Sequence[int]) -> str:
+    return f"{'+'.join(map(str, terms))} = {sum(terms)}" if len(terms) > 1 else str(sum(terms))
 
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:
-    return beside(fitted(who, _NAME), line("".join(f"{word:>{_COLUMN}}" for word in words), style))
+    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, _COLUMNS, strict=True))
+    return beside(fitted(who, _NAME), line("".join(cells), style))
 
 
 def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> list[Line]:

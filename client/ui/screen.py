@@ -10,10 +10,11 @@ from client.table import TableModel
 from client.ui import turn
 from client.ui.board import Marks, drawn_board
 from client.ui.clocks import outage_told, vote_told
+from client.ui.counts import counts_page
 from client.ui.entry import Asked, Entry
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
-from client.ui.keys import Act, PointAt, key_name, keys_at
+from client.ui.keys import Act, Action, PointAt, key_name, keys_at
 from client.ui.learn.lessons import Shown
 from client.ui.learn.pane import above, lesson_told, pointed_out, shown_below, told_beside
 from client.ui.lines import EMPTY, Line, beside, ends, fitted, line, stacked, width_of, wrapped
@@ -43,18 +44,31 @@ _LOG_LINES: Final = 3  # with fewer than these below the board, the log stands i
 def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
-        return _too_small(look, width, height)
+        return _too_small(ui, model, look, width, height)
     body = _body(ui, model, look, width, height - 2)
     blocks = (Block((_title(ui, model, look, width),)), body, _foot(ui, model, look, width))
     return framed(blocks, width, height, ascii_only=look.ascii)
 
 
-def _too_small(look: Look, width: int, height: int) -> Frame:
+def _too_small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
+    """Return what has room in a small window: that it is small, what goes on, and the line being typed.
+
+    Keys and typed commands work there as everywhere, and what is asked is seen.
+    """
     words = _("The window is too small: {size} or larger please. q: quit").format(
         size=f"{LEAST_WIDTH}x{LEAST_HEIGHT}"
     )
+    if ui.overlay is Overlay.QUIT:
+        told = _tell(ui, width, height, "")[-height:] if height else []
+        return framed([Block(tuple(told))], width, height, ascii_only=look.ascii)
+    asked = Block((_typing(ui, model, width),) if ui.entry is not None else ())
+    room_left = max(height - len(asked.lines), 0)
+    rows = [line(row) for row in wrapped(words, width)]
+    if ui.start is None and len(rows) + 1 < room_left:
+        rows += [line(row, "class:heading") for row in wrapped(_stage(ui, model), width)]
+    told = _tell(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
     return framed(
-        [Block(tuple(line(row) for row in wrapped(words, width)))], width, height, ascii_only=look.ascii
+        [Block(tuple(stacked([*rows, *told], width, room_left))), asked], width, height, ascii_only=look.ascii
     )
 
 
@@ -99,6 +113,10 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
     if ui.entry is not None:
         return Block((_typing(ui, model, width),))
     keys = [key for key in keys_at(where(ui, model), lesson=ui.lesson is not None) if key.short]
+    if ui.overlay is not None:
+        last = page_count(ui.overlay) - 1
+        useless: dict[Action, bool] = {Act.PAGE_DOWN: ui.page >= last, Act.PAGE_UP: ui.page == 0}
+        keys = [key for key in keys if not useless.get(key.action)]
     hints = [
         beside(line(key_name(key.names[0], look), "class:key"), line(f" {_(key.short)}  ")) for key in keys
     ]
@@ -163,6 +181,8 @@ def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Blo
 
 def _page(ui: Ui, model: TableModel, look: Look, width: int) -> list[Line]:
     """Return the page being read, of help or of the rules."""
+    if ui.overlay is Overlay.COUNTS and model.view is not None:
+        return counts_page(model.view, names_at(model), width)
     below = where(replace(ui, overlay=None, entry=None), model)
     rules = ui.overlay is Overlay.RULES
     lines = (

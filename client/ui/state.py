@@ -7,7 +7,7 @@ from typing import Final
 from client.recording import Recording
 from client.table import TableModel
 from client.ui.entry import Entry
-from engine.board import Field, Hex, Tile
+from engine.board import HILLS, Field, Hex, Tile, neighbours
 from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
 from engine.legal import LegalLays
 from engine.pieces import Piece
@@ -40,6 +40,7 @@ class Overlay(enum.Enum):
 
     HELP = enum.auto()
     RULES = enum.auto()
+    COUNTS = enum.auto()
     QUIT = enum.auto()
 
 
@@ -119,11 +120,11 @@ class Ui:
 
     `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
-    waits for its answer, `scroll` how many lines of the log lie below what is shown, `step` where the scoring
-    walk-through is. `start` is set at the start screen, `replay` where a record is on the screen instead of a
-    server's table, `lesson` where a page of the lessons is. `now` is the time, on a clock that only its
-    differences are known of; at `told_at` the table was last told about, and at `clock_at` the clock of who
-    is on turn.
+    waits for its answer, `sent` is the line that asked for it, `scroll` how many lines of the log lie below
+    what is shown, `step` where the scoring walk-through is. `start` is set at the start screen, `replay`
+    where a record is on the screen instead of a server's table, `lesson` where a page of the lessons is.
+    `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
+    told about, and at `clock_at` the clock of who is on turn.
     """
 
     name: str
@@ -135,11 +136,12 @@ class Ui:
     players: int = 3
     random_layout: bool = False
     absence: Absence = WAIT
-    cursor: Hex = (0, 0)
+    cursor: Hex = neighbours(HILLS[0])[0]  # a field, for nothing is placed on a hill
     piece: Piece | None = None
     position: int | None = None
     turned: int = 0
     entry: Entry | None = None
+    sent: Entry | None = None
     typed: tuple[str, ...] = ()
     notice: Notice | None = None
     lost: Outage | None = None

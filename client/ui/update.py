@@ -40,8 +40,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
     if ui.busy:
-        return replace(after, notice=Notice(_("One moment: the server has not answered yet."))), None
-    return replace(after, busy=not isinstance(request, requests.Refresh)), request
+        return replace(ui, notice=Notice(_("One moment: the server has not answered yet."))), None
+    return replace(after, sent=ui.entry, busy=not isinstance(request, requests.Refresh)), request
 
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
@@ -122,6 +122,8 @@ def _opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return replace(ui, overlay=Overlay.HELP, page=0), None
         case Act.RULES:
             return replace(ui, overlay=Overlay.RULES, page=0), None
+        case Act.COUNTS:
+            return replace(ui, overlay=Overlay.COUNTS, page=0), None
         case Act.COMMAND:
             return replace(ui, entry=Entry()), None
         case Act.CHAT:

@@ -34,6 +34,12 @@ def placing(players: int = 4) -> tuple[Ui, TableModel]:
     return after(ui_of(game, model), model, "tab", "l", "j"), model
 
 
+def counting(players: int) -> tuple[Ui, TableModel]:
+    """Return the page of what can be known of hidden hands, and of the influence."""
+    ui, model = placing(players)
+    return after(ui, model, "c"), model
+
+
 def laying() -> tuple[Ui, TableModel]:
     game = turn_of(played(Setup(3), 5, 3), 1)
     model = model_of(game, 1)
@@ -62,6 +68,8 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "laying": laying,
     "placing": placing,
     "placing-two": lambda: placing(2),
+    "counts": lambda: counting(4),
+    "counts-two": lambda: counting(2),
     "scoring-soldier": lambda: over(1),
     "scoring-piece": lambda: over(9),
     "result": lambda: over(-1),

@@ -7,6 +7,7 @@ import pytest
 from client.table import TableModel
 from client.ui import requests
 from client.ui.keys import KEYS, ChooseLine, Hold, PointAt
+from client.ui.news import refused
 from client.ui.pages import page_count
 from client.ui.state import House, Notice, Outage, Overlay, Ui, Where, last_step, steps, where
 from client.ui.update import pressed, updated
@@ -177,6 +178,7 @@ def test_laying_takes_clicks() -> None:
 
 def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
     ui, model = placing()
+    ui = replace(ui, cursor=(0, 0))
     for key, cell in {
         "h": (-1, 0), "l": (1, 0), "y": (0, -1), "u": (1, -1), "b": (-1, 1), "n": (0, 1),
         "left": (-1, 0), "right": (1, 0), "up": (1, -1), "down": (0, 1),
@@ -220,7 +222,9 @@ def test_what_cannot_be_sent_is_explained() -> None:
     ui, model = placing()
     assert model.view is not None
     assert after(ui, model, "enter").notice is not None
-    assert after(ui, model, "1", "enter").notice is not None  # the cursor begins on the centre's hill
+    assert (
+        after(ui, model, "h", "1", "enter").notice is not None
+    )  # the cursor begins beside the centre's hill
     assert after(ui, model, "1", "escape").piece is None
     game = played(Setup(3, random_layout=True), 1, 6)
     watching = model_of(game, None)
@@ -422,3 +426,24 @@ def test_help_and_quit_work_everywhere() -> None:
         names = {name for key in KEYS if place in key.where for name in key.names}
         assert "c-c" in names
         assert place in {Where.TYPING, Where.QUITTING} or "?" in names
+
+
+def test_a_refused_line_can_be_mended() -> None:
+    """What was typed stays to be changed: when the server refuses it, and while it has not answered."""
+    ui, model = placing()
+    waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
+    assert request is not None
+    assert waiting.entry is None
+    mended = refused(waiting, "A1 is taken.")
+    assert mended.entry is not None
+    assert mended.entry.text == "m A1"
+    assert refused(replace(waiting, sent=None), "Something else.").entry is None
+    again = after(waiting, model, *typed("m A2"))
+    assert again.entry is not None
+    assert again.entry.text == "m A2"
+
+
+def test_what_can_be_known_has_its_page() -> None:
+    ui, model = placing()
+    assert where(after(ui, model, "c"), model) is Where.READING
+    assert after(ui, model, "c", "escape") == ui

@@ -1,0 +1,73 @@
+"""The page of what can be known of hidden hands, and of the influence on every hill."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from client.language import _
+from client.ui.lines import EMPTY, Line, beside, fitted, line, padded, paragraphs
+from client.ui.look import people_style
+from engine.board import TILES
+from engine.knowledge import Bounds, Holding, Standing, holdings, standing
+from engine.pieces import FACES, Seat
+from engine.view import View
+
+_NAME: Final = 22
+_COLUMN: Final = 7
+_HILL: Final = 7
+
+
+def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
+    """Return what everybody may still hold, and the influence as the board stands."""
+    heads = [*FACES, _("down"), _("left")]
+    lines = [line(_("STILL IN HAND, AS FAR AS IT CAN BE KNOWN"), "class:heading"), EMPTY]
+    lines.append(_row(EMPTY, heads, _COLUMN, "class:faint"))
+    lines += [_held(each, view, names) for each in holdings(view)]
+    lines += [
+        EMPTY,
+        *paragraphs(
+            [
+                _(
+                    "m merchant, f farmer, s soldier, * with the wolf. 1-3: at least one, at most three. "
+                    "down: wolves on the board of which nobody else knows the kind."
+                )
+            ],
+            width,
+            "class:faint",
+        ),
+    ]
+    if None in view.tiles:
+        return lines
+    hills = [standing(view, hill) for hill in TILES]
+    lines += [EMPTY, line(_("INFLUENCE, IF IT WERE COUNTED NOW"), "class:heading"), EMPTY]
+    lines.append(_row(EMPTY, TILES, _HILL, "class:faint"))
+    lines += [_influence(Seat(seat), hills, view, names) for seat in range(view.seats)]
+    told = _("By hill, before any soldier acts. 4-6: that depends on what lies under the wolves.")
+    return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
+
+
+def told_bounds(bounds: Bounds) -> str:
+    """Return a number as far as it is known: `3`, or `1-3`."""
+    return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
+
+
+def _held(holding: Holding, view: View, names: Sequence[str]) -> Line:
+    left = {count.piece[1:]: count.left for count in holding.counts}
+    faces = [told_bounds(left[face]) if face in left else "" for face in FACES]
+    own = holding.people == view.setup.peoples[holding.seat][0]
+    who = beside(
+        line(f" {holding.people} ", people_style(holding.people)),
+        line(f" {names[holding.seat]}" if own else ""),
+    )
+    total = str(view.left(holding.seat)) if own else ""
+    return _row(who, [*faces, str(holding.wolves or ""), total], _COLUMN)
+
+
+def _influence(seat: Seat, hills: Sequence[Standing], view: View, names: Sequence[str]) -> Line:
+    people = view.setup.peoples[seat][0]
+    who = beside(line(f" {people} ", people_style(people)), line(f" {names[seat]}"))
+    return _row(who, [told_bounds(hill.seats[seat]) for hill in hills], _HILL)
+
+
+def _row(who: Line, words: Iterable[str], column: int, style: str = "") -> Line:
+    cells = "".join(padded(" " * (column - len(word)) + word, column) for word in words)
+    return beside(fitted(who, _NAME), line(cells, style))
