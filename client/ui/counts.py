@@ -18,7 +18,8 @@ _HILL: Final = 7
 
 def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     """Return what everybody may still hold, and the influence as the board stands."""
-    heads = [*FACES, _("down"), _("left")]
+    to_place = _("to place")
+    heads = [*FACES, "?*", f"  {to_place}"]
     lines = [line(_("STILL IN HAND, AS FAR AS IT CAN BE KNOWN"), "class:heading"), EMPTY]
     lines.append(_row(EMPTY, heads, _COLUMN, "class:faint"))
     lines += [_held(each, view, names) for each in holdings(view)]
@@ -28,7 +29,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
             [
                 _(
                     "m merchant, f farmer, s soldier, * with the wolf. 1-3: at least one, at most three. "
-                    "down: wolves on the board of which nobody else knows the kind."
+                    "?*: wolves on the board whose kind you do not know."
                 )
             ],
             width,

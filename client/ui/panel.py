@@ -171,7 +171,7 @@ class Panel:
             laurel = self.view.laurels.get(hill)
             return [
                 self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
-                *(self._on_hill(hill) if laurel is not None else ()),
+                *(self._on_hill(hill) if laurel is not None and not brief else ()),
                 *self._told(_("Nothing is placed on a hill.")),
             ]
         piece = self.view.board.get(field)

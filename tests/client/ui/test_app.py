@@ -221,7 +221,7 @@ async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
         assert join.table == "KXQT"
         await line.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
-        keys.press("q")
+        keys.press("\x03q")  # the refused line stays until it is forgotten
         await line.until_closed()
 
     async with scripted(act) as url:
