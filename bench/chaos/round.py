@@ -1,7 +1,6 @@
 """One round: some games at once on one data folder, while the server is killed again and again."""
 
 import asyncio
-import contextlib
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from client.connection import ConnectFailed, Refusal
 from engine.components import DEALS
 from protocol.messages import Events, Seated, Snapshot, Watching
 
-_PLAYING_SECONDS: Final = 240.0  # a round that takes longer has a game that does not end
+_PATIENCE: Final = 90.0  # seconds without any move: then some game does not end
 _PAUSE: Final = 0.1  # before another table is tried
 _TILES_TO_LAY: Final = 6
 _WATCHED: Final = 0.4  # of the games
@@ -59,6 +58,8 @@ class Round:
         self._house = House(self._data)
         self._proxy = Proxy(plan.seed, plan.longest_hold, self._carried)
         self._rng = random.Random(plan.seed)
+        self._patience: asyncio.Timeout | None = None  # while games are played
+        self._moves_seen = 0
         self._killed = asyncio.Event()
         self._alive = asyncio.Event()
         self._parties: list[Party] = []
@@ -93,6 +94,9 @@ class Round:
 
     def _carried(self) -> None:
         """Kill the server if it is time to: called while bytes are on their way."""
+        if self._patience is not None and self.counts["moves"] > self._moves_seen:
+            self._moves_seen = self.counts["moves"]
+            self._patience.reschedule(asyncio.get_running_loop().time() + _PATIENCE)
         if not self._kills or self._killed.is_set():
             return
         moves, pieces = self._kills[0]
@@ -125,10 +129,14 @@ class Round:
             async with room:
                 await self._play(number)
 
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_PLAYING_SECONDS), asyncio.TaskGroup() as tasks:
+        try:
+            async with asyncio.timeout(_PATIENCE) as self._patience, asyncio.TaskGroup() as tasks:
                 for number in range(self._plan.games):
                     tasks.create_task(play(number))
+        except TimeoutError:  # what has not ended is told in the verdict
+            pass
+        finally:
+            self._patience = None
 
     async def _play(self, number: int) -> None:
         players, random_layout = self._games[number]
