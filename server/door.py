@@ -49,7 +49,8 @@ class Door:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.pages: Mapping[str, Callable[[], Page]] = {}
-        self._here: set[ServerConnection] = set()
+        # With its address, which a connection by TLS that has ended cannot tell any more.
+        self._here: dict[ServerConnection, str] = {}
         self._from_address: Counter[str] = Counter()
 
     def caller(self, *args: Any, **options: Any) -> "Caller":
@@ -57,15 +58,13 @@ class Door:
         return Caller(self, *args, **options)
 
     def arrived(self, connection: ServerConnection) -> None:
-        self._here.add(connection)
-        address = counted_address(connection)
+        address = self._here[connection] = counted_address(connection)
         self._from_address[address] += 1
         if self._from_address[address] > self.limits.connections_per_address + _TURNED_AWAY:
             connection.transport.abort()
 
     def left(self, connection: ServerConnection) -> None:
-        self._here.discard(connection)
-        address = counted_address(connection)
+        address = self._here.pop(connection)
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
             del self._from_address[address]
@@ -79,7 +78,8 @@ class Door:
                 response.body = b""
             return response
         full = len(self._here) > self.limits.connections
-        if full or self._from_address[counted_address(connection)] > self.limits.connections_per_address:
+        address = self._here.get(connection, "")  # it may have left before it was heard
+        if full or self._from_address[address] > self.limits.connections_per_address:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         return None
 

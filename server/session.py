@@ -38,28 +38,24 @@ def in_frame(payload: bytes) -> bytes:
 
 
 class Session:
-    """A client after its connection opened; `seat` is None for a spectator and in the lobby."""
+    """A client after its connection opened; `seat` is None for a spectator and in the lobby.
+
+    `name` is what logs call it, nothing it chose itself; `address` is what its address counts as.
+    """
 
     def __init__(
         self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int, counts: Counts
     ) -> None:
         self.connection = connection
+        # Looked up now: a connection by TLS that has ended cannot tell it any more.
+        address = connection.remote_address
+        self.name = f"{address[0]}:{address[1]}" if address else "?"
+        self.address = counted_address(connection)
         self.table: Table | None = None
         self.seat: Seat | None = None
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
-
-    @property
-    def name(self) -> str:
-        """Return what logs call this client: its address, nothing it chose itself."""
-        address = self.connection.remote_address
-        return f"{address[0]}:{address[1]}" if address else "?"
-
-    @property
-    def address(self) -> str:
-        """Return what the client's address counts as: many may share it."""
-        return counted_address(self.connection)
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):

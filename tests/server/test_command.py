@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trustme
 from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from palatinus import main
 from protocol.messages import TableState
@@ -191,6 +192,23 @@ async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
             assert (await peer.closed())[0] == 1001
         code, _, err = await server.ended()
         assert (code, err) == (0, "")
+
+
+async def test_who_comes_and_goes_by_tls_is_counted_once(certificate: Path) -> None:
+    """However often an address comes, those who have left it take no place."""
+    trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
+    key, limits = certificate.with_name("key.pem"), Limits(connections_per_address=1)
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        for _ in range(3):
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    with contextlib.suppress(InvalidStatus):  # the one before is still leaving
+                        async with connect(
+                            f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None
+                        ) as client:
+                            await Peer(client).hello()
+                        break
+                    await asyncio.sleep(0.005)
 
 
 async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
