@@ -29,7 +29,7 @@ def plain(content: Line) -> str:
 
 def cut(text: str, width: int) -> str:
     """Return as much of `text` as `width` cells hold."""
-    if len(text) <= width and text.isascii():
+    if get_cwidth(text) <= width:  # which remembers what it has measured
         return text
     used = 0
     for index, character in enumerate(text):
@@ -47,6 +47,9 @@ def padded(text: str, width: int) -> str:
 
 def fitted(content: Line, width: int, fill: str = "") -> Line:
     """Return `content` cut or filled to exactly `width` cells; `fill` is the style of the filling."""
+    spare = width - width_of(content)
+    if spare >= 0:
+        return (*content, (fill, " " * spare)) if spare else content
     fitting: list[Fragment] = []
     room = max(width, 0)
     for style, text in content:

@@ -19,7 +19,9 @@ from engine.view import Phase
 from tests.client.ui.seen import model_of, ui_of
 from tests.games import begun, games, seeds, setups
 
-SIZES = st.sampled_from([(80, 24), (96, 31), (100, 50), (120, 40), (200, 60), (79, 24), (20, 10), (1, 1)])
+SIZES = st.sampled_from(
+    [(80, 24), (96, 31), (100, 50), (120, 40), (200, 60), (79, 24), (20, 10), (1, 1)]
+) | st.tuples(st.integers(0, 130), st.integers(0, 45))
 NAMES = sorted({name for key in KEYS for name in key.names}) + list("mC4*é小")
 
 
