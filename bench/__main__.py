@@ -47,14 +47,17 @@ TARGETS: Final = {
 
 def measured(section: str, tree: Path) -> Samples:
     """Run one section of the bench in a source tree; raises RuntimeError if it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", *SECTIONS[section]],
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-        cwd=tree,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", *SECTIONS[section]],
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+            cwd=tree,
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"bench.{section} took more than {_PATIENCE:.0f} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"bench.{section} failed: {done.stderr.strip().splitlines()[-1:]}")
     found: Samples = json.loads(done.stdout)
@@ -152,15 +155,19 @@ def main() -> int:
     sections = tuple(options.only.split(",")) if options.only else tuple(SECTIONS)
     if unknown := set(sections) - set(SECTIONS):
         parser.error(f"no section {', '.join(sorted(unknown))}: choose of {', '.join(SECTIONS)}")
-    if options.compare:
-        found = compared(sections, options.compare)
-        print(f"this tree against {options.compare}, median and range of the ratios", file=sys.stderr)
-    else:
-        found = {}
-        for section in sections:
-            print(f"measuring: {section} ...", file=sys.stderr, flush=True)
-            found |= measured(section, ROOT)
-        found = with_growth(found)
+    try:
+        if options.compare:
+            found = compared(sections, options.compare)
+            print(f"this tree against {options.compare}, median and range of the ratios", file=sys.stderr)
+        else:
+            found = {}
+            for section in sections:
+                print(f"measuring: {section} ...", file=sys.stderr, flush=True)
+                found |= measured(section, ROOT)
+            found = with_growth(found)
+    except RuntimeError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
     print(markdown(found) if options.markdown else table(found))
     options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0

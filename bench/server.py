@@ -10,6 +10,7 @@ import importlib.util
 import json
 import statistics
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ _FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run
 _CONNECTIONS: Final = 500
 _WITH_UVLOOP: Final = 50  # the number of tables at which it is measured too
 _REPEATS: Final = 3
+_SECONDS: Final = 60.0  # after which no measurement is begun once more
 _SHARE_OFFERED: Final = 0.1  # of the floor's moves a second, for latency at a load that both can carry
 
 Samples = dict[str, list[float]]
@@ -38,13 +40,22 @@ def server(tree: Path, *, journal: bool, fast: bool = False) -> Iterator[Subject
             yield running
 
 
+def repeated(times: int) -> Iterator[int]:
+    """Count to `times`, but on a slow or busy machine only as far as time allows."""
+    began = time.monotonic()
+    for number in range(times):
+        if number and time.monotonic() - began > _SECONDS:
+            return
+        yield number
+
+
 def throughput(tree: Path, repeats: int = _REPEATS) -> Samples:
     """Return samples of moves a second, CPU, latency and bytes for every number of tables."""
     samples: Samples = defaultdict(list)
-    for tables in TABLES:
-        options = ("--tables", str(tables), "--moves")
-        moves = _MOVES[tables]
-        for _ in range(repeats):
+    for _ in repeated(repeats):
+        for tables in TABLES:
+            options = ("--tables", str(tables), "--moves")
+            moves = _MOVES[tables]
             with subject("floor", tree=tree) as floor:
                 least = floor.loaded(*options, str(_FLOOR_FACTOR * moves))
             with server(tree, journal=True) as stored:
@@ -86,7 +97,7 @@ def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
     rate = _SHARE_OFFERED * floor_moves
     options = ("--tables", "50", "--moves", str(max(1600, int(4 * rate))), "--rate", f"{rate:.0f}")
     samples: Samples = defaultdict(list)
-    for _ in range(repeats):
+    for _ in repeated(repeats):
         with subject("floor", tree=tree) as floor:
             least = floor.loaded(*options)
         with server(tree, journal=True) as stored:
