@@ -9,6 +9,7 @@ from string import Formatter
 
 import pytest
 from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
@@ -19,6 +20,14 @@ ROOT = Path(__file__).parent.parent
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
 KEYWORDS = {"_": None, "N_": None, "counted": (1, 2)}
 UPKEEP = "docs/languages.md tells how the catalogues are kept"
+
+
+def marked() -> set[str | tuple[str, ...]]:
+    """Return every text that is marked in the source, plural forms together."""
+    found = extract_from_dir(
+        ROOT, [("palatinus.py", "python"), ("client/**.py", "python")], keywords=KEYWORDS
+    )
+    return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 
 
 def test_no_text_is_marked_where_it_is_not_found() -> None:
@@ -63,6 +72,15 @@ def places(text: str) -> set[str]:
         *(f"{{{name}{conversion or ''}}}" for _, name, _, conversion in Formatter().parse(text) if name),
         *re.findall(r"%(?:\(\w+\))?[srd]", text),
     }
+
+
+def test_every_text_is_translated() -> None:
+    """What the source marks is in each catalogue, and the other way round."""
+    said = marked()
+    for language in TRANSLATED:
+        known = {forms[0] if len(forms) == 1 else tuple(forms) for _, forms, _ in messages(language)}
+        assert not said - known, UPKEEP
+        assert not known - said, UPKEEP
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
@@ -144,6 +144,7 @@ def test_every_word_about_a_record_is_translated() -> None:
             assert not unsaid(picture)
 
 
+@settings(max_examples=20)
 @given(games(), ANY_UNTYPED_KEYS, st.data())
 def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
     """Any keys, any eyes, any moment; what is typed has a test of its own."""
@@ -156,6 +157,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         assert not unsaid(text_of(drawn(ui, model, UNICODE, 80, 24)))
 
 
+@settings(max_examples=20)
 @given(finished_games(), st.booleans())
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
@@ -188,6 +190,7 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
                 assert not unsaid(FILLED_IN.sub("", action.help)), action.help
 
 
+@settings(max_examples=20)
 @given(games(), SIZES, st.sampled_from(TRANSLATED), ANY_KEYS, st.data())
 def test_any_screen_of_any_game_fits_in_every_language(
     game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject
