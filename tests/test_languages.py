@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
+from unicodedata import normalize
 
 import pytest
 from babel.messages.catalog import Catalog, Message
@@ -96,6 +97,7 @@ def test_translations_are_whole(language: str) -> None:
             assert text[0].isspace() == english[0][0].isspace(), message.id
             assert text[-1].isspace() == english[0][-1].isspace(), message.id
             assert text.isupper() == english[0].isupper(), message.id  # headings
+            assert all(normalize("NFKD", each)[0].isascii() for each in text), message.id  # for --ascii
             assert text.endswith(".") == english[0].endswith("."), message.id
 
 
