@@ -33,7 +33,8 @@ def marked() -> set[str | tuple[str, ...]]:
 
 def test_no_text_is_marked_where_it_is_not_found() -> None:
     """What Babel passes over: marks inside an f-string, and f-strings inside a mark."""
-    for file in (ROOT / "palatinus.py", *sorted((ROOT / "client").rglob("*.py"))):
+    folders = sorted(file for folder in ("commands", "client") for file in (ROOT / folder).rglob("*.py"))
+    for file in (ROOT / "palatinus.py", *folders):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             inside = ast.walk(node) if isinstance(node, ast.JoinedStr) else ()
             lost = any(isinstance(text, ast.Constant) for call in inside for text in texts_of(call))

@@ -29,10 +29,11 @@ from client.ui.state import Overlay, Ui
 from client.ui.texts import told
 from client.ui.typed import Misread, meaning, replay_meaning
 from client.ui.update import pressed
+from commands.learn import practice
 from engine.components import Laurel
 from engine.game import Game, Setup
 from engine.view import SPECTATOR, redacted
-from palatinus import _parser, _practice
+from palatinus import _parser
 from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
 from tests.client.ui.test_drawing import SIZES
 from tests.client.ui.test_screens import PAGES, placing
@@ -127,7 +128,7 @@ def test_every_word_of_the_start_screen_is_translated() -> None:
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_lessons_is_translated() -> None:
     for number in range(len(LESSONS)):
-        course = Course("Ann", _practice, UNICODE, number)
+        course = Course("Ann", practice, UNICODE, number)
         assert not unsaid(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
 
 

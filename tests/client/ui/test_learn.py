@@ -31,11 +31,11 @@ from client.ui.learn.tutor import seen, text_of
 from client.ui.look import ASCII, UNICODE, Look
 from client.ui.screen import drawn
 from client.ui.state import Notice, Overlay, Where, where
+from commands.learn import practice
 from engine.board import Field, has_spring
 from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled
 from engine.game import Game, RandomChance
 from engine.pieces import Kind, Piece, Seat, Wolf
-from palatinus import _practice
 from tests.client.ui.seen import assert_screen
 from tests.client.ui.seen import text_of as screen_text
 
@@ -45,7 +45,7 @@ ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C
 
 def course_at(title: str, look: Look = UNICODE) -> Course:
     """Return the course, opened on a page."""
-    return Course("Ann", _practice, look, TITLES.index(title))
+    return Course("Ann", practice, look, TITLES.index(title))
 
 
 def page_called(title: str) -> Page:
@@ -53,7 +53,7 @@ def page_called(title: str) -> Page:
 
 
 def game_of(page: Page) -> Game:
-    return _practice(record_at(page.moves))
+    return practice(record_at(page.moves))
 
 
 def ways(page: Page) -> Iterator[Command]:
@@ -113,7 +113,7 @@ def shown(course: Course, look: Look = UNICODE, width: int = 80, height: int = 2
 
 
 def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
-    course = Course("Ann", _practice, UNICODE)
+    course = Course("Ann", practice, UNICODE)
     for number, page in enumerate(PAGES):
         assert f"Lesson {number + 1} of {len(PAGES)}" in shown(course)
         assert done(course) == isinstance(page.goal, Read)
@@ -212,7 +212,7 @@ def test_the_cursor_goes_on_when_the_page_is_done() -> None:
 @settings(max_examples=25)
 def test_no_keys_lead_astray(page: int, keys: list[str]) -> None:
     """Whatever is pressed and typed, there is a page, and it fills the screen."""
-    course = Course("Ann", _practice, UNICODE, page)
+    course = Course("Ann", practice, UNICODE, page)
     for key in keys:
         for name in (
             (":", *key.removeprefix(":"), "enter") if len(key) > 1 and key.startswith(":") else (key,)

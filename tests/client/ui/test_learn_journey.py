@@ -8,8 +8,8 @@ import pytest
 from client.ui.learn.example import record_at
 from client.ui.learn.goals import Lay, PointTo, Read, Walk
 from client.ui.learn.lessons import PAGES, Page
+from commands.learn import practice
 from engine.board import Field, Hex
-from palatinus import _practice
 from tests.client.ui.terminal import Terminal
 from tests.client.ui.test_journey import cursor, way_to
 
@@ -31,7 +31,7 @@ PLACED = {
 
 
 def hex_of(page: Page, field: Field) -> Hex:
-    return _practice(record_at(page.moves)).view.layout.hexes[field]
+    return practice(record_at(page.moves)).view.layout.hexes[field]
 
 
 def go_to(terminal: Terminal, page: Page, field: Field) -> None:

@@ -1,0 +1,90 @@
+"""Options of the commands that connect: what it takes to be let in."""
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.language import _
+from commands.parsing import WrongUse
+
+if TYPE_CHECKING:
+    from client.line import Access
+    from client.ui.app import Options, Visit
+
+
+async def visit_by_password(options: "Options") -> "Visit":
+    """Visit a server, and ask for its password if it wants one."""
+    import getpass
+
+    from client.ui.app import visit
+
+    while True:
+        visited = await visit(options)
+        if not visited.password_wanted or not sys.stdin.isatty():
+            return visited
+        print(visited.sentence, flush=True)
+        try:
+            password = getpass.getpass(_("Password: "))
+        except EOFError:
+            return visited
+        options = replace(options, access=replace(options.access, password=password))
+
+
+def add_access(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--tls-ca",
+        type=Path,
+        metavar="FILE",
+        help=_("with wss://, trust the certificates that this file vouches for"),
+    )
+    add_password(command, _("the server's password is this file's first line"))
+
+
+def add_password(command: argparse.ArgumentParser, meaning: str) -> None:
+    also = _("also: the environment's {variable}").format(variable=_PASSWORD)
+    command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
+
+
+_PASSWORD = "PALATINUS_PASSWORD"
+
+
+def password_of(arguments: argparse.Namespace) -> str | None:
+    """Return the password of the file or the environment; raises WrongUse if it can be none."""
+    from protocol.limits import PASSWORD_LENGTH
+
+    file = arguments.password_file
+    if file is None:
+        password = os.environ.get(_PASSWORD) or None
+    else:
+        try:
+            password = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
+            raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
+        if not password:
+            raise WrongUse(_("{file} holds no password: write one on its first line").format(file=file))
+    if password is not None and len(password) > PASSWORD_LENGTH:
+        raise WrongUse(_("the password is too long: at most {most} characters").format(most=PASSWORD_LENGTH))
+    return password
+
+
+def access_of(arguments: argparse.Namespace) -> "Access":
+    """Return what is needed to be let in; raises WrongUse if a file does not hold it."""
+    import ssl
+
+    from client.line import Access
+
+    tls, file = None, arguments.tls_ca
+    if file is not None:
+        try:
+            tls = ssl.create_default_context(cafile=file)
+        except ssl.SSLError as error:
+            raise WrongUse(_("{file} holds no certificate (PEM)").format(file=file)) from error
+        except OSError as error:
+            raise WrongUse(
+                _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)
+            ) from error
+    return Access(tls, password_of(arguments))

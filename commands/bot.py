@@ -1,0 +1,70 @@
+"""`palatinus bot`: bots on somebody's server."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from client.language import _
+from commands.access import access_of, add_access
+from commands.parsing import Commands, table_code, wrong_use
+
+
+def add_bot(commands: Commands) -> None:
+    bot = commands.add_parser("bot", help=_("let bots play on a server"))
+    bot.add_argument("server", help=_("ws://HOST:PORT"))
+    bot.add_argument("table", nargs="?", type=table_code, help=_("a table's code; without it they open one"))
+    bot.add_argument(
+        "--brain",
+        default="greedy",
+        metavar="BRAIN[,BRAIN...]",
+        help=_("random, greedy (default), or your own as module:attribute; several are dealt out in turn"),
+    )
+    bot.add_argument(
+        "--players", type=int, default=2, metavar="N", help=_("players at a new table (default: 2)")
+    )
+    bot.add_argument("--seats", type=int, default=1, metavar="N", help=_("seats that bots take (default: 1)"))
+    bot.add_argument(
+        "--games", type=int, default=1, metavar="N", help=_("games to play, one table each (default: 1)")
+    )
+    bot.add_argument("--seed", type=int, help=_("let the bots choose the same again; the server draws anew"))
+    bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
+    bot.add_argument("--rematch", action="store_true", help=_("play again when others at the table do"))
+    bot.add_argument(
+        "--absence",
+        default="wait",
+        metavar="POLICY",
+        help=_(
+            "at a new table, who moves for players who are away or slow: wait (default), move-clock:60, "
+            "game-clock:30m, vote:2m, bot:60s"
+        ),
+    )
+    add_access(bot)
+    bot.set_defaults(run=_bot)
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.absence import BadPolicy, policy_named
+    from client.address import BadAddress, server_url
+    from client.bots.runner import BotOptions, run_bots
+
+    sys.path.insert(0, str(Path.cwd()))  # a brain of one's own lies where one is
+    try:
+        url, absence = server_url(arguments.server), policy_named(arguments.absence)
+    except (BadAddress, BadPolicy) as error:
+        return wrong_use(str(error))
+    options = BotOptions(
+        url,
+        arguments.table,
+        tuple(arguments.brain.split(",")),
+        arguments.players,
+        arguments.seats,
+        arguments.games,
+        arguments.seed,
+        arguments.random_layout,
+        arguments.rematch,
+        absence,
+        access_of(arguments),
+    )
+    return asyncio.run(run_bots(options, sys.stdout))

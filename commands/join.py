@@ -1,0 +1,50 @@
+"""`palatinus join`: the terminal client on somebody's server."""
+
+import argparse
+from dataclasses import replace
+
+from client.language import _
+from commands.access import access_of, add_access, visit_by_password
+from commands.looks import add_looks, options_of
+from commands.parsing import Commands, need_terminal, table_code, wrong_use
+
+
+def add_join(commands: Commands) -> None:
+    join = commands.add_parser("join", help=_("play on a server, or watch"))
+    join.add_argument("server", help=_("as the host's screen shows it: ws://HOST:PORT"))
+    join.add_argument(
+        "table", nargs="?", type=table_code, help=_("a table's code; without it, choose in the lobby")
+    )
+    how = join.add_mutually_exclusive_group()
+    how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
+    how.add_argument(
+        "--new", action="store_true", help=_("join as another player, even where a seat of yours is kept")
+    )
+    add_access(join)
+    add_looks(join)
+    join.set_defaults(run=_join)
+
+
+def _join(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.address import BadAddress, server_url
+    from client.seats import Seats, seats_folder
+    from client.ui.app import told
+
+    if arguments.watch and arguments.table is None:
+        return wrong_use(_("to watch, say which TABLE; or choose one in the lobby, without --watch"))
+    try:
+        url = server_url(arguments.server)
+    except BadAddress as error:
+        return wrong_use(str(error))
+    need_terminal()
+    seats = Seats(seats_folder(), url, new=arguments.new)
+    options = replace(
+        options_of(arguments, url),
+        table=arguments.table,
+        watch=arguments.watch,
+        seats=seats,
+        access=access_of(arguments),
+    )
+    return told(asyncio.run(visit_by_password(options)))

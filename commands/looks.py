@@ -1,0 +1,41 @@
+"""Options of the commands that draw."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from client.colouring import Colours, Theme
+from client.language import _
+
+if TYPE_CHECKING:
+    from client.ui.app import Options
+
+
+def add_looks(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--name", help=_("what others call you (default: your login name)"))
+    add_drawing(command)
+
+
+def add_drawing(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    command.add_argument(
+        "--theme",
+        choices=[*Theme],
+        default=Theme.AUTO,
+        help=_("what the terminal draws on (default: as it tells, else colours that fit both)"),
+    )
+    command.add_argument(
+        "--colours",
+        choices=[*Colours],
+        default=Colours.AUTO,
+        help=_("how many colours it has (default: as it tells)"),
+    )
+
+
+def options_of(arguments: argparse.Namespace, url: str) -> "Options":
+    from client.names import default_name
+    from client.preferences import preferences_file, remembered
+    from client.ui.app import Options
+
+    known = remembered(preferences_file()) if arguments.name is None else None
+    name = arguments.name or (known and known.name) or default_name()
+    return Options(url, name, ascii=arguments.ascii)

@@ -1,0 +1,90 @@
+"""What the commands' parsers share: complaints of one line, and arguments of more than one command."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from client.language import LANGUAGES, _
+
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
+
+
+class WrongUse(Exception):
+    """What was asked for cannot be done, for the reason in its one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = _("(see {command} --help)").format(command=self.prog)
+        self.exit(2, f"{self.prog}: {message} {hint}\n")
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
+    )
+
+
+def need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise WrongUse(_("this is played in a terminal; palatinus --help lists what needs none"))
+
+
+def data_folder() -> Path:
+    import platformdirs
+
+    return platformdirs.user_data_path("palatinus", appauthor=False)
+
+
+def wrong_use(text: str) -> int:
+    sys.stdout.flush()  # so that what went well stands before the complaint
+    print(f"palatinus: {text}", file=sys.stderr)
+    return 2
+
+
+def move_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 4:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is no move: count from 0").format(word=repr(text)))
+
+
+def table_code(text: str) -> str:
+    code = text.upper()
+    if re.fullmatch(r"[A-Z]{4}", code) is None:
+        raise argparse.ArgumentTypeError(
+            _("{text} is no table's code: it has four letters, such as KRTV").format(text=repr(text))
+        )
+    return code
+
+
+def port_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) <= 65535:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is no port: choose 0 to 65535").format(word=repr(text)))
+
+
+def positive(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is no number above zero").format(word=repr(text)))
+
+
+class Version(argparse.Action):
+    """Prints the version; it is looked up only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("palatinus")
+        except PackageNotFoundError:  # run from its folder, without having been installed
+            number = _("not installed")
+        parser.exit(message=f"palatinus {number}\n")

@@ -1,0 +1,157 @@
+"""`palatinus check`, `replay` and `export`: what can be done with a record."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.language import _, counted, listed
+from commands.looks import add_drawing
+from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
+
+if TYPE_CHECKING:
+    from client.recording import Recording
+    from engine.game import Game
+    from engine.view import Eyes
+
+
+def add_check(commands: Commands) -> None:
+    check = commands.add_parser("check", help=_("replay a game's record and print its result"))
+    check.add_argument("file", help=_("a record, or - for standard input"))
+    check.set_defaults(run=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    game = _replayed(arguments.file)[0]
+    if (result := game.view.result) is None:
+        left = game.view.to_place
+        form = counted(
+            "{file}: a running game of {players} players, {left} piece still to place",
+            "{file}: a running game of {players} players, {left} pieces still to place",
+            left,
+        )
+        print(form.format(file=arguments.file, players=game.view.seats, left=left))
+    else:
+        seats = [_("seat {number}").format(number=seat) for seat in range(game.view.seats)]
+        points = ", ".join(
+            f"{seat} {tally.points}" for seat, tally in zip(seats, result.tallies, strict=True)
+        )
+        winners = [seats[seat] for seat in result.winners]
+        told = _("{file}: a finished game; points: {points}; won by {winners}")
+        print(told.format(file=arguments.file, points=points, winners=listed(winners)))
+    return 0
+
+
+def _replayed(file: str) -> "tuple[Game, str]":
+    """Return the game that a record tells, and its text; raises WrongUse if there is no such game."""
+    from engine.errors import DamagedRecord
+    from engine.record import replayed
+
+    content = b""
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = content.decode()
+        return replayed(text), text
+    except OSError as error:
+        raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=error.strerror)) from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise WrongUse(
+            _("{file}: line {number}: it is not UTF-8 text").format(file=file, number=line)
+        ) from error
+    except DamagedRecord as error:
+        raise WrongUse(f"{file}: {error}") from error
+
+
+def add_replay(commands: Commands) -> None:
+    replay = commands.add_parser("replay", help=_("look through a game's record"))
+    _add_moment(replay, _("start at this move (default: 0)"))
+    add_drawing(replay)
+    replay.set_defaults(run=_replay)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.ui.replay_app import run
+
+    recording = _recording(arguments.file)
+    stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
+    need_terminal()
+    return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
+
+
+def add_export(commands: Commands) -> None:
+    export = commands.add_parser("export", help=_("draw the board of a game's record"))
+    _add_moment(export, _("the board after this move (default: at the end, when a finished game is scored)"))
+    form = export.add_mutually_exclusive_group(required=True)
+    form.add_argument("--svg", metavar="OUT", help=_("write a picture to this file, - for standard output"))
+    form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
+    form.add_argument("--json", metavar="OUT", help=_("write all that is known as JSON"))
+    export.add_argument("--ascii", action="store_true", help=_("with --text: ASCII characters only"))
+    export.set_defaults(run=_export)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from client.ui import export
+
+    recording = _recording(arguments.file)
+    stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
+    if arguments.svg is not None:
+        out, content = arguments.svg, export.as_svg(recording, stop, eyes)
+    elif arguments.text is not None:
+        out, content = arguments.text, export.as_text(recording, stop, eyes, ascii_only=arguments.ascii)
+    else:
+        out, content = arguments.json, export.as_json(recording, stop, eyes)
+    if out == "-":
+        sys.stdout.buffer.write(content.encode())
+        sys.stdout.flush()
+        return 0
+    try:
+        Path(out).write_bytes(content.encode())
+    except OSError as error:
+        return wrong_use(_("cannot write {file}: {reason}").format(file=out, reason=error.strerror))
+    return 0
+
+
+def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
+    command.add_argument("file", help=_("a record, or - for standard input"))
+    command.add_argument("--at", type=move_number, metavar="N", help=at)
+    command.add_argument(
+        "--eyes",
+        metavar="SEAT|all|none",
+        default="all",
+        help=_("who sees it: a seat from 0, all (default), none"),
+    )
+
+
+def _recording(file: str) -> "Recording":
+    from client.recording import Recording
+    from engine.record import names_in
+
+    game, text = _replayed(file)
+    return Recording.of(game.events, names_in(text))
+
+
+def _stop(at: int | None, recording: "Recording", *, default: int) -> int:
+    if at is None:
+        return default
+    if at > recording.moves:
+        raise WrongUse(
+            _("there is no move {number}: --at takes 0 to {last}").format(number=at, last=recording.moves)
+        )
+    return at
+
+
+def _eyes(text: str, recording: "Recording") -> "Eyes":
+    from engine.pieces import Seat
+    from engine.view import SPECTATOR, eyes_of
+
+    if text == "all":
+        return recording.all_eyes
+    if text == "none":
+        return SPECTATOR
+    if text not in map(str, recording.seats):
+        told = _("there are no eyes {eyes}: --eyes takes {seats}, all or none")
+        raise WrongUse(told.format(eyes=repr(text), seats=", ".join(map(str, recording.seats))))
+    return eyes_of(Seat(int(text)))

@@ -1,0 +1,31 @@
+"""`palatinus score`: points of final positions, with nothing but Python."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from client.language import _
+from commands.parsing import Commands, wrong_use
+
+
+def add_score(commands: Commands) -> None:
+    score = commands.add_parser("score", help=_("score final positions, one JSON object a line"))
+    score.add_argument("file", help=_("a file of positions, or - for standard input"))
+    score.set_defaults(run=_score)
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from engine.final import scored_line
+
+    try:
+        content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
+    except OSError as error:
+        return wrong_use(_("cannot read {file}: {reason}").format(file=arguments.file, reason=error.strerror))
+    if not content.strip():
+        return wrong_use(_("{file} is empty: write one position a line").format(file=arguments.file))
+    for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
+        try:
+            print(scored_line(line.decode()))
+        except ValueError as error:
+            return wrong_use(_("line {number}: {reason}").format(number=number, reason=error))
+    return 0

@@ -1,0 +1,102 @@
+"""`palatinus` alone: the start screen, and where it leads."""
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from client.language import _
+from commands.access import visit_by_password
+from commands.learn import taught
+from commands.parsing import need_terminal
+from commands.play import against_bots, hosted, log_for_later
+
+if TYPE_CHECKING:
+    from client.preferences import Preferences
+    from client.ui.app import Visit
+    from client.ui.requests import Request
+
+
+def at_start_screen(arguments: argparse.Namespace) -> int:
+    need_terminal()
+    from client.preferences import Preferences, preferences_file, remembered
+    from client.ui import start
+
+    known = remembered(preferences_file())
+    line = start.LEARN if known is None else start.PLAY
+    with log_for_later():
+        return at_home(known or Preferences(), line, ascii_wanted=arguments.ascii)
+
+
+def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int:
+    """Show the start screen, go where it leads, and come back to it, until the player quits."""
+    import asyncio
+
+    import msgspec
+
+    from client.bots.brains import BRAINS
+    from client.names import default_name
+    from client.preferences import preferences_file, remember
+    from client.ui import requests, start_app
+    from client.ui.app import told
+    from client.ui.state import BrainLine, Notice, Start, Ui
+
+    brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
+    chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
+    ui = Ui(
+        preferences.name or default_name(),
+        players=preferences.players,
+        random_layout=preferences.random_layout,
+        chosen=line,
+        start=Start(brains, chosen, preferences.servers),
+    )
+    while True:
+        ui, request = asyncio.run(start_app.run(ui, ascii_wanted=ascii_wanted))
+        assert ui.start is not None  # noqa: S101 - it stays what it is
+        brain = brains[ui.start.brain].name
+        preferences = msgspec.structs.replace(
+            preferences, name=ui.name, players=ui.players, random_layout=ui.random_layout, brain=brain
+        )
+        remember(preferences_file(), preferences)
+        if isinstance(request, requests.Quit):
+            return 0
+        visited = _gone_where(request, ui.name, brain, ascii_wanted=ascii_wanted)
+        if isinstance(request, requests.GoTo) and not visited.code:
+            preferences = preferences.joined(request.url)
+            remember(preferences_file(), preferences)
+        if not visited.home and not visited.code:
+            return told(visited)
+        ui = replace(
+            ui,
+            start=replace(ui.start, servers=preferences.servers),
+            notice=Notice(visited.sentence, refusal=True) if visited.code else None,
+        )
+
+
+def _gone_where(request: "Request", name: str, brain: str, *, ascii_wanted: bool) -> "Visit":
+    """Go where the start screen leads; return how that ended."""
+    import asyncio
+
+    from client.seats import Seats, seats_folder
+    from client.ui import requests
+    from client.ui.app import Options, Visit
+    from client.ui.learn.course import Parting
+    from server.config import Config
+
+    options = Options("", name, ascii=ascii_wanted)
+    match request:
+        case requests.Learn() if taught(name, ascii_wanted=ascii_wanted) is not Parting.PLAY:
+            return Visit(home=True)
+        case requests.Learn():
+            game = against_bots(options, (brain,), players=3, random_layout=False, config=Config())
+        case requests.PlayBots(players, brain, random_layout):
+            game = against_bots(
+                options, (brain,), players=players, random_layout=random_layout, config=Config()
+            )
+        case requests.Host():
+            game = hosted(options, (brain,))
+        case requests.GoTo(url):
+            print(_("Connecting to {url} ...").format(url=url), flush=True)
+            game = visit_by_password(replace(options, url=url, seats=Seats(seats_folder(), url), home=True))
+        case _:
+            return Visit()
+    return asyncio.run(game)

@@ -1,0 +1,140 @@
+"""`palatinus tables`: what a data folder holds."""
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.language import _, counted
+from commands.parsing import Commands, WrongUse, add_language, data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from server.data_folder import DataFolder, StoredTable
+
+
+def add_tables(commands: Commands) -> None:
+    tables = commands.add_parser("tables", help=_("look at the games a server has kept, or remove them"))
+    _add_data(tables, default=None)
+    tables.set_defaults(run=_tables_listed)
+    actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
+    listing = actions.add_parser("list", help=_("list all tables (this is done if no command is given)"))
+    listing.set_defaults(run=_tables_listed)
+    show = actions.add_parser("show", help=_("show one table"))
+    show.add_argument("--open", action="store_true", help=_("show what wolf pieces of a running game are"))
+    show.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    show.set_defaults(run=_table_shown)
+    export = actions.add_parser("export", help=_("write a game's record"))
+    export.set_defaults(run=_table_exported)
+    removal = actions.add_parser("remove", help=_("remove tables for good"))
+    removal.add_argument("--yes", action="store_true", help=_("do not ask first"))
+    removal.set_defaults(run=_tables_removed)
+    for action in (show, export):
+        action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+    export.add_argument(
+        "file", nargs="?", help=_("where to, - for standard output (default: CODE.txt, if there is none yet)")
+    )
+    removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
+    for action in (listing, show, export, removal):
+        _add_data(action, default=argparse.SUPPRESS)  # what stands before the command counts as well
+        add_language(action)
+
+
+def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
+    help_text = _("where the server keeps games")
+    command.add_argument("--data", type=Path, metavar="DIR", default=default, help=help_text)
+
+
+@contextlib.contextmanager
+def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder that is meant; raises WrongUse if that cannot be."""
+    from server.data_folder import DataFolder
+    from server.journal_file import JournalError
+
+    try:
+        with DataFolder(arguments.data or data_folder()) as folder:
+            yield folder
+    except JournalError as error:
+        raise WrongUse(str(error)) from error
+
+
+def _stored(folder: "DataFolder", code: str) -> "StoredTable":
+    if (table := folder.table(code)) is None:
+        raise WrongUse(_("there is no table {code}").format(code=code))
+    return table
+
+
+def _tables_listed(arguments: argparse.Namespace) -> int:
+    from client.stored_tables import listing
+
+    with _opened(arguments) as folder:
+        print(*listing(folder.tables()), sep="\n")
+    return 0
+
+
+def _table_shown(arguments: argparse.Namespace) -> int:
+    from client.recording import Recording
+    from client.stored_tables import progress, summary
+    from client.ui.export import as_text
+    from engine.view import SPECTATOR
+
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        events = folder.game(table.code)
+    print(*summary(table), sep="\n")
+    if events:
+        recording = Recording.of(events, dict(enumerate(table.names)))
+        everything = arguments.open or table.stage == "over"
+        eyes = recording.all_eyes if everything else SPECTATOR
+        print(progress(recording, eyes))
+        print(as_text(recording, recording.end, eyes, ascii_only=arguments.ascii), end="")
+    return 0
+
+
+def _table_exported(arguments: argparse.Namespace) -> int:
+    from engine.record import recorded
+
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        events = folder.game(table.code)
+    if not events:
+        raise WrongUse(_("the game of table {code} has not begun").format(code=table.code))
+    content = recorded(events, table.names).encode()
+    file = arguments.file or f"{table.code}.txt"
+    if file == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        try:
+            with Path(file).open("wb" if arguments.file else "xb") as out:
+                out.write(content)
+        except OSError as error:
+            text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+            raise WrongUse(text) from error
+    if table.stage == "playing":
+        print(_("This game is running: the record tells what all wolf pieces are."), file=sys.stderr)
+    return 0
+
+
+def _tables_removed(arguments: argparse.Namespace) -> int:
+    from client.stored_tables import listing
+
+    with _opened(arguments) as folder:
+        codes = list(dict.fromkeys(arguments.codes))
+        tables = [_stored(folder, code) for code in codes]
+        if not arguments.yes:
+            if not sys.stdin.isatty():
+                raise WrongUse(_("nobody is here to be asked: add --yes to remove without a question"))
+            print(*listing(tables), sep="\n")
+            form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
+            yes = _("y")
+            try:
+                answer = input(f"{form.format(n=len(tables))} [{yes}/N] ")
+            except EOFError:
+                answer = ""
+            if answer.strip().casefold() != yes:
+                return 1
+        folder.remove(codes)
+    return 0
