@@ -25,9 +25,8 @@ UPKEEP = "docs/languages.md tells how the catalogues are kept"
 
 def marked() -> set[str | tuple[str, ...]]:
     """Return every text that is marked in the source, plural forms together."""
-    found = extract_from_dir(
-        ROOT, [("palatinus.py", "python"), ("client/**.py", "python")], keywords=KEYWORDS
-    )
+    places = ("palatinus.py", "commands/**.py", "client/**.py")
+    found = extract_from_dir(ROOT, [(place, "python") for place in places], keywords=KEYWORDS)
     return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 
 
