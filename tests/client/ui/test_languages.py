@@ -209,6 +209,13 @@ def test_any_screen_of_any_game_fits_in_every_language(
     assert text_of(frames[1]).isascii()
 
 
+def test_letters_lose_their_accents_where_only_ascii_can_be_shown() -> None:
+    ui, model = placing()
+    with speaking("fr"):
+        assert "à placer" in text_of(drawn(ui, model, UNICODE, 80, 24))
+        assert "a placer" in text_of(drawn(ui, model, ASCII, 80, 24))
+
+
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_key_pages_in_every_language(spoken: str) -> None:
     """Read the files to see them."""
