@@ -9,7 +9,7 @@ from server.stand_in import Choose, at_random
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much the server gives to strangers; counts, bytes and seconds. docs/reliability.md lists them."""
+    """How much the server gives to strangers; counts, bytes and seconds. docs/hosting.md lists them."""
 
     connections: int = 1000
     connections_per_address: int = 250

@@ -1,5 +1,6 @@
 """The documents say what the code does."""
 
+import ast
 import re
 import typing
 from pathlib import Path
@@ -9,16 +10,22 @@ import pytest
 
 from engine.errors import Fault
 from engine.final import scored_line
-from protocol import absence, messages
+from palatinus import main
+from protocol import absence, limits, messages
 from protocol.codes import CloseCode, Code
 from protocol.events import EVENT_TAGS
-from server.config import Limits
+from server.app import running
+from server.config import Config, Limits
+from tests.server.peer import page
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 
-RELIABILITY = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+SERVE = "Options of `palatinus serve`"
+ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
 
 FROM_CLIENT = typing.get_args(messages.ClientMessage)
 FROM_SERVER = typing.get_args(messages.ServerMessage)
@@ -31,7 +38,7 @@ def tag(message: type[msgspec.Struct]) -> str:
 def section(title: str, text: str) -> str:
     """Return the text under a heading, up to the next heading of any level."""
     found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found, f"docs/protocol.md has no section {title!r}"
+    assert found, f"there is no section {title!r}"
     return found[1]
 
 
@@ -134,10 +141,59 @@ def test_links_lead_somewhere(document: str) -> None:
 
 
 def test_every_limit_is_documented_with_its_default() -> None:
-    """The table has the server's limits, in their order; how long a policy's second lasts is none."""
-    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", section("Limits", RELIABILITY), re.MULTILINE)
-    limits = {
-        name: getattr(Limits(), name) for name in Limits.__dataclass_fields__ if name != "policy_second"
+    """The server's limits and the wire's, in their order; how long a policy's second lasts is none."""
+    told = section("Limits", HOSTING)
+    assert first_column(told, 0) == [name for name in Limits.__dataclass_fields__ if name != "policy_second"]
+    assert first_column(told, 1) == [name for name in vars(limits) if name.isupper()]
+    values = {name: getattr(limits, name) for name in first_column(told, 1)}
+    values |= {"VERSIONS": limits.VERSIONS[-1]}
+    values |= {name: getattr(Limits(), name) for name in first_column(told, 0)}
+    assert {name: float(value) for name, value in re.findall(ROW, told, re.MULTILINE)} == values
+
+
+def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of its help, with the numbers that it tells; what all commands take is left out."""
+    with pytest.raises(SystemExit):
+        main(["serve", "--help", "--lang", "en"])
+    usage, _, help_text = capsys.readouterr().out.partition("\n\n")
+    known = [option for option in re.findall(r"-[-a-z]+", usage) if option not in {"-h", "--lang"}]
+    table = section(SERVE, HOSTING)
+    told = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
+    assert [option for option in told if option != "--verbose"] == known
+    defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+(\d+)", help_text)
+    assert len(defaults) == 6
+    for option, default in defaults:
+        assert re.search(rf"^\| `{option} [A-Z]+` \| {default}\b", table, re.MULTILINE), option
+
+
+def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
+    """Wherever the server logs."""
+    known: dict[tuple[str, str], set[str]] = {}
+    for file in (ROOT / "server").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    ast.Attribute(ast.Name("log"), level),
+                    [ast.Constant(str(event))],
+                    [ast.keyword("extra", ast.Call(keywords=fields)), *_],
+                ):
+                    level = "error" if level == "exception" else level
+                    known.setdefault((event, level), set()).update(str(field.arg) for field in fields)
+                case ast.Call(ast.Attribute(ast.Name("log")), [_, *_]):
+                    pytest.fail(f"{file}:{node.lineno}: an event is a text, and its fields are `about`")
+    told = {
+        (event, level): set(re.findall(r"`(\w+)`", fields))
+        for event, level, fields in re.findall(
+            r"^\| `(.*)` \| (\w+) \| (.*) \|$", section("Logs", HOSTING), re.MULTILINE
+        )
     }
-    assert {name: float(default) for name, default in rows} == limits
-    assert [name for name, _ in rows] == list(limits)
+    assert told == known
+
+
+async def test_every_metric_is_documented_with_its_kind() -> None:
+    """By the names that Prometheus shows."""
+    async with running(Config(watched=True)) as server:
+        _, text = await page(server.port, "/metrics")
+    known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
+    assert sorted(told) == sorted(known)

@@ -1,0 +1,153 @@
+"""The examples of docs/hosting.md do what they are there for."""
+
+import asyncio
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tomllib
+from asyncio.subprocess import DEVNULL
+from pathlib import Path
+
+import pytest
+import trustme
+from websockets.asyncio.client import connect
+
+from server.app import running
+from server.config import Config
+from server.journal_file import FILE_NAME
+from tests.server.peer import PATIENCE, Peer, page
+from tests.server.process import serving
+
+ROOT = Path(__file__).parent.parent
+UNIT = ROOT / "docs" / "examples" / "palatinus.service"
+CONTAINERFILE = (ROOT / "docs" / "examples" / "Containerfile").read_text(encoding="utf-8")
+HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+
+HERE = ("--host", "127.0.0.1", "--port", "0")
+
+
+def executed(text: str) -> list[str]:
+    """Return the words of the last command line in a unit, without the program and `serve`."""
+    program, command, *options = shlex.split(re.findall(r"^ExecStart=(.+)$", text, re.MULTILINE)[-1])
+    assert (program, command) == ("/opt/palatinus/bin/palatinus", "serve")
+    return options
+
+
+def instruction(name: str) -> list[str]:
+    """Return the words of an instruction of the last stage in the Containerfile."""
+    found = re.findall(rf"^{name} .*?(\[.*\])$", CONTAINERFILE, re.MULTILINE)
+    words: list[str] = json.loads(found[-1])
+    return words
+
+
+async def test_the_unit_serves(tmp_path: Path) -> None:
+    """With its own command line, in another folder: the journal is where it says, private and alone."""
+    options = [word.replace("%S", str(tmp_path)) for word in executed(UNIT.read_text(encoding="utf-8"))]
+    async with serving(*options, *HERE) as server:
+        assert (tmp_path / "palatinus" / FILE_NAME).exists()
+        assert (tmp_path / "palatinus" / "records").is_dir()
+        server.process.terminate()
+        code, _, _ = await server.ended()
+        assert code == 0
+
+
+async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
+    """The change that the document tells works as well."""
+    authority = trustme.CA()
+    made = authority.issue_cert("127.0.0.1")
+    made.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    made.private_key_pem.write_to_path(tmp_path / "key.pem")
+    (tmp_path / "password").write_text("seven hills\n")
+    (change,) = re.findall(r"```ini\n(.*?)```", HOSTING, re.DOTALL)
+    handed = re.findall(r"^LoadCredential=(\S+):/", change, re.MULTILINE)
+    options = executed(change)
+    assert handed == [word.removeprefix("%d/") for word in options if word.startswith("%d/")]
+    options = [word.replace("%S", str(tmp_path)).replace("%d", str(tmp_path)) for word in options]
+    async with serving(*options, *HERE) as server:
+        assert "wss://" in server.announced[-1]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    """Every setting is known and has a value that it takes."""
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/palatinus/bin/palatinus", sys.executable)
+    unit.write_text(text, encoding="utf-8")
+    found = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, [line for line in found.stderr.splitlines() if unit.name in line]) == (0, [])
+
+
+async def test_the_container_serves(tmp_path: Path) -> None:
+    """Its command line, with options added, and its folder replaced."""
+    program, command, *options = [*instruction("ENTRYPOINT"), *instruction("CMD")]
+    assert (program, command) == ("/opt/palatinus/bin/palatinus", "serve")
+    assert "/data" in options
+    assert f"-o palatinus {options[options.index('--data') + 1]}" in CONTAINERFILE
+    options = [word.replace("/data", str(tmp_path)) for word in options]
+    async with serving(*options, "--rate", "30", *HERE) as server:
+        assert await page(server.port, "/healthz") == (200, "ok\n")
+        assert (tmp_path / FILE_NAME).exists()
+
+
+def test_the_container_is_built_of_what_there_is() -> None:
+    """All packages are copied, and the extra that is installed exists."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    copied = [
+        source
+        for sources in re.findall(r"^COPY (?!--)(.+) \S+$", CONTAINERFILE, re.MULTILINE)
+        for source in sources.split()
+    ]
+    assert all((ROOT / source).exists() for source in copied)
+    needed = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    needed |= {f"{name}.py" for name in project["tool"]["setuptools"]["py-modules"]}
+    assert needed | {"pyproject.toml", project["project"]["readme"]} == set(copied)
+    (installed,) = re.findall(r"pip install .* '\.\[(\w+)\]'", CONTAINERFILE)
+    assert installed in project["project"]["optional-dependencies"]
+
+
+async def healthy(port: int) -> bool:
+    """Ask as the container's health check does."""
+    asked = "'127.0.0.1', 7733"
+    program, *words = instruction("HEALTHCHECK")
+    assert program == "/opt/palatinus/bin/python"
+    assert asked in words[-1]
+    words[-1] = words[-1].replace(asked, f"'127.0.0.1', {port}")
+    process = await asyncio.create_subprocess_exec(sys.executable, *words, stderr=DEVNULL)
+    async with asyncio.timeout(PATIENCE):
+        return await process.wait() == 0
+
+
+async def test_the_health_check_tells_whether_there_is_a_server() -> None:
+    """One that is well: not one that says nothing about it, and not none."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        nobody = taken.getsockname()[1]
+    async with running(Config(watched=True)) as well, running(Config()) as silent:
+        healths = await asyncio.gather(healthy(well.port), healthy(silent.port), healthy(nobody))
+    assert tuple(healths) == (True, False, False)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
+async def test_the_documents_own_authority_is_trusted(tmp_path: Path) -> None:
+    """Also by Pythons that check more strictly, as they do from 3.13 on."""
+    (commands,) = (
+        block for block in re.findall(r"```sh\n(.*?)```", HOSTING, re.DOTALL) if "openssl req" in block
+    )
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-ec", commands.replace("192.0.2.7", "127.0.0.1"), cwd=tmp_path, stderr=DEVNULL
+    )
+    assert await process.wait() == 0
+    trusting = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+    trusting.verify_flags |= ssl.VERIFY_X509_STRICT
+    async with running(Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem")) as server:
+        # With a path, as behind a proxy: it leads to the same game.
+        url = f"wss://127.0.0.1:{server.port}/palatinus"
+        async with connect(url, ssl=trusting, proxy=None) as client:
+            await Peer(client).hello()
