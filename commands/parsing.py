@@ -5,9 +5,12 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from client.language import LANGUAGES, _
+
+if TYPE_CHECKING:
+    from server.errors import HostError
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
 
@@ -28,6 +31,11 @@ def add_language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
     )
+
+
+def told_to_host(error: "HostError") -> str:
+    """Return what the host is told, in the language in use, without a full stop."""
+    return _(error.text).format(**error.about)
 
 
 def need_terminal() -> None:

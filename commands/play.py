@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.looks import add_looks, options_of
-from commands.parsing import Commands, need_terminal, wrong_use
+from commands.parsing import Commands, need_terminal, told_to_host, wrong_use
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -52,8 +52,8 @@ def play_here(arguments: argparse.Namespace) -> int:
     from client.ui import start
     from client.ui.app import told
     from commands.start_screen import at_home  # which leads here, too
-    from server.app import StartError
     from server.config import Config
+    from server.errors import StartError
 
     need_terminal()
     brains = tuple(arguments.brain.split(","))
@@ -73,7 +73,7 @@ def play_here(arguments: argparse.Namespace) -> int:
         try:
             visited = asyncio.run(game)
         except StartError as error:
-            return wrong_use(str(error))
+            return wrong_use(told_to_host(error))
         if not visited.home:
             return told(visited)
         known = remembered(preferences_file()) or Preferences()
@@ -121,10 +121,9 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
 
     from client.seats import Seats, seats_folder
     from client.ui.app import Visit, visit
-    from server.app import StartError
     from server.command import reachable
     from server.config import Config
-    from server.journal_file import JournalError
+    from server.errors import JournalError, StartError
 
     data = platformdirs.user_data_path("palatinus", appauthor=False)
     for port in (DEFAULT_PORT, 0):
@@ -137,10 +136,10 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
                 there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
                 return await visit(replace(there, bots=bots, home=True))
         except JournalError as error:
-            return Visit(1, f"{error}.")
+            return Visit(1, f"{told_to_host(error)}.")
         except StartError as error:
             failure = error
-    return Visit(1, f"{failure}.")
+    return Visit(1, f"{told_to_host(failure)}.")
 
 
 @contextlib.asynccontextmanager

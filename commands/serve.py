@@ -8,7 +8,7 @@ from pathlib import Path
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.access import add_password, password_of
-from commands.parsing import Commands, data_folder, port_number, positive
+from commands.parsing import Commands, WrongUse, data_folder, port_number, positive, told_to_host
 
 
 def add_serve(commands: Commands) -> None:
@@ -80,6 +80,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from client.bots.greedy import greedy
     from server.command import only_here, serve
     from server.config import Config, Limits
+    from server.errors import HostError
     from server.logs import log_to
 
     limits = Limits(
@@ -104,4 +105,16 @@ def _serve(arguments: argparse.Namespace) -> int:
         limits=limits,
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
-    return serve(config, sys.stdout, sys.stderr)
+    try:
+        serve(config, _announce)
+    except HostError as error:
+        raise WrongUse(f"{told_to_host(error)}.") from error
+    print(_("Palatinus has stopped."))
+    return 0
+
+
+def _announce(addresses: list[str]) -> None:
+    print(_("Palatinus is served. Others join with one of these; stop with Ctrl-C."))
+    for address in addresses:
+        print(f"  palatinus join {address}")
+    sys.stdout.flush()

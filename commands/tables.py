@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted
-from commands.parsing import Commands, WrongUse, add_language, data_folder
+from commands.parsing import Commands, WrongUse, add_language, data_folder, told_to_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +51,13 @@ def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
 def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
     """Open the data folder that is meant; raises WrongUse if that cannot be."""
     from server.data_folder import DataFolder
-    from server.journal_file import JournalError
+    from server.errors import JournalError
 
     try:
         with DataFolder(arguments.data or data_folder()) as folder:
             yield folder
     except JournalError as error:
-        raise WrongUse(str(error)) from error
+        raise WrongUse(told_to_host(error)) from error
 
 
 def _stored(folder: "DataFolder", code: str) -> "StoredTable":

@@ -19,6 +19,7 @@ from server.config import Config
 from server.conversation import Conversation
 from server.counts import Counts
 from server.door import Door
+from server.errors import StartError
 from server.journal import Journal, NoJournal, SqliteJournal
 from server.lobby import Lobby, chances, kept_tables
 from server.records import prepare_folder, write_record
@@ -35,10 +36,6 @@ _NO_WRITE_LIMIT: Final = 2**30  # bytes; who lets Limits.outgoing_bytes pile up 
 wire_log: Final = logging.getLogger("palatinus.wire")
 # Below that it would tell whole frames: hidden pieces, tokens.
 wire_log.setLevel(max(wire_log.level, logging.INFO))
-
-
-class StartError(Exception):
-    """The server cannot start; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +173,9 @@ def _tls(config: Config) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(config.tls_cert, config.tls_key)
     except (OSError, ssl.SSLError) as error:
-        raise StartError(f"cannot use the certificate {config.tls_cert}: {error}") from error
+        raise StartError(
+            "cannot use the certificate {file}: {reason}", file=config.tls_cert, reason=error
+        ) from error
     return context
 
 
@@ -186,8 +185,11 @@ def _prepare_records(config: Config) -> None:
     try:
         prepare_folder(config.records)
     except OSError as error:
-        text = f"cannot write records into {config.records}: {error.strerror}. Choose another --records"
-        raise StartError(text) from error
+        raise StartError(
+            "cannot write records into {folder}: {reason}. Choose another --records",
+            folder=config.records,
+            reason=error.strerror,
+        ) from error
 
 
 def _listener(config: Config) -> socket.socket:
@@ -198,8 +200,12 @@ def _listener(config: Config) -> socket.socket:
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
         reason = getattr(error, "strerror", None) or str(error)
-        text = f"cannot listen on {config.host} port {config.port}: {reason}. Choose another --host or --port"
-        raise StartError(text) from error
+        raise StartError(
+            "cannot listen on {host} port {port}: {reason}. Choose another --host or --port",
+            host=config.host,
+            port=config.port,
+            reason=reason,
+        ) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # connections inherit these
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     return listener

@@ -1,45 +1,37 @@
-"""`palatinus serve`: run a server until it is told to stop, and say where others reach it."""
+"""A server as a process: run until it is told to stop, and the addresses at which others reach it."""
 
 import asyncio
 import contextlib
 import ipaddress
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TextIO
 
-from server.app import Running, StartError, serve_until
+from server.app import Running, serve_until
 from server.config import Config
-from server.journal_file import JournalError
 from server.loop import new_loop
 
 
-def serve(config: Config, out: TextIO, err: TextIO) -> int:
-    """Serve until Ctrl-C or SIGTERM and return the exit code: 2 if the server could not start."""
-    try:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(_serve(config, out))
-    except (StartError, JournalError) as error:
-        print(f"palatinus: {error}.", file=err)
-        return 2
-    return 0
+def serve(config: Config, started: Callable[[list[str]], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; `started` is told the addresses at which others reach the server.
+
+    Raises HostError if the server cannot start.
+    """
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(_serve(config, started))
 
 
-async def _serve(config: Config, out: TextIO) -> None:
+async def _serve(config: Config, started: Callable[[list[str]], None]) -> None:
     stop = asyncio.Event()
 
-    def started(server: Running) -> None:
+    def running(server: Running) -> None:
         scheme = "ws" if config.tls_cert is None else "wss"
-        print("Palatinus is served. Others join with one of these; stop with Ctrl-C.", file=out)
-        for address in reachable(config.host):
-            shown = f"[{address}]" if ":" in address else address
-            print(f"  palatinus join {scheme}://{shown}:{server.port}", file=out)
-        out.flush()
+        hosts = [f"[{host}]" if ":" in host else host for host in reachable(config.host)]
+        started([f"{scheme}://{host}:{server.port}" for host in hosts])
 
     with _stopped_by_signals(stop):
-        await serve_until(stop, config, started)
-    print("Palatinus has stopped.", file=out)
+        await serve_until(stop, config, running)
 
 
 def only_here(host: str) -> bool:

@@ -27,7 +27,7 @@ from protocol.messages import (
     Welcome,
 )
 from server.config import Config
-from server.journal_file import JournalError
+from server.errors import JournalError
 from server.lobby import Lobby
 from server.logs import about
 from server.pace import Pace

@@ -14,7 +14,8 @@ from typing import Any, Self
 from engine.events import Event
 from engine.game import RandomChance
 from server.entries import Freed, Kept, Opened, Played, StoodIn, Taken
-from server.journal_file import FILE_NAME, JournalError, opened
+from server.errors import JournalError
+from server.journal_file import FILE_NAME, opened
 from server.seating import Seating, Stage
 from server.stored import Stored, archived, in_use, remove
 
@@ -41,14 +42,21 @@ class DataFolder:
     def __init__(self, data: Path) -> None:
         self._path = data / FILE_NAME
         if not self._path.exists():
-            raise JournalError(f"there is no journal in {data}. Choose another --data")
+            raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         self._database = opened(self._path)
         try:
             found = (*archived(self._database), *in_use(self._database))
         except (sqlite3.Error, ValueError) as error:
             self._database.close()
-            raise JournalError(f"the journal {self._path} is damaged: {error}") from error
+            raise self._damaged(str(error)) from error
         self._tables = {table.code: table for table in found}
+
+    def _damaged(self, what: str) -> JournalError:
+        return JournalError(
+            "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
+            file=self._path,
+            reason=what,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +83,7 @@ class DataFolder:
         try:
             seating = Seating(self._tables[code].entries, RandomChance(random.Random()))
         except Exception as error:  # whatever it is, no server wrote this
-            raise JournalError(f"the journal {self._path} is damaged: table {code}: {error}") from error
+            raise self._damaged(f"table {code}: {error}") from error
         return () if seating.game is None else tuple(seating.game.events)
 
     def remove(self, codes: Iterable[str]) -> None:
@@ -85,7 +93,7 @@ class DataFolder:
                 for code in codes:
                     remove(self._database, code)
         except sqlite3.Error as error:
-            raise JournalError(f"the journal {self._path} could not be written: {error}") from error
+            raise JournalError("the journal could not be written: {reason}", reason=error) from error
 
 
 def _told(table: Stored) -> StoredTable:

@@ -16,7 +16,8 @@ from typing import Any, Final, Protocol
 
 from server.counts import Durations
 from server.entries import Entry, Forgotten, entry_text
-from server.journal_file import FILE_NAME, Durable, JournalError, opened
+from server.errors import JournalError
+from server.journal_file import FILE_NAME, Durable, opened
 from server.logs import about
 from server.stored import archived_codes, archived_table, bring_back, in_use, put_away, remove
 
@@ -77,7 +78,7 @@ class NoJournal:
         return {}
 
     def damaged(self, what: str) -> JournalError:
-        return JournalError(what)
+        return JournalError("{reason}", reason=what)
 
     async def archive(self, code: str) -> None:
         pass
@@ -155,8 +156,11 @@ class SqliteJournal:
             raise self.damaged(str(error)) from error
 
     def damaged(self, what: str) -> JournalError:
-        advice = "Restore a copy of the file, or choose another --data"
-        return JournalError(f"the journal {self.path} is damaged: {what}. {advice}")
+        return JournalError(
+            "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
+            file=self.path,
+            reason=what,
+        )
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         now = int(time.time())
@@ -253,7 +257,9 @@ class SqliteJournal:
             if error is None:
                 append.stored.set_result(None)
             else:
-                append.stored.set_exception(JournalError(f"the journal could not be written: {error}"))
+                append.stored.set_exception(
+                    JournalError("the journal could not be written: {reason}", reason=error)
+                )
 
     def _committed(self, appends: list[_Append]) -> sqlite3.Error | None:
         if not appends:
@@ -281,7 +287,7 @@ class SqliteJournal:
             with self._database:
                 return errand.work(self._database)
         except sqlite3.Error as error:
-            return JournalError(f"the journal could not be used: {error}")
+            return JournalError("the journal could not be used: {reason}", reason=error)
         except ValueError as error:
             return self.damaged(str(error))
 

@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from server.errors import JournalError
+
 FILE_NAME: Final = "palatinus.sqlite3"
 SCHEMA_VERSION: Final = 2
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
@@ -29,10 +31,6 @@ _MIGRATIONS: Final = {  # what makes the next version of each
 }
 
 
-class JournalError(Exception):
-    """The journal cannot be used; the text says what to do."""
-
-
 def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     """Open the journal in the file `path`, made if there is none, for this process alone.
 
@@ -51,10 +49,14 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     except (OSError, sqlite3.Error) as error:
         busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
         if busy:
-            text = f"another server, or palatinus tables, is using the journal {path}. End it"
-        else:
-            text = f"cannot use the journal {path}: {error}"
-        raise JournalError(f"{text}, or choose another --data") from error
+            raise JournalError(
+                "another server, or palatinus tables, is using the journal {file}. "
+                "End it, or choose another --data",
+                file=path,
+            ) from error
+        raise JournalError(
+            "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=error
+        ) from error
     return database
 
 
@@ -64,8 +66,11 @@ def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None
     version = _number(database, "user_version")
     if version > SCHEMA_VERSION:
         raise JournalError(
-            f"{path} was written by a newer Palatinus (journal {version}; this one reads {SCHEMA_VERSION}). "
-            "Update Palatinus, or choose another --data"
+            "{file} was written by a newer Palatinus (journal {version}; this one reads {known}). "
+            "Update Palatinus, or choose another --data",
+            file=path,
+            version=version,
+            known=SCHEMA_VERSION,
         )
     _check_ours(database, path, version)
     if 0 < version < SCHEMA_VERSION:
@@ -99,7 +104,7 @@ def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
     else:
         ours = _number(database, "application_id") == _APPLICATION_ID
     if not ours:
-        raise JournalError(f"{path} is no journal of Palatinus. Choose another --data")
+        raise JournalError("{file} is no journal of Palatinus. Choose another --data", file=path)
 
 
 def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:

@@ -54,8 +54,8 @@ from server.entries import (
     Taken,
     Voted,
 )
+from server.errors import JournalError
 from server.journal import Journal
-from server.journal_file import JournalError
 from server.lines import table_line, table_state
 from server.logs import about
 from server.names import alike, check_name

@@ -19,13 +19,13 @@ from palatinus import main
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
-KEYWORDS = {"_": None, "N_": None, "counted": (1, 2)}
+KEYWORDS = {"_": None, "N_": None, "counted": (1, 2), "StartError": None, "JournalError": None}
 UPKEEP = "docs/languages.md tells how the catalogues are kept"
 
 
 def marked() -> set[str | tuple[str, ...]]:
     """Return every text that is marked in the source, plural forms together."""
-    places = ("palatinus.py", "commands/**.py", "client/**.py")
+    places = ("palatinus.py", "commands/**.py", "client/**.py", "server/**.py")
     found = extract_from_dir(ROOT, [(place, "python") for place in places], keywords=KEYWORDS)
     return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 

@@ -40,7 +40,7 @@ from server.app import Running, running
 from server.clocks import Clocks
 from server.config import Config, Limits
 from server.entries import Entry, Held, Opened, Played, Returned, StoodIn, Voted, entry_of
-from server.journal_file import JournalError
+from server.errors import JournalError
 from server.seating import Seating
 from server.session import Session
 from server.stand_in import Choose, StandIn, at_random

@@ -16,8 +16,9 @@ from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Say, St
 from server.app import Running, running
 from server.config import Config, Limits
 from server.entries import Entry, Freed, Opened, Played, Taken, entry_text
+from server.errors import JournalError
 from server.journal import SqliteJournal
-from server.journal_file import FILE_NAME, SCHEMA_VERSION, JournalError
+from server.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.seating import Seating
 from tests.server.peer import (
     Peer,

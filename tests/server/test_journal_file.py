@@ -13,8 +13,9 @@ import pytest
 from server.app import running
 from server.config import Config
 from server.entries import Entry, entry_text
+from server.errors import JournalError
 from server.journal import SqliteJournal
-from server.journal_file import FILE_NAME, SCHEMA_VERSION, JournalError, opened
+from server.journal_file import FILE_NAME, SCHEMA_VERSION, opened
 from tests.server.peer import game, play_on
 
 # As version 1 made it.

@@ -1,0 +1,21 @@
+"""What keeps a server from running, told to its host."""
+
+
+class HostError(Exception):
+    """The host has to do something, and the sentence says what.
+
+    It is `text` filled in with the facts `about`: whoever tells it in another language needs both.
+    """
+
+    def __init__(self, text: str, **about: object) -> None:
+        super().__init__(text.format(**about))
+        self.text = text
+        self.about = about
+
+
+class StartError(HostError):
+    """The server cannot start."""
+
+
+class JournalError(HostError):
+    """The journal cannot be used."""
