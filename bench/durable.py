@@ -18,8 +18,8 @@ from typing import Final, get_args
 from bench.process import subject
 from protocol.messages import PlacePiece
 from server.entries import Played
-from server.journal import SqliteJournal
 from server.journal_file import Durable
+from server.sqlite_journal import SqliteJournal
 
 _REPEATS: Final = 3
 _TABLES: Final = (1, 50)

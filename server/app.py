@@ -20,10 +20,11 @@ from server.conversation import Conversation
 from server.counts import Counts
 from server.door import Door
 from server.errors import StartError
-from server.journal import Journal, NoJournal, SqliteJournal
+from server.journal import Journal, NoJournal
 from server.lobby import Lobby, chances, kept_tables
 from server.records import prepare_folder, write_record
 from server.session import Session
+from server.sqlite_journal import SqliteJournal
 
 _BACKLOG: Final = 1024
 # Moves make many small objects and few cycles: to look for those at Python's usual 700 costs a tenth more.

@@ -19,6 +19,7 @@ class Audience:
     def __init__(self) -> None:
         self.seated: dict[Seat, Session] = {}
         self.spectators: set[Session] = set()
+        self.gone_on: set[Seat] = set()  # whose players sit at the next table
 
     def __len__(self) -> int:
         return len(self.seated) + len(self.spectators)

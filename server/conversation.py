@@ -31,13 +31,15 @@ from server.errors import JournalError
 from server.lobby import Lobby
 from server.logs import about
 from server.pace import Pace
-from server.requests import Departed, Entrance, Refusal, Request
+from server.requests import Departed, Entrance, Refusal, Request, not_stored
 from server.session import Session, in_frame
 from server.table import Table
 from server.tokens import password_fits
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
+
+_WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a token
 
 
 class Goodbye(Exception):
@@ -129,8 +131,7 @@ class Conversation:
             self._session.send(refusal.answer(getattr(message, "id", None)))
         except JournalError as error:
             log.error("not stored", extra=about(address=self._session.name, reason=str(error)))  # noqa: TRY400 - one line says it
-            text = "The server cannot store that, so nothing has changed. Tell the host."
-            self._session.refuse(Code.NOT_STORED, text, getattr(message, "id", None))
+            self._session.send(not_stored().answer(getattr(message, "id", None)))
 
     async def _received(self) -> ClientMessage:
         if self._session.table is not None:
@@ -189,9 +190,6 @@ class Conversation:
             self._bad_messages += _WEIGHT_OF_A_WRONG_TOKEN
             if self._bad_messages >= self._limits.bad_messages:
                 raise Goodbye(CloseCode.POLICY_VIOLATION, "too many wrong tokens")
-
-
-_WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a token
 
 
 async def asked(table: Table, session: Session, message: AtTable | Rematch | Entrance, *, wait: bool) -> None:

@@ -1,7 +1,5 @@
 """What everybody is told of a table: its line in the list, and who sits where."""
 
-from collections.abc import Container
-
 from engine.pieces import Seat
 from protocol.messages import SeatLine, TableLine, TableState
 from server.absence import Steward
@@ -23,17 +21,15 @@ def table_line(code: str, seating: Seating) -> TableLine:
     )
 
 
-def table_state(
-    code: str, seating: Seating, audience: Audience, gone_on: Container[Seat], steward: Steward | None
-) -> TableState:
-    """Return who sits where; those of `gone_on` play again at the next table."""
+def table_state(code: str, seating: Seating, audience: Audience, steward: Steward | None) -> TableState:
+    """Return who sits where and who is here."""
     seats = []
     for number, player in enumerate(seating.players):
         seat = Seat(number)
         line = SeatLine()
         if player is not None:
             here = seat in audience.seated
-            line = SeatLine(player.name, here, kept=player.kept, again=seat in gone_on)
+            line = SeatLine(player.name, here, kept=player.kept, again=seat in audience.gone_on)
             line = line if steward is None else steward.line(seat, line)
         seats.append(line)
     return TableState(

@@ -1,6 +1,7 @@
 """The lobby: all tables by their codes."""
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import random
@@ -15,8 +16,8 @@ from protocol.limits import ARRAY_LENGTH
 from protocol.messages import OpenTable, Resume
 from server.config import Config
 from server.counts import Counts
-from server.entries import Entry, Opened, Taken
-from server.journal import Journal
+from server.entries import Continued, Entry, Opened, Taken
+from server.journal import Journal, Part
 from server.logs import about
 from server.names import check_name
 from server.pace import PerMinute
@@ -26,7 +27,7 @@ from server.seating import Seating
 from server.session import Session
 from server.stand_in import StandIn
 from server.table import Table
-from server.tokens import new_code, new_token, token_fits, token_hash
+from server.tokens import hash_fits, new_code, new_token, token_hash
 
 log = logging.getLogger(__name__)
 
@@ -118,13 +119,16 @@ class Lobby:
 
         Raises Refusal or JournalError and changes nothing.
         """
-        code = message.table
+        return await self._found(message.table, token_hash(message.token))
+
+    async def _found(self, code: str, wanted: str) -> Table:
+        """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
         async with self._bringing_back:  # two players of one game may come at the same time
             if code in self.tables or code not in self._journal.archived:
                 return self.table(code)
             entries = await self._journal.archived_entries(code)
             hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
-            if not any(token_fits(message.token, each) for each in hashes):
+            if not any(hash_fits(wanted, each) for each in hashes):
                 raise Refusal(Code.BAD_TOKEN, "That token holds no seat at table {table}.", table=code)
             seating = _folded(self._journal, code, entries, next(self._chances))
             await self._journal.bring_back(code)
@@ -146,16 +150,20 @@ class Lobby:
         table = await self._opened(session, entries)
         table.seat_opener(session, message.id, token)
 
-    async def following(self, session: Session, seating: Seating) -> Table:
-        """Return the table where the players of a finished game play again; who asks first opens it.
+    async def following(self, session: Session, before: Table) -> Table:
+        """Return the table where the session's player plays again; who asks first opens it.
 
-        Raises Refusal or JournalError and changes nothing.
+        Where that is, is stored together with it, for the table `before` to take in. Raises Refusal or
+        JournalError and changes nothing.
         """
-        if seating.next is not None and (table := self.tables.get(seating.next)) is not None:
-            return table
-        return await self._opened(session, played_again(seating))
+        seating = before.seating
+        player = None if session.seat is None else seating.players[session.seat]
+        if seating.next is not None and player is not None:
+            with contextlib.suppress(Refusal):  # it is gone, or put away without that player
+                return await self._found(seating.next, player.token_hash)
+        return await self._opened(session, played_again(seating), before)
 
-    async def _opened(self, session: Session, entries: list[Entry]) -> Table:
+    async def _opened(self, session: Session, entries: list[Entry], before: Table | None = None) -> Table:
         now = asyncio.get_running_loop().time
         wait = max(
             self._opened_by_connection.wait(session.name, now()),
@@ -167,9 +175,12 @@ class Lobby:
         if self._full() and not await self._room_made():
             raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
         code = new_code(self.tables, self._opening, self._failed, self._journal.archived)
+        parts: list[Part] = [(code, 0, entries)]
+        if before is not None:
+            parts.append((before.code, before.seating.entries, [Continued(code)]))
         self._opening.add(code)
         try:
-            await self._journal.append(code, 0, entries)
+            await self._journal.append_together(parts)
         finally:
             self._opening.discard(code)
         self._opened_by_connection.count(session.name, now())

@@ -1,6 +1,7 @@
 """What a table is asked, by its sessions and by the clock."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -80,6 +81,9 @@ class MoveInstead:
 
 
 Errand: TypeAlias = FreeIfAway | PutAway | GoneOn | AwayTooLong | TimeUp | MoveInstead
+Later: TypeAlias = Callable[
+    [float, Errand], asyncio.TimerHandle
+]  # puts it into the queue after so many seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +113,15 @@ class Refusal(Exception):
     def answer(self, id: int | None = None) -> Refused:  # noqa: A002 - the wire's own word
         """Return what is sent to the one who asked, under the id of the question."""
         return Refused(self.code, str(self), id, about=self.about)
+
+
+def not_stored() -> Refusal:
+    """Return how a request is refused that the journal could not take; sent again it may succeed."""
+    return Refusal(Code.NOT_STORED, "The server cannot store that, so nothing has changed. Tell the host.")
+
+
+def players_seat(session: Session) -> Seat:
+    """Return the session's seat; raises Refusal for a spectator."""
+    if session.seat is None:
+        raise Refusal(Code.NOT_A_PLAYER, "You are watching. Only players do that.")
+    return session.seat

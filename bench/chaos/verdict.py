@@ -23,8 +23,8 @@ from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, Refused, Seated, ServerMessage, Snapshot
 from protocol.snapshot import snapshot_message
-from server.journal import SqliteJournal
 from server.lobby import chances, kept_tables
+from server.sqlite_journal import SqliteJournal
 
 _PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
 

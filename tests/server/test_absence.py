@@ -102,7 +102,7 @@ async def play_with_stand_in(peers: Sequence[Peer], chooser: random.Random) -> l
 
 
 def steward_of(server: Running, peers: Sequence[Peer]) -> Steward:
-    steward = table_of(server, peers)._steward
+    steward = table_of(server, peers)._room.steward
     assert steward is not None
     return steward
 
@@ -127,7 +127,7 @@ async def test_a_table_that_waits_pays_no_byte_for_policies() -> None:
     """What is not chosen is not sent: neither policy, nor clock, nor anything of a seat."""
     async with served() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=3)
-        assert table_of(server, peers)._steward is None
+        assert table_of(server, peers)._room.steward is None
         await gone(peers[1], peers[0])
         keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
         assert not [key for key in keys for frame in peers[0].frames if key in frame]
@@ -238,7 +238,7 @@ async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
         await gone(peers[1], peers[0])
         table = table_of(server, peers)
         steward_of(server, peers).away_too_long(Seat(1))
-        await table._give_to_bots()
+        await table._room.give_to_bots()
         assert table.seating.held == {1}
     async with served(tmp_path, second=1.0) as server, back(server.port, peers[0]) as (anna,):
         assert server.lobby.tables[anna.code].seating.held == {1}
@@ -295,7 +295,7 @@ async def test_a_seat_that_could_not_be_given_away_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What nobody is told of failed is not left undone."""
-    monkeypatch.setattr("server.table._AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("server.room.AGAIN_SECONDS", 0.01)
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         journal = table_of(server, peers)._journal
         append, failures = journal.append, iter(range(3))

@@ -14,8 +14,8 @@ from protocol.codes import Code
 from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
 from server.app import running
 from server.config import Config, Limits
-from server.journal import SqliteJournal
 from server.journal_file import FILE_NAME
+from server.sqlite_journal import SqliteJournal
 from server.stored import Line, packed, unpacked
 from tests.server.peer import (
     Peer,

@@ -107,7 +107,7 @@ async def not_stored(server: Running, stack: contextlib.AsyncExitStack) -> Refus
         raise JournalError("the disk is full")
 
     peer = await stack.enter_async_context(connected(server.port))
-    server.lobby._journal.append = failing  # type: ignore[assignment, method-assign]
+    server.lobby._journal.append_together = failing  # type: ignore[assignment, method-assign]
     return await peer.refused(OpenTable(7, 2, "Anna"))
 
 

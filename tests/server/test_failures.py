@@ -7,7 +7,7 @@ import pytest
 
 from engine.record import names_in, replayed
 from protocol.codes import Code
-from protocol.messages import ListTables, Refused, Sync, Tables
+from protocol.messages import JoinTable, Leave, ListTables, Refused, Rematch, Sync, Tables
 from server.app import running
 from server.config import Config
 from server.logs import told
@@ -25,14 +25,14 @@ async def test_a_table_that_fails_takes_no_other_with_it(
         game(server.port, 2) as good,
     ):
         table = table_of(server, bad)
-        talk = Table._talk
+        done = Table._done
 
         async def failing(self: Table, session: object, message: object) -> object:
             if self is table:
                 raise RuntimeError("a mistake of ours")
-            return await talk(self, session, message)  # type: ignore[arg-type]
+            return await done(self, session, message)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(Table, "_talk", failing)
+        monkeypatch.setattr(Table, "_done", failing)
         for peer in bad:
             await peer.send(*(Sync(number) for number in range(5)))
         for peer in bad:
@@ -56,6 +56,36 @@ async def _told_of_the_end(peer: Peer) -> None:
             return
 
 
+async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is who comes to it; both are in the lobby then."""
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async with house() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
+        seated = await newcomer.open(2)
+        with monkeypatch.context() as patch:
+            patch.setattr("server.room.table_state", failing)
+            assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.NO_SUCH_TABLE
+            patch.setattr("server.usher.check_name", failing)
+            asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
+            assert (await peers[0].refused(asking)).code == Code.NO_SUCH_TABLE
+        await peers[0].open(2)
+
+
+async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async with house() as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(5))
+        monkeypatch.setattr("server.lobby.played_again", failing)
+        await peers[0].send(Rematch(peers[0].next_id()))
+        for peer in peers:
+            await _told_of_the_end(peer)
+            await peer.open(2)
+
+
 async def test_a_failed_table_is_there_again_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +97,7 @@ async def test_a_failed_table_is_there_again_after_a_restart(
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(2), moves=5)
         with monkeypatch.context() as patch:
-            patch.setattr(Table, "_talk", failing)
+            patch.setattr(Table, "_done", failing)
             await peers[0].send(Sync(1))
             await eventually(lambda: not server.lobby.tables)
     async with running(Config(data=tmp_path)) as server, connected(server.port) as again:

@@ -17,9 +17,9 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.entries import Entry, Freed, Opened, Played, Taken, entry_text
 from server.errors import JournalError
-from server.journal import SqliteJournal
 from server.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.seating import Seating
+from server.sqlite_journal import SqliteJournal
 from tests.server.peer import (
     Peer,
     check_views,

@@ -14,8 +14,8 @@ from server.app import running
 from server.config import Config
 from server.entries import Entry, entry_text
 from server.errors import JournalError
-from server.journal import SqliteJournal
 from server.journal_file import FILE_NAME, SCHEMA_VERSION, opened
+from server.sqlite_journal import SqliteJournal
 from tests.server.peer import game, play_on
 
 # As version 1 made it.
@@ -172,7 +172,7 @@ async def test_what_is_appended_during_a_checkpoint_is_stored_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
 ) -> None:
     """The write-ahead log is cleared while the tables go on, and nothing is lost over it."""
-    monkeypatch.setattr("server.journal._ENTRIES_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr("server.sqlite_journal._ENTRIES_BETWEEN_CHECKPOINTS", 3)
     known = next(iter(entries.values()))
     codes = [f"AAA{letter}" for letter in "BCDFGH"]
     journal = SqliteJournal(tmp_path)

@@ -9,7 +9,8 @@ from typing import Any
 from protocol.codes import CloseCode, Code
 from protocol.messages import JoinTable, OpenTable, Refused, Rematch, Say, Seated, StartGame, TableState
 from server.app import Running, running
-from server.config import Config
+from server.config import Config, Limits
+from server.sqlite_journal import SqliteJournal
 from tests.server.peer import Peer, connected, eventually, game, house, play_on
 
 
@@ -144,6 +145,39 @@ async def test_a_restart_keeps_who_comes_and_who_is_waited_for(tmp_path: Path) -
         assert (await again(second)).table == code
         await third.resume(code, peers[2].token)  # straight to the seat that is kept
         await first.done(StartGame(first.next_id()))
+
+
+async def test_a_next_table_in_the_archive_is_found_there(tmp_path: Path) -> None:
+    """Who still sits at the old one comes back to the game that everybody left."""
+    limits = Limits(unattended_seconds=0.05)
+    async with running(Config(data=tmp_path, limits=limits)) as server, finished(server, 2) as peers:
+        old, code = peers[0].code, (await again(peers[0])).table
+        await again(peers[1])
+        await peers[0].done(StartGame(peers[0].next_id()))
+        async with connected(server.port) as back:
+            await back.resume(old, peers[1].token)
+            for peer in peers:
+                await peer.socket.close()
+            await eventually(lambda: code not in server.lobby.tables)
+            assert (await again(back)).table == code
+            assert (await back.until(TableState)).stage == "playing"
+
+
+async def test_the_next_table_and_where_it_is_are_stored_together(tmp_path: Path) -> None:
+    """Or neither: no table is left behind that nobody finds."""
+    async with running(Config(data=tmp_path)) as server, finished(server, 2) as peers:
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        journal._database.execute(
+            "CREATE TEMP TRIGGER full BEFORE INSERT ON entry WHEN NEW.body LIKE '%continued%' "
+            "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        )
+        assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_STORED
+        old = peers[0].code
+        assert list(server.lobby.tables) == [old] == list(journal.tables())
+        journal._database.execute("DROP TRIGGER full")
+        code = (await again(peers[0])).table
+        assert list(journal.tables()) == [old, code]
 
 
 async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:

@@ -1,0 +1,101 @@
+"""What the parts of a table share: its lasting state, who is here, and how both are stored and told."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from protocol.absence import Wait
+from server.absence import Steward
+from server.audience import Audience, catch_up
+from server.config import Limits
+from server.entries import Entry, Held
+from server.errors import JournalError
+from server.journal import Journal
+from server.lines import table_state
+from server.logs import about
+from server.requests import AwayTooLong, Later
+from server.seating import Seating
+from server.session import Session
+from server.stand_in import StandIn
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS: Final = 1.0  # until something is tried again that could not be done
+
+
+class Room:
+    """A table's state; only the table's own task changes it.
+
+    `later` puts an errand into the table's queue, `when_changed` hears of all that `tell_state` tells.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        seating: Seating,
+        journal: Journal,
+        limits: Limits,
+        stand_in: StandIn,
+        *,
+        later: Later,
+        when_changed: Callable[[], None],
+    ) -> None:
+        self.code = code
+        self.seating = seating
+        self.audience = Audience()
+        self.journal = journal
+        self.limits = limits
+        self.later = later
+        self._when_changed = when_changed
+        self.steward: Steward | None = None  # a table that waits for everybody needs none
+        if not isinstance(seating.absence, Wait):
+            self.steward = Steward(seating, self.audience.seated, stand_in, limits, later)
+
+    @property
+    def clock(self) -> int | None:
+        """Return how many milliseconds are left to the seat on turn; None without a clock."""
+        return None if self.steward is None else self.steward.clock()
+
+    def rest(self) -> None:
+        """Let nothing more fall due at the policy's behest."""
+        if self.steward is not None:
+            self.steward.close()
+            self.steward = None
+
+    async def store(self, *entries: Entry) -> None:
+        """Commit the entries and take them in; raises JournalError and changes nothing."""
+        await self.journal.append(self.code, self.seating.entries, entries)
+        for entry in entries:
+            self.seating.fold(entry)
+
+    async def store_or_log(self, *entries: Entry) -> None:
+        """Store what nobody asked for; there is nobody to refuse it to."""
+        try:
+            await self.store(*entries)
+        except JournalError as error:
+            self.log_failure("not stored", error)
+
+    def log_failure(self, what: str, error: JournalError) -> None:
+        log.error(what, extra=about(table=self.code, reason=str(error)))
+
+    def tell_state(self) -> None:
+        """Tell everyone who sits where and who is here."""
+        self._when_changed()
+        self.audience.broadcast(table_state(self.code, self.seating, self.audience, self.steward))
+
+    def catch_up(self, session: Session, after: int) -> None:
+        """Tell the session what happened in the game since event `after`."""
+        if self.seating.game is not None:
+            catch_up(session, self.seating.game, after, self.clock)
+
+    async def give_to_bots(self) -> bool:
+        """Let a bot hold the seats that are to be held by now, and return whether there were any."""
+        if self.steward is None or not (seats := self.steward.to_hold()):
+            return False
+        await self.store_or_log(*map(Held, seats))
+        if self.steward is None:
+            return True
+        for seat in self.steward.to_hold():  # the journal could not be written
+            self.later(AGAIN_SECONDS, AwayTooLong(seat))
+        self.steward.consider()
+        return True
