@@ -113,7 +113,7 @@ class Referee:
         try:
             await room.journal.append(room.code, room.seating.entries, [entry])
         except JournalError as error:
-            room.log_failure("not stored", error)
+            room.log_not_stored(error)
             steward.next_turn()
             return
         room.seating.played(entry, happened)

@@ -73,10 +73,10 @@ class Room:
         try:
             await self.store(*entries)
         except JournalError as error:
-            self.log_failure("not stored", error)
+            self.log_not_stored(error)
 
-    def log_failure(self, what: str, error: JournalError) -> None:
-        log.error(what, extra=about(table=self.code, reason=str(error)))
+    def log_not_stored(self, error: JournalError) -> None:
+        log.error("not stored", extra=about(table=self.code, reason=str(error)))
 
     def tell_state(self) -> None:
         """Tell everyone who sits where and who is here."""

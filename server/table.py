@@ -37,6 +37,7 @@ from server.entries import Continued, Forgotten
 from server.errors import JournalError
 from server.journal import Journal
 from server.lines import table_line
+from server.logs import about
 from server.referee import Referee
 from server.requests import (
     Arrival,
@@ -262,7 +263,7 @@ class Table:
 
     def _not_stored(self, error: JournalError, id: int) -> Refused:  # noqa: A002 - the wire's own word
         """Refuse what the journal could not take; it is not remembered, and may succeed when sent again."""
-        self._room.log_failure("not stored", error)
+        self._room.log_not_stored(error)
         return not_stored().answer(id)
 
     # -- errands ------------------------------------------------------------------------------------
@@ -304,7 +305,7 @@ class Table:
                 await self._journal.archive(self.code)
                 self.archived = True
         except JournalError as error:
-            self._room.log_failure("not put away", error)
+            log.error("not put away", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
             self._watch_attendance()  # try again
 
     def _turn_away(self, request: Request | Errand) -> None:
