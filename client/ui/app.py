@@ -16,7 +16,7 @@ from client.line import FREE_ACCESS, Access, PasswordWanted
 from client.names import default_name, fault_of
 from client.seats import Seats
 from client.table import TableChanged, TableModel
-from client.ui import news, requests, texts
+from client.ui import news, pace, requests, texts
 from client.ui.clocks import counting
 from client.ui.frame import Frame
 from client.ui.keeping import Keeper
@@ -32,7 +32,6 @@ from protocol.codes import Code
 from protocol.messages import TableState
 
 _LOBBY_SECONDS: Final = 3.0
-_TICK_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 1.0
 _PATIENCE: Final = Patience(keep_trying=math.inf)  # a person sees the banner, and decides
 
@@ -183,11 +182,11 @@ class Client:
                 self._begin(self._ask(requests.Start()))
 
     async def _tick(self) -> None:
-        """Show the time as it goes by, where any is shown."""
+        """Show the time as it goes by, where any is shown, and walk on where that goes by itself."""
         while True:
-            await asyncio.sleep(_TICK_SECONDS)
+            await asyncio.sleep(pace.TICK_SECONDS)
             if counting(self._ui, self._connection.model):
-                self._show(replace(self._ui, now=_clock()))
+                self._show(pace.ticked(replace(self._ui, now=_clock()), self._connection.model))
 
     def _fills(self, update: TableChanged) -> bool:
         """Tell whether the last free seat of this host's table has just been taken."""

@@ -21,7 +21,7 @@ _HOUR: Final = 60 * _MINUTE
 
 def counting(ui: Ui, model: TableModel) -> bool:
     """Tell whether anything on the screen changes as time goes by."""
-    if ui.lost is not None and ui.lost.until is not None:
+    if ui.rest is not None or (ui.lost is not None and ui.lost.until is not None):
         return True
     if model.view is None or model.view.phase is Phase.OVER or model.state is None:
         return False

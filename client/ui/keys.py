@@ -25,6 +25,7 @@ class Act(enum.Enum):
     NEXT_HILL = enum.auto()
     FIRST = enum.auto()
     SKIP = enum.auto()
+    RUN = enum.auto()
     OPEN = enum.auto()
     LAYOUT = enum.auto()
     BRAIN = enum.auto()
@@ -216,6 +217,7 @@ KEYS: Final = (
     ),
     Key(("tab", "pagedown"), Act.NEXT_HILL, _SCORING, N_("on to the next hill"), N_("next hill")),
     Key(("s", "end", "escape"), Act.SKIP, _SCORING, N_("skip to the result"), N_("result")),
+    Key(("r",), Act.RUN, _SCORING, N_("step by step by itself; any key stops it"), N_("run")),
     Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
     Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
     Key(("escape",), Act.LEAVE, _RESULT, N_("leave the table"), N_("leave")),
@@ -239,6 +241,7 @@ KEYS: Final = (
     Key(("home",), Act.FIRST, _REPLAY, N_("to the start")),
     Key(("end",), Act.SKIP, _REPLAY, N_("to the end: the result, if there is one")),
     Key(("g",), Act.GO, _REPLAY, N_("go to the move with the number that is typed"), N_("go to")),
+    Key(("r",), Act.RUN, _REPLAY, N_("step by step by itself; any key stops it"), N_("run")),
     Key(
         ("tab",),
         Act.NEXT_EYES,

@@ -1,9 +1,10 @@
 """The program that shows a record: a thin shell around the same state, update and drawing."""
 
+import asyncio
 import sys
 
 from client.recording import Recording
-from client.ui import replay, requests
+from client.ui import pace, replay, requests
 from client.ui.frame import Frame
 from client.ui.keys import Action
 from client.ui.look import Look
@@ -33,7 +34,16 @@ class _Replayer:
         self._shell = Shell(self._frame, self._press, self._act)
 
     async def run(self) -> None:
-        await self._shell.run()
+        async with asyncio.TaskGroup() as tasks:
+            ticking = tasks.create_task(self._tick())
+            await self._shell.run()
+            ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(pace.TICK_SECONDS)
+            if self._ui.rest is not None:
+                self._take((pace.ticked(self._ui, self._model), None))
 
     def _frame(self, width: int, height: int) -> Frame:
         return drawn(self._ui, self._model, self._look, width, height)

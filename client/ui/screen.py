@@ -47,7 +47,12 @@ def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Fra
         return _too_small(ui, model, look, width, height)
     body = _body(ui, model, look, width, height - 2)
     blocks = (Block((_title(ui, model, look, width),)), body, _foot(ui, model, look, width))
-    return framed(blocks, width, height, ascii_only=look.ascii)
+    frame = framed(blocks, width, height, ascii_only=look.ascii)
+    return frame if ui.rest is None else replace(frame, targets=_anywhere(frame, Act.RUN))
+
+
+def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:
+    return tuple(Target(0, at, width_of(content), action) for at, content in enumerate(frame.lines))
 
 
 def _too_small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
@@ -112,6 +117,10 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
     """Return the line being typed, or the function bar, where a click is as good as the key."""
     if ui.entry is not None:
         return Block((_typing(ui, model, width),))
+    if ui.rest is not None:
+        return Block(
+            (fitted(line(" " + _("It goes on by itself; any key or click stops it."), "class:info"), width),)
+        )
     keys = [key for key in keys_at(where(ui, model), lesson=ui.lesson is not None) if key.short]
     if ui.overlay is not None:
         last = page_count(ui.overlay) - 1

@@ -121,7 +121,8 @@ class Ui:
     `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
     waits for its answer, `sent` is the line that asked for it, `scroll` how many lines of the log lie below
-    what is shown, `step` where the scoring walk-through is. `start` is set at the start screen, `replay`
+    what is shown, `step` where the scoring walk-through is, `rest` how many ticks it stays there before it
+    goes on by itself, if it does. `start` is set at the start screen, `replay`
     where a record is on the screen instead of a server's table, `lesson` where a page of the lessons is.
     `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
     told about, and at `clock_at` the clock of who is on turn.
@@ -151,6 +152,7 @@ class Ui:
     page: int = 0
     scroll: int = 0
     step: int = 0
+    rest: int | None = None
     busy: bool = False
     replay: Replay | None = None
     lesson: Lesson | None = None

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias, assert_never
 
 from client.language import _
 from client.table import TableModel
-from client.ui import lobby, replay, requests, start, turn
+from client.ui import lobby, pace, replay, requests, start, turn
 from client.ui.clocks import next_vote
 from client.ui.entry import Entry
 from client.ui.grid import HEX_POSITIONS
@@ -22,6 +22,7 @@ from protocol.limits import CHAT_LENGTH
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
 _OURS: Final = (requests.Quit, requests.GoHome, requests.Turn)  # no business of a server
+_ONWARDS: Final[frozenset[Action]] = frozenset({Act.RUN, Act.NEXT})
 _TYPED_KEPT: Final = 100
 _LOG_LINES: Final = 5
 
@@ -29,12 +30,14 @@ _LOG_LINES: Final = 5
 def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
     """Return what a key does, by the table of keys."""
     action = action_of(name, where(ui, model))
-    return (ui, None) if action is None else updated(ui, action, model)
+    return (replace(ui, rest=None), None) if action is None else updated(ui, action, model)
 
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
-    after, request = _acted(replace(ui, notice=None), action, model)
+    if ui.rest is not None and (action in _ONWARDS or isinstance(action, PointAt)):
+        return replace(ui, rest=None), None  # whoever stops the walk wants to stay where it is
+    after, request = _acted(replace(ui, notice=None, rest=None), action, model)
     if request is None or ui.start is not None or isinstance(request, _OURS):
         return after, request
     if ui.lost is not None:
@@ -85,6 +88,8 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Where.REPLAY:
             if ui.replay is None or model.view is None:
                 return ui, None
+            if action is Act.RUN:
+                return pace.running(ui, model), None
             return replay.acted(ui, ui.replay, action, model.view), None
         case Where.LESSON:
             return ui, None
@@ -249,6 +254,8 @@ def _scoring(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return replace(ui, step=0), None
         case Act.SKIP:
             return replace(ui, step=last), None
+        case Act.RUN:
+            return pace.running(ui, model), None
         case Act.LEAVE:
             return ui, requests.Leave()
         case Act.REMATCH:
