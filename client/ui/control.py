@@ -1,71 +1,77 @@
-"""The whole screen as one prompt_toolkit control: draws frames, hands keys and clicks on."""
+"""What comes from the terminal in the client's own words: names of keys, what is pasted, where is clicked."""
 
-from collections.abc import Callable
+import re
+from dataclasses import dataclass
+from typing import Final
 
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.keys import Keys
-from prompt_toolkit.layout.controls import UIContent, UIControl
-from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import KEY_ALIASES, Keys
 
-from client.ui.frame import Frame
-from client.ui.keys import KEYS, Action, Insert
+from client.ui.keys import KEYS, Insert
 
 # Some terminals tell that they gained or lost the focus, as a program before asked them to: no keys of ours.
 ANSI_SEQUENCES.update({"\x1b[I": Keys.Ignore, "\x1b[O": Keys.Ignore})
 
-_WHEEL = {MouseEventType.SCROLL_UP: "scroll-up", MouseEventType.SCROLL_DOWN: "scroll-down"}
+REPAINT: Final = "c-l"  # as everywhere: for a screen that something else has written on
+_OURS: Final = {name for key in KEYS for name in key.names}
+_NAMES: Final = (
+    {name: name for name in _OURS}
+    | {KEY_ALIASES[name]: name for name in _OURS & KEY_ALIASES.keys()}
+    | {
+        "c-j": "enter",  # as some terminals send it
+        REPAINT: REPAINT,
+        Keys.ScrollUp.value: "scroll-up",
+        Keys.ScrollDown.value: "scroll-down",
+    }
+)
+
+_NUMBERED: Final = re.compile(r"\x1b\[(<?)(\d+);(\d+);(\d+)([Mm])")
+_SPELT_OUT: Final = re.compile(r"\x1b\[M(.)(.)(.)", re.DOTALL)
+_OFFSET: Final = 32  # where numbers are spelt out as characters, and in what is made of that
+_BUTTONS, _NO_BUTTON, _MOVING, _WHEEL = 3, 3, 32, 64
+_ON_WINDOWS: Final = {"SCROLL_UP": "scroll-up", "SCROLL_DOWN": "scroll-down"}
 
 
-class Screen(UIControl):
-    """Draws `frame_for` the window's size; tells `press` of the wheel and `act` of clicks."""
+@dataclass(frozen=True, slots=True)
+class Click:
+    """A click on a cell of the screen."""
 
-    def __init__(
-        self,
-        frame_for: Callable[[int, int], Frame],
-        press: Callable[[str], None],
-        act: Callable[[Action], None],
-    ) -> None:
-        self._frame_for, self._press, self._act = frame_for, press, act
-        self._frame = Frame(())
-
-    def create_content(self, width: int, height: int | None) -> UIContent:
-        self._frame = self._frame_for(width, height or 0)
-        lines = self._frame.lines
-        return UIContent(get_line=lambda at: [*lines[at]], line_count=len(lines), show_cursor=False)
-
-    def is_focusable(self) -> bool:
-        return True
-
-    def mouse_handler(self, mouse_event: MouseEvent) -> None:
-        if mouse_event.event_type in _WHEEL:
-            self._press(_WHEEL[mouse_event.event_type])
-        elif mouse_event.event_type is MouseEventType.MOUSE_UP:
-            action = self._frame.action_at(mouse_event.position.x, mouse_event.position.y)
-            if action is not None:
-                self._act(action)
+    column: int
+    line: int
 
 
-def bindings(press: Callable[[str], None], act: Callable[[Action], None]) -> KeyBindings:
-    """Return the bindings for every key in the table, for typing and for pasting."""
-    bound = KeyBindings()
-    for name in sorted({name for key in KEYS for name in key.names} - {*_WHEEL.values()}):
-        bound.add(name)(_presser(press, name))
-    bound.add(Keys.SIGINT)(_presser(press, "c-c"))
-
-    @bound.add(Keys.Any)
-    def _(event: KeyPressEvent) -> None:
-        press(event.data)
-
-    @bound.add(Keys.BracketedPaste)
-    def _(event: KeyPressEvent) -> None:
-        act(Insert(event.data))
-
-    return bound
+def heard(press: KeyPress) -> str | Insert | Click | None:
+    """Return the key's name or character, what is pasted or where is clicked; None for what means nothing."""
+    if press.key is Keys.Vt100MouseEvent:
+        return _mouse(press.data)
+    if press.key is Keys.WindowsMouseEvent:
+        return _mouse_on_windows(press.data)
+    if press.key is Keys.BracketedPaste:
+        return Insert(press.data)
+    if (name := _NAMES.get(press.key)) is not None:
+        return name
+    return None if isinstance(press.key, Keys) else press.data
 
 
-def _presser(press: Callable[[str], None], name: str) -> Callable[[KeyPressEvent], None]:
-    def pressed(_: KeyPressEvent) -> None:
-        press(name)
+def _mouse(data: str) -> str | Click | None:
+    if (spelt := _SPELT_OUT.fullmatch(data)) is not None:
+        # What is no UTF-8 comes as a lone surrogate that holds the byte.
+        button, column, line = ((ord(each) & 0xFF) - _OFFSET for each in spelt.groups())
+        released = button & _BUTTONS == _NO_BUTTON
+    elif (numbered := _NUMBERED.fullmatch(data)) is not None:
+        button, column, line = map(int, numbered.group(2, 3, 4))
+        released = numbered[5] == "m"
+        if not numbered[1]:
+            button -= _OFFSET
+            released = button & _BUTTONS == _NO_BUTTON
+    else:
+        return None
+    if button & _WHEEL:
+        return {0: "scroll-up", 1: "scroll-down"}.get(button & _BUTTONS)
+    return Click(column - 1, line - 1) if released and not button & _MOVING else None
 
-    return pressed
+
+def _mouse_on_windows(data: str) -> str | Click | None:
+    _, happened, column, line = data.split(";")
+    return Click(int(column), int(line)) if happened == "MOUSE_UP" else _ON_WINDOWS.get(happened)

@@ -1,28 +1,33 @@
-"""The terminal around a screen: what every program with a screen needs, and leaves as it was."""
+"""The terminal around a screen: what every program with a screen needs, and leaves as it was.
+
+prompt_toolkit reads the keys and writes for the terminal at hand. Its Application is left out: to make one
+takes longer than to draw a screen, most of it for the keys of an editor.
+"""
 
 import asyncio
 import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from prompt_toolkit.application import Application
-from prompt_toolkit.layout import Layout, Window
+from prompt_toolkit.application.current import get_app_session
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyPress
 
 from client.colouring import wanted
 from client.language import _
-from client.ui.control import Screen, bindings
+from client.ui.control import REPAINT, Click, heard
 from client.ui.frame import Frame
-from client.ui.keys import Action
+from client.ui.keys import Action, Insert
 from client.ui.look import Look, look_for
+from client.ui.painter import Painter
 from client.ui.palette import DEPTHS, style_for
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
-# Terminals that know this mode show what lies between in one go; the others pass over it.
-_HOLD: Final = "\x1b[?2026h"
-_LET_GO: Final = "\x1b[?2026l"
+_NEWS_SECONDS: Final = 0.005  # for what comes together to be drawn together; keys do not wait for that
+_SIZE_SECONDS: Final = 0.5  # how often to look at the window's size where nothing tells of it
 
 
 class Shell:
@@ -37,48 +42,125 @@ class Shell:
         """Prepare the terminal, coloured as the player wants it."""
         colouring = wanted().settled(os.environ)
         self._frame_for, self._press, self._act = frame_for, press, act
-        self._app: Application[None] = Application(
-            layout=Layout(Window(Screen(self._frame, self._pressed, self._acted), always_hide_cursor=True)),
-            key_bindings=bindings(self._pressed, self._acted),
-            style=style_for(colouring),
-            color_depth=DEPTHS[colouring.colours],
-            full_screen=True,
-            mouse_support=True,
-            before_render=lambda app: app.output.write_raw(_HOLD),
-            after_render=_let_go,
-        )
-        self._app.ttimeoutlen = _ESCAPE_SECONDS
-        self._stopped = False
+        session = get_app_session()
+        self._input, self._output = session.input, session.output
+        self._painter = Painter(self._output, style_for(colouring), DEPTHS[colouring.colours])
+        self._frame = Frame(())
+        self._ended: asyncio.Future[bool] | None = None
+        self._drawing: asyncio.TimerHandle | None = None
+        self._escape: asyncio.TimerHandle | None = None
 
     async def run(self) -> bool:
         """Show the screen until the end; tell whether `quit` was called, or the program told to stop."""
-        with _ending_on_signals(self._stop):
-            await self._app.run_async(set_exception_handler=False)
-        return not self._stopped
+        self._ended = asyncio.get_running_loop().create_future()
+        handlers = {
+            "SIGTERM": self._stop,
+            "SIGHUP": self._stop,
+            "SIGINT": self._interrupt,
+            "SIGWINCH": self._repaint,
+        }
+        with self._input.raw_mode(), _signals(handlers), self._input.attach(self._read):
+            try:
+                self._painter.enter()
+                self._draw()
+                self._take(get_typeahead(self._input))
+                if not hasattr(signal, "SIGWINCH"):
+                    self._watch_size()
+                return await self._ended
+            finally:
+                for timer in filter(None, (self._drawing, self._escape)):
+                    timer.cancel()
+                with contextlib.suppress(OSError):  # the terminal may be gone
+                    self._painter.leave()
 
     def redraw(self) -> None:
-        self._app.invalidate()
+        """Draw the screen again soon."""
+        if self._running and self._drawing is None:
+            self._drawing = asyncio.get_running_loop().call_later(_NEWS_SECONDS, self._draw)
 
     def quit(self) -> None:
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self._end(by_player=True)
+
+    @property
+    def _running(self) -> bool:
+        return self._ended is not None and not self._ended.done()
+
+    def _end(self, *, by_player: bool) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(by_player)
+
+    def _fail(self, error: Exception) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_exception(error)
 
     def _stop(self) -> None:
-        self._stopped = True
-        self.quit()
+        self._end(by_player=False)
 
-    def _frame(self, width: int, height: int) -> Frame:
-        with self._guarded():
-            return self._frame_for(width, height)
-        return Frame(())
+    # -- what is shown ------------------------------------------------------------------------------
 
-    def _pressed(self, name: str) -> None:
-        with self._guarded():
-            self._press(name)
+    def _draw(self) -> None:
+        if self._drawing is not None:
+            self._drawing.cancel()
+            self._drawing = None
+        if not self._running:
+            return
+        try:
+            size = self._output.get_size()
+            with self._guarded():
+                self._frame = self._frame_for(size.columns, size.rows)
+            self._painter.paint(self._frame.lines, size)
+        except OSError:  # the terminal is gone
+            self._stop()
 
-    def _acted(self, action: Action) -> None:
+    def _repaint(self) -> None:
+        self._painter.forget()
+        self._draw()
+
+    def _watch_size(self) -> None:
+        if self._running:
+            self.redraw()
+            asyncio.get_running_loop().call_later(_SIZE_SECONDS, self._watch_size)
+
+    # -- what is heard ------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        self._take(self._input.read_keys())
+        if self._input.closed:
+            self._stop()
+            return
+        if self._escape is not None:
+            self._escape.cancel()
+        self._escape = asyncio.get_running_loop().call_later(
+            _ESCAPE_SECONDS, lambda: self._take(self._input.flush_keys())
+        )
+
+    def _take(self, presses: Sequence[KeyPress]) -> None:
+        """Hand on what was pressed, and show at once what comes of it; the rest is for the next screen."""
+        for at, press in enumerate(presses):
+            if not self._running:
+                store_typeahead(self._input, list(presses[at:]))
+                return
+            with self._guarded():
+                self._hand_on(press)
+        if self._drawing is not None:
+            self._draw()
+
+    def _hand_on(self, press: KeyPress) -> None:
+        match heard(press):
+            case Click(column, line):
+                action = self._frame.action_at(column, line)
+                if action is not None:
+                    self._act(action)
+            case Insert() as pasted:
+                self._act(pasted)
+            case str(name) if name == REPAINT:
+                self._repaint()
+            case str(name):
+                self._press(name)
+
+    def _interrupt(self) -> None:
         with self._guarded():
-            self._act(action)
+            self._press("c-c")
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -86,8 +168,7 @@ class Shell:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - it is raised again where the program ends
-            if self._app.is_running and not self._app.is_done:
-                self._app.exit(exception=error)
+            self._fail(error)
 
 
 def look_here(*, ascii_wanted: bool) -> Look:
@@ -104,23 +185,20 @@ def stopped_by(error: BaseException) -> str:
     )
 
 
-def _let_go(app: Application[None]) -> None:
-    app.output.write_raw(_LET_GO)
-    app.output.flush()
-
-
 @contextlib.contextmanager
-def _ending_on_signals(quit_: Callable[[], None]) -> Iterator[None]:
-    """End the program in good order when it is told to stop, so that the terminal is restored."""
+def _signals(handlers: Mapping[str, Callable[[], None]]) -> Iterator[None]:
+    """Call these on signals, so that the terminal is restored whatever ends the program."""
     loop = asyncio.get_running_loop()
-    # Windows has no SIGHUP, and its event loop takes no handlers.
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    interrupted = signal.getsignal(signal.SIGINT)
+    # Windows lacks some of them, and its event loop takes no handlers.
+    numbers = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
     with contextlib.suppress(NotImplementedError):
-        for number in numbers:
-            loop.add_signal_handler(number, quit_)
+        for number, handler in numbers.items():
+            loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
         with contextlib.suppress(NotImplementedError):
             for number in numbers:
                 loop.remove_signal_handler(number)
+        signal.signal(signal.SIGINT, interrupted)
