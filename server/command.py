@@ -11,6 +11,7 @@ from types import FrameType
 from server.app import Running, serve_until
 from server.config import Config
 from server.loop import new_loop
+from server.open_files import make_room_for
 
 
 def serve(config: Config, started: Callable[[list[str]], None]) -> None:
@@ -18,6 +19,7 @@ def serve(config: Config, started: Callable[[list[str]], None]) -> None:
 
     Raises HostError if the server cannot start.
     """
+    make_room_for(config.limits.connections)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_serve(config, started))
 

@@ -1,6 +1,17 @@
 """The event loop of `palatinus serve`."""
 
 import asyncio
+import errno
+import logging
+import math
+from typing import Any, Final
+
+from server.logs import about
+
+log = logging.getLogger(__name__)
+
+_OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_SECONDS_BETWEEN_COMPLAINTS: Final = 60.0
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -8,6 +19,26 @@ def new_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop  # noqa: PLC0415 - it may not be there
     except ImportError:
-        return asyncio.new_event_loop()
+        own = asyncio.new_event_loop()
+        own.set_exception_handler(_Complaints())
+        return own
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+class _Complaints:
+    """Logs what the event loop has to complain of.
+
+    When nobody more can be accepted, asyncio says so a thousand times a second: that would fill the disk.
+    """
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._last + _SECONDS_BETWEEN_COMPLAINTS:
+            self._last = loop.time()
+            log.error("nobody more can be let in", extra=about(reason=str(error.strerror)))

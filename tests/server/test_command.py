@@ -5,6 +5,7 @@ import contextlib
 import signal
 import socket
 import ssl
+import sys
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,23 @@ async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate
     starts = [refused_to_start("--memory", "--port", "0", *options) for options in wrong]
     for code, err in await asyncio.gather(*starts):
         check_one_line(code, err, "cert")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")
+async def test_without_open_files_it_complains_once_and_goes_on() -> None:
+    """A thousand lines a second would fill the disk."""
+    import resource
+
+    async with serving("--memory") as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+        writers = [(await asyncio.open_connection("127.0.0.1", server.port))[1] for _ in range(60)]
+        assert server.process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            line = (await server.process.stderr.readline()).decode()
+        for writer in writers:
+            writer.close()
+        assert "ERROR nobody more can be let in" in line
+        async with connected(server.port) as peer:
+            await peer.open(2)
+        server.process.terminate()
+        assert (await server.ended())[2] == ""

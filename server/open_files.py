@@ -1,0 +1,34 @@
+"""How many files may be open: each connection is one to the system."""
+
+import contextlib
+import logging
+import sys
+from typing import Final
+
+from server.logs import about
+
+log = logging.getLogger(__name__)
+
+_BESIDE_CONNECTIONS: Final = 128  # the journal, records, and who is about to be turned away
+
+
+def make_room_for(connections: int) -> None:
+    """Let so many connections be open, as far as the system lets this process; warn if it does not."""
+    if sys.platform == "win32":  # which counts no sockets
+        return
+    import resource  # noqa: PLC0415 - Windows has none
+
+    needed = connections + _BESIDE_CONNECTIONS
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _enough(allowed, needed):
+        return
+    wanted = needed if _enough(most, needed) else most
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        allowed = wanted
+    if not _enough(allowed, needed):
+        log.warning("too few open files are allowed", extra=about(files=allowed, needed=needed))
+
+
+def _enough(limit: int, needed: int) -> bool:
+    return limit >= needed or limit == -1  # RLIM_INFINITY
