@@ -11,7 +11,7 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.bot import add_bot
 from commands.join import add_join
 from commands.learn import add_learn
-from commands.looks import add_drawing
+from commands.looks import add_confirm, add_drawing
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
 from commands.play import add_play
 from commands.records import add_check, add_export, add_replay
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
     add_language(parser)
+    add_confirm(parser)
     add_drawing(parser)
     parser.add_argument("--version", action=Version)
     parser.set_defaults(run=at_start_screen)

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 def add_looks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", help=_("what others call you (default: your login name)"))
+    add_confirm(command)
     add_drawing(command)
+
+
+def add_confirm(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--confirm", action="store_true", help=_("ask once more before every move"))
 
 
 def add_drawing(command: argparse.ArgumentParser) -> None:
@@ -38,4 +43,4 @@ def options_of(arguments: argparse.Namespace, url: str) -> "Options":
 
     known = remembered(preferences_file()) if arguments.name is None else None
     name = arguments.name or (known and known.name) or default_name()
-    return Options(url, name, ascii=arguments.ascii)
+    return Options(url, name, ascii=arguments.ascii, confirms=arguments.confirm)

@@ -84,7 +84,7 @@ def play_here(arguments: argparse.Namespace) -> int:
             random_layout=arguments.random_layout,
             brain=brains[0],
         )
-        return at_home(set_up, start.PLAY, ascii_wanted=arguments.ascii)
+        return at_home(set_up, start.PLAY, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
 
 
 @contextlib.contextmanager

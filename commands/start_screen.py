@@ -12,7 +12,7 @@ from commands.play import against_bots, hosted, log_for_later
 
 if TYPE_CHECKING:
     from client.preferences import Preferences
-    from client.ui.app import Visit
+    from client.ui.app import Options, Visit
     from client.ui.requests import Request
 
 
@@ -24,10 +24,10 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
     known = remembered(preferences_file())
     line = start.LEARN if known is None else start.PLAY
     with log_for_later():
-        return at_home(known or Preferences(), line, ascii_wanted=arguments.ascii)
+        return at_home(known or Preferences(), line, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
 
 
-def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int:
+def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confirms: bool) -> int:
     """Show the start screen, go where it leads, and come back to it, until the player quits."""
     import asyncio
 
@@ -37,7 +37,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int
     from client.names import default_name
     from client.preferences import preferences_file, remember
     from client.ui import requests, start_app
-    from client.ui.app import told
+    from client.ui.app import Options, told
     from client.ui.state import BrainLine, Notice, Start, Ui
 
     brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
@@ -59,7 +59,8 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
             return 0
-        visited = _gone_where(request, ui.name, brain, ascii_wanted=ascii_wanted)
+        options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms)
+        visited = _gone_where(request, options, brain)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
@@ -72,19 +73,18 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool) -> int
         )
 
 
-def _gone_where(request: "Request", name: str, brain: str, *, ascii_wanted: bool) -> "Visit":
+def _gone_where(request: "Request", options: "Options", brain: str) -> "Visit":
     """Go where the start screen leads; return how that ended."""
     import asyncio
 
     from client.seats import Seats, seats_folder
     from client.ui import requests
-    from client.ui.app import Options, Visit
+    from client.ui.app import Visit
     from client.ui.learn.course import Parting
     from server.config import Config
 
-    options = Options("", name, ascii=ascii_wanted)
     match request:
-        case requests.Learn() if taught(name, ascii_wanted=ascii_wanted) is not Parting.PLAY:
+        case requests.Learn() if taught(options.name, ascii_wanted=options.ascii) is not Parting.PLAY:
             return Visit(home=True)
         case requests.Learn():
             game = against_bots(options, (brain,), players=3, random_layout=False, config=Config())

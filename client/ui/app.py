@@ -46,7 +46,8 @@ class Options:
     shows the lobby. `bots` seats so many bots at a table, where this program can do that; with `filled` they
     take all other seats of every table that is opened, and the game starts by itself when everybody is there.
     With `home` there is a start screen to go back to. `addresses` are those under which others join. In
-    `seats` a seat is kept for another time; without them it is lost with the client.
+    `seats` a seat is kept for another time; without them it is lost with the client. With `confirms` every
+    move is asked about once more.
     """
 
     url: str
@@ -62,6 +63,7 @@ class Options:
     home: bool = False
     addresses: tuple[str, ...] = ()
     seats: Seats | None = None
+    confirms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,14 @@ class Client:
         self._connection = connection
         self._look = look_here(ascii_wanted=options.ascii)
         house = House(options.filled, options.bots is not None, options.home, options.addresses)
-        self._ui = Ui(options.name, options.url, house, now=_clock(), players=options.players or 3)
+        self._ui = Ui(
+            options.name,
+            options.url,
+            house,
+            now=_clock(),
+            players=options.players or 3,
+            confirms=options.confirms,
+        )
         self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -186,6 +186,7 @@ KEYS: Final = (
     Key(("r", "]", "scroll-down"), Act.TURN, _LAYING, N_("turn the tile clockwise"), N_("turn")),
     Key(("R", "[", "scroll-up"), Act.TURN_BACK, _LAYING, N_("turn it back")),
     Key(("enter", " "), Act.CONFIRM, _LAYING, N_("lay the tile"), N_("lay")),
+    Key(("escape", "backspace"), Act.CANCEL, _LAYING, N_("the tile as it was drawn")),
     # Placing inhabitants
     Key(("left", "h"), Way.WEST, _PLAYING, N_("west")),
     Key(("right", "l"), Way.EAST, _PLAYING, N_("east")),
@@ -199,7 +200,7 @@ KEYS: Final = (
     Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLAYING, N_("the next piece of the hand"), N_("piece")),
     Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLAYING, N_("the piece before")),
     Key(("enter", " "), Act.CONFIRM, _PLAYING, N_("place the piece on the field"), N_("place")),
-    Key(("escape",), Act.CANCEL, _PLAYING, N_("put the piece back in the hand")),
+    Key(("escape", "backspace"), Act.CANCEL, _PLAYING, N_("put the piece back in the hand")),
     # The scoring
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),

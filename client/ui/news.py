@@ -97,6 +97,7 @@ def gone_on(ui: Ui) -> Ui:
         players=ui.players,
         random_layout=ui.random_layout,
         absence=ui.absence,
+        confirms=ui.confirms,
         typed=ui.typed,
         log=ui.log,
         lost=ui.lost,

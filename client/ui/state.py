@@ -8,7 +8,7 @@ from client.recording import Recording
 from client.table import TableModel
 from client.ui.entry import Entry
 from engine.board import HILLS, Field, Hex, Tile, neighbours
-from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
+from engine.events import Captured, HillScored, Influence, LayTile, Place, ScoringEvent, SoldierFled
 from engine.legal import LegalLays
 from engine.pieces import Piece
 from engine.view import Eyes, Phase, View
@@ -122,7 +122,8 @@ class Ui:
     hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
     waits for its answer, `sent` is the line that asked for it, `scroll` how many lines of the log lie below
     what is shown, `step` where the scoring walk-through is, `rest` how many ticks it stays there before it
-    goes on by itself, if it does. `start` is set at the start screen, `replay`
+    goes on by itself, if it does. With `confirms` a move is asked about once more: `asked` is the one that
+    waits for the answer. `start` is set at the start screen, `replay`
     where a record is on the screen instead of a server's table, `lesson` where a page of the lessons is.
     `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
     told about, and at `clock_at` the clock of who is on turn.
@@ -153,6 +154,8 @@ class Ui:
     scroll: int = 0
     step: int = 0
     rest: int | None = None
+    confirms: bool = False
+    asked: LayTile | Place | None = None
     busy: bool = False
     replay: Replay | None = None
     lesson: Lesson | None = None

@@ -19,6 +19,8 @@ from engine.events import (
     Influence,
     LaurelsDealt,
     LayoutDrawn,
+    LayTile,
+    Place,
     Placed,
     SeenEvent,
     SoldierFled,
@@ -321,6 +323,15 @@ def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterat
     for seat in now.votes:
         if seat not in was.votes and not now.bot:
             yield _("{voter} wants a bot to move for {name}.").format(voter=names[seat], name=now.name)
+
+
+def asked_told(move: LayTile | Place) -> str:
+    """Return the question whether this is really to be done."""
+    if isinstance(move, Place):
+        form = _("Place {piece} on {field}? Enter: yes, Esc: no")
+        return form.format(piece=move.piece, field=move.field)
+    form = _("Lay the tile at position {position}, turned {turns}? Enter: yes, Esc: no")
+    return form.format(position=move.position, turns=move.orientation)
 
 
 def stand_in_told(name: str) -> str:

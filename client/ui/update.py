@@ -13,6 +13,7 @@ from client.ui.keys import Act, Action, Hold, Insert, Pick, PointAt, Way, action
 from client.ui.pages import page_count
 from client.ui.requests import Request
 from client.ui.state import Lesson, Notice, Outage, Overlay, Ui, Where, last_step, next_hill_step, where
+from client.ui.texts import asked_told
 from client.ui.typed import Go, Misread, Read, See, completions, meaning, replay_meaning, shared_start
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
@@ -23,6 +24,7 @@ Outcome: TypeAlias = tuple[Ui, Request | None]
 
 _OURS: Final = (requests.Quit, requests.GoHome, requests.Turn)  # no business of a server
 _ONWARDS: Final[frozenset[Action]] = frozenset({Act.RUN, Act.NEXT})
+_ON_TURN: Final = frozenset({Where.LAYING, Where.PLAYING})
 _TYPED_KEPT: Final = 100
 _LOG_LINES: Final = 5
 
@@ -37,7 +39,12 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
     if ui.rest is not None and (action in _ONWARDS or isinstance(action, PointAt)):
         return replace(ui, rest=None), None  # whoever stops the walk wants to stay where it is
-    after, request = _acted(replace(ui, notice=None, rest=None), action, model)
+    after, request = _acted(replace(ui, notice=None, rest=None, asked=None), action, model)
+    if ui.asked is not None and where(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
+        after = replace(ui, notice=None, asked=None)
+        request = ui.asked if action is Act.CONFIRM else None
+    if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
+        return replace(after, asked=request, notice=Notice(asked_told(request))), None
     if request is None or ui.start is not None or isinstance(request, _OURS):
         return after, request
     if ui.lost is not None:
@@ -176,6 +183,8 @@ def _laying(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return _scrolled(ui, action), None
         case Act.CONFIRM | PointAt():
             return ui, LayTile(legal.seat, aimed, ui.turned)
+        case Act.CANCEL:
+            return replace(ui, position=None, turned=0), None
         case _:
             return ui, None
 

@@ -154,6 +154,12 @@ def test_laying_turns_and_chooses_among_open_positions() -> None:
     assert asked(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
 
 
+def test_a_tile_goes_back_to_how_it_was_drawn() -> None:
+    ui, model = laying()
+    for key in ("escape", "backspace"):
+        assert after(ui, model, "r", "right", key) == ui
+
+
 def test_laying_says_which_positions_are_open() -> None:
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
@@ -171,6 +177,43 @@ def test_laying_takes_clicks() -> None:
     ui, request = updated(ui, PointAt(HILLS[position]), model)
     assert request is None
     assert updated(ui, PointAt(HILLS[position]), model)[1] == LayTile(Seat(1), position, 0)
+
+
+# -- asked once more ------------------------------------------------------------------------------
+
+
+def test_a_move_is_asked_about_once_more_by_whoever_wants_that() -> None:
+    """By keys, by clicks and typed alike; Enter or the same click sends it, anything else does not."""
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    first, second = model.legal.positions[:2]
+    lay = LayTile(Seat(1), first, 1)
+    ui = replace(ui, confirms=True)
+    once = after(ui, model, "r", "enter")
+    assert once.asked == lay
+    assert once.notice is not None
+    assert f"position {first}, turned 1?" in once.notice.text
+    assert asked(once, model, "enter") == lay
+    assert updated(once, PointAt(HILLS[first]), model)[1] == lay
+    for key in ("escape", "backspace"):
+        assert after(once, model, key) == after(ui, model, "r")  # a second one would turn it back
+    assert after(once, model, "r", "enter").asked == LayTile(Seat(1), first, 2)
+    assert asked(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
+
+
+def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
+    ui, model = placing()
+    assert model.view is not None
+    field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
+    ui = replace(ui, confirms=True, cursor=cell)
+    place = Place(Seat(0), Piece("Em*"), field)
+    assert asked(ui, model, "2", "enter", "enter") == place
+    assert asked(ui, model, *typed(f"m* {field}"), "enter") == place
+    again = after(ui, model, "2", "enter", "escape")
+    assert (again.asked, again.notice, again.piece) == (None, None, place.piece)
+    assert after(again, model, "escape").piece is None
+    sent, request = pressed(after(ui, model, "2", "enter"), "enter", model)
+    assert (sent.asked, sent.busy, request) == (None, True, place)
 
 
 # -- placing --------------------------------------------------------------------------------------
