@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
 
+from msgspec import Struct
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
@@ -96,21 +97,18 @@ class NoAnswer(ConnectFailed):
     """The server did not answer a request: whether it was done is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The connection broke; another attempt follows in `retry_in` seconds."""
 
     reason: str
     retry_in: float
 
 
-@dataclass(frozen=True, slots=True)
-class Back:
+class Back(Struct, frozen=True):
     """The connection and the place at the table are there again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """The connection is gone for good; `code` is the server's close code if it gave one."""
 
     code: int | None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.events import SeenEvent
@@ -26,8 +27,7 @@ from protocol.snapshot import view_of
 from protocol.text import printable
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """The game went on by these events, the last one number `seq`; the model's view holds them already.
 
     `by` tells that the server's stand-in moved: a bot holds the seat, or its time was up.
@@ -38,21 +38,18 @@ class Happened:
     by: Substitute | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """The model is to be looked at anew: what happened in between is not told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableChanged:
+class TableChanged(Struct, frozen=True):
     """Who sits where has changed; `before` is None for the first that is heard of the table."""
 
     state: TableState
     before: TableState | None
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """Somebody said something; no seat for a spectator. The text is safe to show."""
 
     seat: Seat | None

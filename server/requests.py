@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from server.table import Table
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A player comes from the table `before` to play again; `id` is the request that it answers."""
 
     id: int
@@ -28,20 +28,17 @@ class Arrival:
 Entrance: TypeAlias = JoinTable | Resume | Watch | Arrival
 
 
-@dataclass(frozen=True, slots=True)
-class Departed:
+class Departed(Struct, frozen=True):
     """The session's connection is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreeIfAway:
+class FreeIfAway(Struct, frozen=True):
     """The grace of a seat whose player is away has run out."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class PutAway:
+class PutAway(Struct, frozen=True):
     """Everybody has been away for long enough; `ended` is told whether the table ended over it."""
 
     ended: asyncio.Future[bool] | None = None
@@ -51,30 +48,26 @@ class PutAway:
             self.ended.set_result(ended)
 
 
-@dataclass(frozen=True, slots=True)
-class GoneOn:
+class GoneOn(Struct, frozen=True):
     """The player of a seat has sat down at the next table."""
 
     session: Session
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class AwayTooLong:
+class AwayTooLong(Struct, frozen=True):
     """A player of a running game has been away for as long as the table's policy bears."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class TimeUp:
+class TimeUp(Struct, frozen=True):
     """The clock of the turn after event `turn` has run out."""
 
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
-class MoveInstead:
+class MoveInstead(Struct, frozen=True):
     """The stand-in's time for the turn after event `turn` is over: it moves."""
 
     turn: int
@@ -86,8 +79,7 @@ Later: TypeAlias = Callable[
 ]  # puts it into the queue after so many seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a session asks of its table; `handled` is set when whoever asked must wait for the outcome."""
 
     session: Session

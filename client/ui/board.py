@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from client.ui.grid import HEX_POSITIONS, SMALL, Point, Scale, borders, grounds, rims
+from client.ui.grid import HEX_POSITIONS, SMALL, Point, Scale, borders, grounds, rim
 from client.ui.lines import Fragment, Line, plain
 from client.ui.look import ASCII, UNICODE, Look, people_style
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
@@ -191,7 +191,7 @@ class _Drawing:
         """Draw the cursor by its shape, by the lines around its hex and by its colours: each is enough."""
         left, right = self._look.cursor
         column, line = self._scale.body_of(cell)
-        for x, y in rims(self._scale)[cell]:
+        for x, y in rim(self._scale, cell):
             self._rows[y][x] = ("class:cursor-edge", self._rows[y][x][1])
         for row in self._rows[line : line + self._scale.body]:
             row[column - 1] = ("class:cursor-edge", left)

@@ -4,14 +4,14 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.ui.keys import Action
 from client.ui.lines import Line, stacked
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A piece of a line that can be clicked."""
 
     column: int

@@ -11,6 +11,7 @@ A hex has straight sides and, where there is room, slopes above and below that a
 import functools
 import itertools
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -128,29 +129,25 @@ def _path(corners: Iterable[Point]) -> Iterator[Point]:
         yield from ((x0, y) for y in range(min(y0, y1), max(y0, y1) + 1))
 
 
-@functools.lru_cache(maxsize=8)
-def rims(scale: Scale) -> Mapping[Hex, frozenset[Point]]:
-    """Return the points of the lines around each hex."""
-    return {
-        cell: frozenset(point for _, corners in _sides(scale, cell) for point in _path(corners))
-        for cell in HEX_POSITIONS
-    }
+def rim(scale: Scale, cell: Hex) -> frozenset[Point]:
+    """Return the points of the lines around the hex."""
+    return frozenset(point for _, corners in _sides(scale, cell) for point in _path(corners))
 
 
 @functools.lru_cache(maxsize=8)
 def grounds(scale: Scale) -> Mapping[Point, int]:
     """Return the position of the tile that covers each point; lines around a tile are no part of it."""
-    owners: dict[Point, set[int | None]] = {}
+    owners: defaultdict[Point, set[int | None]] = defaultdict(set)
     for cell, position in HEX_POSITIONS.items():
         for (dq, dr), corners in _sides(scale, cell):
             beside = HEX_POSITIONS.get((cell[0] + dq, cell[1] + dr))
             for point in _path(corners):
-                owners.setdefault(point, set()).update((position, beside))
+                owners[point].update((position, beside))
         x, y = scale.body_of(cell)
         for row in range(-scale.slope, scale.body + scale.slope):
             inward = 0 if 0 <= row < scale.body else scale.step if row < 0 else scale.across // 2 - scale.step
             for column in range(x + inward, x + scale.across - 1 - inward):
-                owners.setdefault((column, y + row), set()).add(position)
+                owners[column, y + row].add(position)
     return {
         point: position
         for point, found in owners.items()

@@ -1,8 +1,9 @@
 """The keys: one table from which key bindings, function bar and help page are made."""
 
 import enum
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from client.language import N_, _
 from client.ui.look import Look
@@ -74,36 +75,31 @@ class Way(enum.Enum):
     DOWN = "down"
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Struct, frozen=True):
     """Take what bears this number: a piece of the hand, a position, how many players, a seat."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Pick this piece from the hand."""
 
     piece: Piece
 
 
-@dataclass(frozen=True, slots=True)
-class PointAt:
+class PointAt(Struct, frozen=True):
     """Point at a hex; at the one already pointed at: confirm."""
 
     cell: Hex
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseLine:
+class ChooseLine(Struct, frozen=True):
     """Choose a line of the lobby; the one already chosen: confirm."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Struct, frozen=True):
     """Type this text."""
 
     text: str
@@ -112,8 +108,7 @@ class Insert:
 Action: TypeAlias = Act | Way | Pick | Hold | PointAt | ChooseLine | Insert
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """Keys, as prompt_toolkit names them, and what they do where.
 
     `short` is the word in the function bar, none if the key is not shown there.

@@ -1,19 +1,18 @@
 """What a player can ask for at the screen, beside the game's own commands."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from engine.events import Command
 from protocol.absence import WAIT, Absence
 
 
-@dataclass(frozen=True, slots=True)
-class Refresh:
+class Refresh(Struct, frozen=True):
     """Ask for the list of tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """Open a table for `players`."""
 
     players: int
@@ -21,79 +20,66 @@ class Open:
     absence: Absence = WAIT
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """Take a seat at a table."""
 
     table: str
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Watch a table."""
 
     table: str
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Start the game, as host."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeatBot:
+class SeatBot(Struct, frozen=True):
     """Let a bot take a free seat of this table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rematch:
+class Rematch(Struct, frozen=True):
     """Play again with the same players."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchNext:
+class WatchNext(Struct, frozen=True):
     """Leave this table, and watch the one where its players play again."""
 
     table: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Struct, frozen=True):
     """Agree, or no longer agree, that a bot moves for a seat."""
 
     seat: int
     agree: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """Say something to everybody at the table."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Struct, frozen=True):
     """Leave the table for the lobby."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoHome:
+class GoHome(Struct, frozen=True):
     """Leave the server for the start screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(Struct, frozen=True):
     """Leave the program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learn:
+class Learn(Struct, frozen=True):
     """Take the lessons."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlayBots:
+class PlayBots(Struct, frozen=True):
     """Play against bots of this brain, in this process."""
 
     players: int
@@ -101,20 +87,17 @@ class PlayBots:
     random_layout: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """Serve in this process, for others on the network."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoTo:
+class GoTo(Struct, frozen=True):
     """Join the server at this address."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """Turn so many pages of the lessons, back if negative."""
 
     pages: int

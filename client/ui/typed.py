@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.absence import BadPolicy, policy_named
 from client.language import _
@@ -20,29 +22,25 @@ from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Misread:
+class Misread(Struct, frozen=True):
     """The line means nothing, for the reason in the sentence."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """The line opens a page of the program's own: help, rules or quit."""
 
     page: str
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(Struct, frozen=True):
     """Go to this stop of the record; None is the very end."""
 
     stop: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class See:
+class See(Struct, frozen=True):
     """See the record with these eyes."""
 
     eyes: Eyes

@@ -1,7 +1,8 @@
 """What a page of the lessons asks of its pupil, and whether it has been done."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from client.table import TableModel
 from client.ui.state import Ui, hill_of, steps
@@ -13,67 +14,57 @@ from engine.scoring import Board, influences, soldiers_settled
 from engine.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Nothing but reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointTo:
+class PointTo(Struct, frozen=True):
     """Point at this field."""
 
     field: Field
 
 
-@dataclass(frozen=True, slots=True)
-class Lay:
+class Lay(Struct, frozen=True):
     """Lay the tile, anyhow."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceAny:
+class PlaceAny(Struct, frozen=True):
     """Place any piece, or with `wolf` any that bears one."""
 
     wolf: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceSoldier:
+class PlaceSoldier(Struct, frozen=True):
     """Place a soldier anywhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceOn:
+class PlaceOn(Struct, frozen=True):
     """Place a piece on this field."""
 
     field: Field
 
 
-@dataclass(frozen=True, slots=True)
-class Earn:
+class Earn(Struct, frozen=True):
     """Place a piece of this kind where it would give at least so much influence now."""
 
     kind: Kind
     least: int
 
 
-@dataclass(frozen=True, slots=True)
-class Catch:
+class Catch(Struct, frozen=True):
     """Place a soldier where it would capture at least so many pieces now, none of them the pupil's."""
 
     least: int
 
 
-@dataclass(frozen=True, slots=True)
-class BeRefused:
+class BeRefused(Struct, frozen=True):
     """Try what the rules forbid for this reason; `field` is where, if it matters."""
 
     fault: Fault
     field: Field | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """Go through the scoring of this hill: what its soldiers do, the influence on it, or both."""
 
     hill: Tile
