@@ -17,8 +17,8 @@ from typing import Final, get_args
 
 from bench.process import subject
 from protocol.messages import PlacePiece
+from server.config import Durable
 from server.entries import Played
-from server.journal_file import Durable
 from server.sqlite_journal import SqliteJournal
 
 _REPEATS: Final = 3

@@ -16,8 +16,7 @@ import msgpack
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from server.app import running
-from server.config import Config, Limits
-from server.journal_file import Durable
+from server.config import Config, Durable, Limits
 from server.loop import new_loop
 
 _UNLIMITED: Final = Limits(

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
 
-from msgspec import Struct
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
@@ -24,8 +23,9 @@ from client.line import (
     received,
     why_not,
 )
+from client.news import Back, Closed, Lost, Update
 from client.refusals import refusal_told
-from client.table import Gap, Refreshed, TableModel, TableUpdate
+from client.table import Gap, Refreshed, TableModel
 from engine.board import Field
 from engine.events import Command, LayTile, Place
 from engine.pieces import Piece
@@ -97,25 +97,6 @@ class NoAnswer(ConnectFailed):
     """The server did not answer a request: whether it was done is not known."""
 
 
-class Lost(Struct, frozen=True):
-    """The connection broke; another attempt follows in `retry_in` seconds."""
-
-    reason: str
-    retry_in: float
-
-
-class Back(Struct, frozen=True):
-    """The connection and the place at the table are there again."""
-
-
-class Closed(Struct, frozen=True):
-    """The connection is gone for good; `code` is the server's close code if it gave one."""
-
-    code: int | None
-    reason: str
-
-
-Update: TypeAlias = TableUpdate | Lost | Back | Closed
 Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
 A = TypeVar("A", Done, Seated, Watching, Tables, Pong)
 Request: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping

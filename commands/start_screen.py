@@ -37,7 +37,6 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     from client.names import default_name
     from client.preferences import preferences_file, remember
     from client.ui import requests, start_app
-    from client.ui.app import Options, told
     from client.ui.state import BrainLine, Notice, Start, Ui
 
     brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
@@ -59,6 +58,8 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
             return 0
+        from client.ui.app import Options, told  # the menu is there sooner without the network's libraries
+
         options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms)
         visited = _gone_where(request, options, brain)
         if isinstance(request, requests.GoTo) and not visited.code:

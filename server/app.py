@@ -24,7 +24,6 @@ from server.journal import Journal, NoJournal
 from server.lobby import Lobby, chances, kept_tables
 from server.records import prepare_folder, write_record
 from server.session import Session
-from server.sqlite_journal import SqliteJournal
 
 _BACKLOG: Final = 1024
 # Moves make many small objects and few cycles: to look for those at Python's usual 700 costs a tenth more.
@@ -162,6 +161,8 @@ class _House:
 def _journal(config: Config) -> Journal:
     if config.data is None:
         return NoJournal()
+    from server.sqlite_journal import SqliteJournal  # noqa: PLC0415 - a game against bots starts without SQLite
+
     return SqliteJournal(config.data, config.durable, config.limits.archived_tables)
 
 

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
-from server.journal_file import Durable
 from server.stand_in import Choose, at_random
+
+Durable: TypeAlias = Literal["normal", "full"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from server.config import Durable
 from server.errors import JournalError
 
 FILE_NAME: Final = "palatinus.sqlite3"
 SCHEMA_VERSION: Final = 2
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
-
-Durable: TypeAlias = Literal["normal", "full"]
 
 _ARCHIVE: Final = """CREATE TABLE archive (
     code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL

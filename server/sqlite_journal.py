@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from server.config import Durable
 from server.counts import Durations
 from server.entries import Entry, Forgotten, entry_text
 from server.errors import JournalError
 from server.journal import Part
-from server.journal_file import FILE_NAME, Durable, opened
+from server.journal_file import FILE_NAME, opened
 from server.logs import about
 from server.stored import archived_codes, archived_table, bring_back, in_use, put_away, remove
 

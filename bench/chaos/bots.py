@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from client.bots.brains import at_random
-from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
+from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
+from client.news import Closed
 from client.table import Happened, TableModel, TableUpdate
 from engine.events import Command, SeenEvent
 from engine.view import View

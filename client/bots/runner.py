@@ -11,9 +11,10 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.connection import Closed, ConnectFailed, Connection, Patience, Refusal, connected
+from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
 from client.language import _, listed
 from client.line import FREE_ACCESS, Access
+from client.news import Closed
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Place

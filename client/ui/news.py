@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from client.connection import Back, Closed, Lost, Update
 from client.language import _
+from client.news import Back, Closed, Lost, Update
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.state import LOG_KEPT, Notice, Outage, Ui, last_step
 from client.ui.texts import names_of, said, stand_in_told, table_told, told

@@ -4,6 +4,8 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from client.recording import Recording
 from client.table import TableModel
 from client.ui.entry import Entry
@@ -44,16 +46,14 @@ class Overlay(enum.Enum):
     QUIT = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """One sentence that the player should read now."""
 
     text: str
     refusal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(Struct, frozen=True):
     """Why there is no connection, and when the next attempt is due; None if there is none to come."""
 
     reason: str
@@ -74,8 +74,7 @@ class House:
     addresses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BrainLine:
+class BrainLine(Struct, frozen=True):
     """A brain of bots as the start screen offers it."""
 
     name: str
@@ -217,8 +216,7 @@ def steps(view: View) -> tuple["Step", ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step of the walk-through: a scoring event, or one piece's part in it."""
 
     event: int

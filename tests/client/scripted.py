@@ -8,7 +8,8 @@ from typing import TypeAlias, TypeVar
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from client.connection import Connection, Patience, Update
+from client.connection import Connection, Patience
+from client.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 

@@ -10,16 +10,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from client.connection import (
-    Back,
-    Closed,
     ConnectFailed,
     Connection,
-    Lost,
     NoAnswer,
     Patience,
     Refusal,
     connected,
 )
+from client.news import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed
 from engine.board import Field
 from engine.events import Command

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from client.connection import Back, Closed, Lost
+from client.news import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.news import heard, listed, refused
 from client.ui.state import LOG_KEPT, Outage, Ui, Where, last_step, where
