@@ -39,6 +39,17 @@ def cut(text: str, width: int) -> str:
     return text
 
 
+def without(content: Line, cells: int) -> Line:
+    """Return `content` without its first `cells` cells."""
+    left: list[Fragment] = []
+    for style, text in content:
+        gone = cut(text, cells)
+        cells -= get_cwidth(gone)
+        if len(gone) < len(text):
+            left.append((style, text[len(gone) :]))
+    return tuple(left)
+
+
 def padded(text: str, width: int) -> str:
     """Return `text` cut or filled to `width` cells."""
     short = cut(text, width)
@@ -99,6 +110,13 @@ def wrapped(text: str, width: int) -> list[str]:
             rows.append(head)
             row = row[len(head) :]
     return [*rows, row] if row else rows
+
+
+def begun(rows: list[str], height: int, width: int) -> list[str]:
+    """Return as many rows of a text as there is room for; dots tell where it goes on."""
+    if len(rows) <= height:
+        return rows
+    return [*rows[: height - 1], cut(rows[height - 1], width - 3) + "..."] if height > 0 else []
 
 
 def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:

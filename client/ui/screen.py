@@ -7,7 +7,7 @@ from typing import Final
 
 from client.language import _
 from client.table import TableModel
-from client.ui import turn
+from client.ui import small, turn
 from client.ui.board import Marks, drawn_board
 from client.ui.clocks import outage_told, vote_told
 from client.ui.counts import counts_page
@@ -17,7 +17,7 @@ from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
 from client.ui.keys import Act, Action, PointAt, key_name, keys_at
 from client.ui.learn.lessons import Shown
 from client.ui.learn.pane import above, lesson_told, pointed_out, shown_below, told_beside
-from client.ui.lines import EMPTY, Line, beside, ends, fitted, line, stacked, width_of, wrapped
+from client.ui.lines import EMPTY, Line, begun, beside, ends, fitted, line, plain, stacked, width_of, wrapped
 from client.ui.look import Look
 from client.ui.news import names_at
 from client.ui.pages import help_page, page_count, rules_page
@@ -44,15 +44,81 @@ _LOG_LINES: Final = 3  # with fewer than these below the board, the log stands i
 def drawn(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
-        return _too_small(ui, model, look, width, height)
-    body = _body(ui, model, look, width, height - 2)
-    blocks = (Block((_title(ui, model, look, width),)), body, _foot(ui, model, look, width))
-    frame = framed(blocks, width, height, ascii_only=look.ascii)
+        frame = _small(ui, model, look, width, height)
+    else:
+        body = _body(ui, model, look, width, height - 2)
+        blocks = (Block((_title(ui, model, look, width),)), body, _foot(ui, model, look, width))
+        frame = framed(blocks, width, height, ascii_only=look.ascii)
     return frame if ui.rest is None else replace(frame, targets=_anywhere(frame, Act.RUN))
 
 
 def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:
     return tuple(Target(0, at, width_of(content), action) for at, content in enumerate(frame.lines))
+
+
+def _small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
+    """Return what has room in a window that is too small for the whole screen."""
+    reading = where(replace(ui, entry=None), model) is Where.READING
+    too_small = width < small.LEAST_WIDTH or height < small.LEAST_HEIGHT
+    if too_small or reading or ui.lesson is not None or ui.overlay is Overlay.QUIT:
+        return _too_small(ui, model, look, width, height)
+    told = outage_told(ui.lost, ui.now, width - 1) if ui.lost is not None else _place_told(ui, model)
+    mine = model.seat is not None and model.view is not None and model.view.turn == model.seat
+    style = "class:refusal" if ui.lost is not None else "class:title-turn" if mine else "class:title"
+    title = Block((fitted(line(f" {told}", style), width, style),))
+    body = _small_body(ui, model, look, width, height - 2)
+    return framed([title, body, _foot(ui, model, look, width)], width, height, ascii_only=look.ascii)
+
+
+def _place_told(ui: Ui, model: TableModel) -> str:
+    if ui.start is not None:
+        return "Palatinus"
+    if ui.replay is not None:
+        return ", ".join((place_told(ui.replay), _stage(ui, model)))
+    return _stage(ui, model)
+
+
+def _small_body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Block:
+    """Return a part of the board with the hand below it, or of a list what is around the line chosen."""
+    view = model.view
+    if view is not None and not (view.result is not None and at_result(ui, view)):
+        return _small_table(ui, model, view, look, (width, height))
+    if view is not None and view.result is not None:
+        page = small.short_result(view, view.result, names_at(model), width)
+    elif ui.start is not None:
+        page = start_page(ui, ui.start, look, width)
+    elif model.table is None:
+        page = lobby(ui, look, width, LEAST_HEIGHT - 2)
+    else:
+        page = room(ui, model, look, width)
+    told = _tell(ui, width, min(_LOG_LINES, height // 3), "")
+    told = [content for content in told if plain(content).strip()]
+    page = small.shortened(page, width, height - len(told))
+    return Block((*stacked(page.lines, width, height - len(told)), *told), page.targets)
+
+
+def _small_table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, int]) -> Block:
+    """Return the board around the cursor, the hand in a line, and what is to be read now."""
+    width, height = size
+    if view.phase is Phase.OVER:
+        shown = scene(view, min(ui.step, last_step(view)), names_at(model))
+        drawing, marks, sentence, below = shown.board, shown.marks, shown.sentence, height // 2
+        hand = EMPTY
+    else:
+        drawing, marks, sentence, below = view, _marks(ui, model), vote_told(model), height // 4
+        hand = small.in_hand(ui, model, look, width)
+    asks = sentence if ui.notice is None else ui.notice.text
+    below = max(min(below, _LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
+    rows = height - below - bool(hand)
+    left = Block(tuple(drawn_board(drawing, marks, look, SMALL)), tuple(_hexes(SMALL)))
+    board = small.around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
+    told = _tell(ui, width, below, sentence)
+    board_width = min(SMALL.width, width) + 1
+    if view.phase is not Phase.OVER and width - board_width >= _PANEL_WIDTH - 1:
+        panel = Panel(ui, model, view, look, width - board_width).of_game(rows)
+        board = side_by_side(board, panel, board_width, width - board_width, rows)
+    lines = [*stacked(board.lines, width, rows), *([hand] if hand else ()), *told]
+    return Block(tuple(lines), board.targets)
 
 
 def _too_small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
@@ -218,26 +284,24 @@ def _with_tell(page: Block, ui: Ui, width: int, height: int, sentence: str = "")
 
 def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the last lines of the log, and below them what is to be read now."""
-    now: list[Line] = []
+    words, style = sentence, "class:info"
     if ui.overlay is Overlay.QUIT:
-        words = _("The game is still running. Quit? y: quit, n: stay")
-        now = [
-            fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
-            for row in wrapped(words, width - 2)
-        ]
+        words, style = _("The game is still running. Quit? y: quit, n: stay"), "class:refusal"
     elif ui.notice is not None:
-        style = "class:refusal" if ui.notice.refusal else "class:info"
-        now = [fitted(line(f" {row}", style), width, style) for row in wrapped(ui.notice.text, width - 2)]
-    elif sentence:
-        now = [line(f" {row}", "class:info") for row in wrapped(sentence, width - 2)]
-    room_left = max(height - len(now), 0)
-    shown = ui.log[: len(ui.log) - ui.scroll][-height:] if height > 0 else ()
-    older = [
-        f"{'   ' if at else ' '}{row}" for text in shown for at, row in enumerate(wrapped(text, width - 4))
+        words, style = ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"
+    marked = style == "class:refusal" or ui.notice is not None  # over the whole width
+    now = [
+        fitted(line(f" {row}", style), width, style if marked else "")
+        for row in begun(wrapped(words, width - 2), height, width - 2)
     ]
+    room_left = max(height - len(now), 0)
+    shown = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
+    if ui.lesson is None and shown and len(shown[-1]) > room_left:
+        shown = [begun(shown[-1], room_left, width - 4)]
+    older = [f"{'   ' if at else ' '}{row}" for rows in shown for at, row in enumerate(rows)]
     style = "" if ui.lesson is None else "class:info"  # there it tells what to do
     log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]
-    return [*stacked(log, width, room_left), *stacked(now[: max(height, 0)], width, min(len(now), height))]
+    return [*stacked(log, width, room_left), *now]
 
 
 def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, int]) -> Block:

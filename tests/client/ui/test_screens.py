@@ -1,5 +1,6 @@
 """Every page as it looks, kept as text in `screens`; read the files to see them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,6 +9,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
 from client.table import TableModel
+from client.ui.grid import HEX_POSITIONS
+from client.ui.keys import PointAt
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from client.ui.pages import hands_table, page_count
@@ -160,14 +163,58 @@ def test_the_rules_tell_the_hands(players: int) -> None:
     assert int(rows[-1][column]) == dealt.soldierless_at
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 10), (20, 10), (79, 24), (9, 3), (1, 1), (0, 0)])
+SMALL_WINDOWS = (
+    ("placing", 79, 23),
+    ("placing", 60, 20),
+    ("placing", 20, 10),
+    ("laying", 40, 15),
+    ("scoring-piece", 40, 15),
+    ("scoring-soldier", 20, 10),
+    ("result", 30, 12),
+    ("lobby", 40, 10),
+    ("room", 40, 12),
+)
+
+
+def test_small_windows() -> None:
+    """A part of the board around the cursor with the hand below it, or a short list; one below the other."""
+    texts = []
+    for page, width, height in SMALL_WINDOWS:
+        ui, model = PAGES[page]()
+        frame = drawn(ui, model, UNICODE, width, height)
+        assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
+        texts.append(f"{page} {width}x{height}\n\n{text_of(frame)}")
+    assert_screen("small", "\n".join(texts))
+
+
+@pytest.mark.parametrize("size", [(79, 23), (60, 20), (40, 15), (20, 10), (20, 8)])
+def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
+    """Wherever the cursor goes it is seen, and a click on it is one on its hex."""
+    ui, model = placing()
+    for cell in HEX_POSITIONS:
+        there = replace(ui, cursor=cell)
+        frame = drawn(there, model, UNICODE, *size)
+        line, text = next(
+            (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
+        )
+        assert frame.action_at(text.index("▐") + 3, line) == PointAt(cell)
+        assert all(each.column >= 0 and each.column + each.width <= size[0] for each in frame.targets)
+
+
+@pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
 def test_too_small_a_window_says_so(width: int, height: int) -> None:
-    """A small window is told in words as far as they go, and never drawn over its edge."""
+    """The smallest are told in words as far as they go, and never drawn over their edge."""
     ui, model = placing()
     frame = drawn(ui, model, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-    if width >= 20 and height >= 10:
-        assert "small: 80x24" in text_of(frame)
+    if width >= 19:
+        assert "80x24" in text_of(frame)
+
+
+@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
+def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> None:
+    ui, model = placing()
+    assert "small: 80x24" in text_of(drawn(replace(ui, overlay=Overlay.HELP), model, UNICODE, *size))
 
 
 def test_a_refusal_stands_below_the_board() -> None:
