@@ -89,6 +89,7 @@ class View:
     remaining: list[int] = field(default_factory=list)
     scoring: tuple[ScoringEvent, ...] = ()
     result: GameEnded | None = None
+    _full_layout: Layout | None = field(default=None, compare=False, repr=False)
 
     @property
     def setup(self) -> GameStarted:
@@ -103,7 +104,7 @@ class View:
 
     @property
     def layout(self) -> Layout:
-        return layout_of(self.tiles)
+        return self._full_layout or layout_of(self.tiles)
 
     @property
     def board(self) -> dict[Field, Piece | Wolf]:
@@ -138,6 +139,7 @@ class View:
             case LaurelsDealt(laurels):
                 self.laurels = laurels
                 self.phase, self.turn = Phase.PLACING, self.setup.starting
+                self._full_layout = self.layout  # now, and not when a game's last move needs it
             case Placed(seat, piece, name):
                 self._place(seat, piece, name)
                 if seat in self.hands:

@@ -61,10 +61,11 @@ class Audience:
         first = len(game.events) - len(happened) + 1
         legal = _legal(game, clock)
         turn = game.view.turn
+        public = all([redacted(event, SPECTATOR) is event for event in happened])  # then it is to everybody
         encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)
-            seen = tuple([redacted(event, eyes) for event in happened])
+            seen = happened if public else tuple([redacted(event, eyes) for event in happened])
             may = _told(legal, eyes)
             answers = move if session is mover else None
             for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once

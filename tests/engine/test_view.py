@@ -87,6 +87,14 @@ def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
     assert not any(game.view.hands.values())
 
 
+@given(finished_games())
+def test_what_a_spectator_sees_whole_everybody_does(game: Game) -> None:
+    """R4.2: nothing is secret to those who know more; the server redacts such events once."""
+    for event in game.events:
+        if redacted(event, SPECTATOR) is event:
+            assert all(redacted(event, eyes) is event for eyes in all_eyes(game))
+
+
 @given(games())
 def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
     """R4.2: a seat's view yields no view for other eyes."""
