@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-Samples = dict[str, list[float]]
+from bench import Samples
 
 SECTIONS: Final = {  # each a module that prints its samples as JSON
     "engine": ["bench.engine"],

@@ -17,9 +17,8 @@ from typing import Final
 import pexpect
 import psutil
 
+from bench import Samples
 from bench.process import subject
-
-Samples = dict[str, list[float]]
 
 _STARTS: Final = 5
 _KEYS: Final = 200

@@ -15,6 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final, get_args
 
+from bench import Samples
 from bench.process import subject
 from protocol.messages import PlacePiece
 from server.config import Durable
@@ -28,8 +29,6 @@ _MOVES: Final = {1: 640, 50: 3200}
 _ENTRY: Final = Played(
     0, PlacePiece(100_000, "Em*", "A1"), [{"t": "placed", "seat": 0, "piece": "Em*", "field": "A1"}]
 )
-
-Samples = dict[str, list[float]]
 
 
 async def commits(folder: Path, durable: Durable) -> tuple[float, float]:

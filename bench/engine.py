@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from bench import Samples
 from engine.events import Place
 from engine.game import Game, RandomChance, Setup
 from engine.legal import LegalPlaces
@@ -19,8 +20,6 @@ from engine.view import eyes_of, redacted, snapshot
 from protocol.codec import decode_client, decode_server, encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, PlacePiece
-
-Samples = dict[str, list[float]]
 
 _SECONDS: Final = 0.3
 _REPEATS: Final = 5

@@ -14,6 +14,7 @@ from typing import Final
 
 import psutil
 
+from bench.process import cpu_of
 from bench.wire import Wire, packed
 from engine.events import Place
 from engine.game import Game, RandomChance, Setup
@@ -163,22 +164,17 @@ def measured(
         for table in tables.tables:
             for wire in table.wires:
                 wire.bytes_in = wire.bytes_out = 0
-        cpu = _cpu(server)
+        cpu = cpu_of(server)
         began = time.perf_counter()
         _play(tables.tables, figures, rate, rng)
         figures.seconds += time.perf_counter() - began
-        figures.cpu += _cpu(server) - cpu
+        figures.cpu += cpu_of(server) - cpu
         wires = [wire for table in tables.tables for wire in table.wires]
         for wire in wires:
             figures.bytes_received += wire.bytes_in
             figures.bytes_sent += wire.bytes_out
         tables.tidy()
     return figures
-
-
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: random.Random) -> None:

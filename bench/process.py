@@ -7,10 +7,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, TypeAlias
 
 import psutil
 
-_PATIENCE = 120.0
+_PATIENCE: Final = 120.0
+
+Load: TypeAlias = dict[str, float]  # what `bench.load` tells of a run
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """Return the seconds of CPU that the process has used."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,9 @@ class Subject:
     @property
     def cpu(self) -> float:
         """Return the seconds of CPU it has used."""
-        times = self.process.cpu_times()
-        return float(times.user + times.system)
+        return cpu_of(self.process)
 
-    def loaded(self, *options: str) -> dict[str, float]:
+    def loaded(self, *options: str) -> Load:
         """Run the load against it in a process of its own; return what the load saw."""
         command = [sys.executable, "-m", "bench.load", self.name, "--port", str(self.port)]
         command += ["--pid", str(self.process.pid), *options]
@@ -42,7 +50,7 @@ class Subject:
         )
         if done.returncode != 0:
             raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")
-        seen: dict[str, float] = json.loads(done.stdout)
+        seen: Load = json.loads(done.stdout)
         return seen
 
 

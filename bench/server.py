@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from bench.process import Subject, subject
+from bench import Samples
+from bench.process import Load, Subject, subject
 from bench.wire import Wire, packed
 
 TABLES: Final = (1, 10, 50, 200)
@@ -27,8 +28,7 @@ _WITH_UVLOOP: Final = 50  # the number of tables at which it is measured too
 _REPEATS: Final = 3
 _SECONDS: Final = 60.0  # after which no measurement is begun once more
 _SHARE_OFFERED: Final = 0.1  # of the floor's moves a second, for latency at a load that both can carry
-
-Samples = dict[str, list[float]]
+_PERCENTILES: Final = ("p50_ms", "p95_ms", "p99_ms")
 
 
 @contextlib.contextmanager
@@ -69,27 +69,29 @@ def throughput(tree: Path, repeats: int = _REPEATS) -> Samples:
                 samples[f"{key} CPU a move on uvloop against asyncio, journal on"].append(
                     fast["cpu_per_1000_moves"] / seen["cpu_per_1000_moves"]
                 )
-            samples[f"{key} floor: moves/s"].append(least["moves_per_second"])
-            samples[f"{key} moves/s, journal on"].append(seen["moves_per_second"])
-            samples[f"{key} moves/s, journal off"].append(light["moves_per_second"])
-            samples[f"{key} share of the floor, journal on"].append(
-                seen["moves_per_second"] / least["moves_per_second"]
-            )
-            samples[f"{key} share of the floor, journal off"].append(
-                light["moves_per_second"] / least["moves_per_second"]
-            )
-            samples[f"{key} floor: CPU ms per 1000 moves"].append(1000 * least["cpu_per_1000_moves"])
-            samples[f"{key} CPU ms per 1000 moves, journal on"].append(1000 * seen["cpu_per_1000_moves"])
-            samples[f"{key} CPU ms per 1000 moves, journal off"].append(1000 * light["cpu_per_1000_moves"])
-            samples[f"{key} CPU a move against the floor's, journal on"].append(
-                seen["cpu_per_1000_moves"] / least["cpu_per_1000_moves"]
-            )
-            for percentile in ("p50_ms", "p95_ms", "p99_ms"):
-                samples[f"{key} latency {percentile}, journal on"].append(seen[percentile])
-                samples[f"{key} latency {percentile}, journal off"].append(light[percentile])
-            samples[f"{key} bytes a move, whole game"].append(seen["bytes_per_move"])
-            samples[f"{key} bytes a move, scoring left out"].append(seen["bytes_per_placement"])
+            for name, value in figures(least, seen, light):
+                samples[f"{key} {name}"].append(value)
     return samples
+
+
+def figures(least: Load, seen: Load, light: Load) -> Iterator[tuple[str, float]]:
+    """Yield what one round shows: `least` is the floor's load, `light` the server's without its journal."""
+    both = {"journal on": seen, "journal off": light}
+    yield "floor: moves/s", least["moves_per_second"]
+    for journal, load in both.items():
+        yield f"moves/s, {journal}", load["moves_per_second"]
+    for journal, load in both.items():
+        yield f"share of the floor, {journal}", load["moves_per_second"] / least["moves_per_second"]
+    yield "floor: CPU ms per 1000 moves", 1000 * least["cpu_per_1000_moves"]
+    for journal, load in both.items():
+        yield f"CPU ms per 1000 moves, {journal}", 1000 * load["cpu_per_1000_moves"]
+    share = seen["cpu_per_1000_moves"] / least["cpu_per_1000_moves"]
+    yield "CPU a move against the floor's, journal on", share
+    for percentile in _PERCENTILES:
+        for journal, load in both.items():
+            yield f"latency {percentile}, {journal}", load[percentile]
+    yield "bytes a move, whole game", seen["bytes_per_move"]
+    yield "bytes a move, scoring left out", seen["bytes_per_placement"]
 
 
 def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
@@ -103,7 +105,7 @@ def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
         with server(tree, journal=True) as stored:
             seen = stored.loaded(*options)
         samples["offered load: moves/s"].append(rate)
-        for percentile in ("p50_ms", "p95_ms", "p99_ms"):
+        for percentile in _PERCENTILES:
             samples[f"offered load: floor latency {percentile}"].append(least[percentile])
             samples[f"offered load: latency {percentile}"].append(seen[percentile])
         samples["offered load: p99 against the floor's"].append(seen["p99_ms"] / least["p99_ms"])
@@ -115,26 +117,13 @@ def memory(tree: Path) -> Samples:
     costs = {}
     for name in ("server", "floor"):
         with subject(name, tree=tree) as running:
-            hello = packed(t="hello", versions=[1], client="bench")
-            greetings = {"server": (hello, "welcome"), "floor": (packed(t="group", group=0), "grouped")}
-            frame, answer = greetings[name]
-
-            def connect(
-                number: int, port: int = running.port, frame: bytes = frame, answer: str = answer
-            ) -> list[Wire]:
-                wires = [Wire(port) for _ in range(number)]
-                for wire in wires:
-                    wire.send(frame)
-                    wire.expect(answer)
-                return wires
-
-            kept = connect(50)  # so that what the first ones load once is not counted
+            kept = greeted(running, 50)  # so that what the first ones load once is not counted
             before = running.resident
-            kept += connect(_CONNECTIONS)
+            kept += greeted(running, _CONNECTIONS)
             costs[name] = (running.resident - before) / _CONNECTIONS
             if name == "server":
                 before = running.resident
-                tables = play_halfway(kept)
+                tables = start_games(kept)
                 costs["table"] = (running.resident - before) / tables
             for wire in kept:
                 wire.close()
@@ -146,7 +135,20 @@ def memory(tree: Path) -> Samples:
     }
 
 
-def play_halfway(wires: list[Wire]) -> int:
+def greeted(running: Subject, number: int) -> list[Wire]:
+    """Connect to the server or the floor, and return so many connections that are let in."""
+    if running.name == "server":
+        frame, answer = packed(t="hello", versions=[1], client="bench"), "welcome"
+    else:
+        frame, answer = packed(t="group", group=0), "grouped"
+    wires = [Wire(running.port) for _ in range(number)]
+    for wire in wires:
+        wire.send(frame)
+        wire.expect(answer)
+    return wires
+
+
+def start_games(wires: list[Wire]) -> int:
     """Seat the wires four to a table and start the games; return how many."""
     tables = len(wires) // 4
     for number in range(tables):

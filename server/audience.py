@@ -61,7 +61,7 @@ class Audience:
         first = len(game.events) - len(happened) + 1
         legal = _legal(game, clock)
         turn = game.view.turn
-        public = all([redacted(event, SPECTATOR) is event for event in happened])  # then it is to everybody
+        public = all(redacted(event, SPECTATOR) is event for event in happened)  # and to everybody else
         encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
         for session in self:
             eyes = _eyes(session)

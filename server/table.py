@@ -123,9 +123,11 @@ class Table:
         while True:
             await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
             if self.requests.empty():
-                return
+                break
             while not self.requests.empty():
                 self._turn_away(self.requests.get_nowait())
+        # They know the table: without this the game would stay until Python looks for cycles.
+        del self._usher, self._referee, self._room
 
     def rest(self) -> None:
         """Let nothing more fall due: the server stops, and whoever goes now has not left."""

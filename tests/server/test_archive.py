@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import gc
 import random
 import sqlite3
+import weakref
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.absence import WAIT, Absence, ByBot
 from protocol.codes import Code
 from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
 from server.app import running
@@ -68,6 +71,21 @@ async def back_at(port: int, stack: contextlib.AsyncExitStack, before: list[Peer
     for peer in again:
         await peer.news()
     return again
+
+
+@pytest.mark.parametrize("absence", [WAIT, ByBot(600)])
+async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) -> None:
+    """Nobody has to look for cycles: that would stop all other tables."""
+    async with running(Config(limits=SOON)) as server:
+        gc.collect()
+        gc.disable()
+        try:
+            async with game(server.port, 2, absence=absence) as peers:
+                await play_on(peers, random.Random(1))
+                ended = weakref.ref(table_of(server, peers))
+            await eventually(lambda: ended() is None)
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("restarted", [False, True])
