@@ -5,7 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, Protocol, Self, assert_never
 
-from engine.board import CENTRE, FIELDS, ORIENTATIONS, OUTER_POSITIONS, TILES, LaidTile, Tile, bordering
+from engine.board import (
+    CENTRE,
+    FIELDS,
+    ORIENTATIONS,
+    OUTER_POSITIONS,
+    TILES,
+    LaidTile,
+    Layout,
+    Tile,
+    bordering,
+)
 from engine.components import DEALS, PEOPLES, Laurel
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
@@ -92,6 +102,7 @@ class Game:
         self.events: list[Event] = []
         self.view = View(eyes=frozenset())
         self._chance = chance
+        self._layout: Layout | None = None  # once the laurels are dealt
         for event in events:
             self.fold(event)
 
@@ -143,6 +154,8 @@ class Game:
         if isinstance(event, GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
+        if isinstance(event, LaurelsDealt):
+            self._layout = self.view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
     def _outcome(self, command: Command) -> Iterator[Event]:
@@ -159,7 +172,7 @@ class Game:
                 return _laid(view, command, self._chance)
             case Place():
                 _check_place(view, command)
-                return _placed(view, command)
+                return _placed(view, command, self._layout or view.layout)
             case _:
                 assert_never(command)
 
@@ -271,7 +284,7 @@ def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
         yield _laurels_dealt(view.tiles, chance)
 
 
-def _placed(view: View, command: Place) -> Iterator[Event]:
+def _placed(view: View, command: Place, layout: Layout) -> Iterator[Event]:
     placed = Placed(command.seat, command.piece, command.field)
     yield placed
     if view.to_place > 1:
@@ -280,4 +293,4 @@ def _placed(view: View, command: Place) -> Iterator[Event]:
     known = {field: piece for field, piece in pieces.items() if isinstance(piece, Piece)}
     owners = {**view.owners, command.field: command.seat}
     yield WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
-    yield from scored(Board(view.layout, known, owners), view.laurels, view.seats)
+    yield from scored(Board(layout, known, owners), view.laurels, view.seats)

@@ -89,7 +89,6 @@ class View:
     remaining: list[int] = field(default_factory=list)
     scoring: tuple[ScoringEvent, ...] = ()
     result: GameEnded | None = None
-    _full_layout: Layout | None = field(default=None, compare=False, repr=False)
 
     @property
     def setup(self) -> GameStarted:
@@ -104,7 +103,7 @@ class View:
 
     @property
     def layout(self) -> Layout:
-        return self._full_layout or layout_of(self.tiles)
+        return layout_of(self.tiles)
 
     @property
     def board(self) -> dict[Field, Piece | Wolf]:
@@ -139,7 +138,6 @@ class View:
             case LaurelsDealt(laurels):
                 self.laurels = laurels
                 self.phase, self.turn = Phase.PLACING, self.setup.starting
-                self._full_layout = self.layout  # now, and not when a game's last move needs it
             case Placed(seat, piece, name):
                 self._place(seat, piece, name)
                 if seat in self.hands:

@@ -17,9 +17,7 @@ class Limits:
     connections_per_address: int = 250
     tables: int = 500  # in memory; for a new one the table goes into the archive that was left longest ago
     tables_per_connection: int = 30  # opened within a minute
-    tables_per_address: int = (
-        120  # opened within a minute by all who share it; then they wait, nobody is banned
-    )
+    tables_per_address: int = 120  # ... by all who share it; then they wait, nobody is banned
     spectators: int = 32  # at one table
     burst: int = 100  # messages a connection may send at once ...
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused

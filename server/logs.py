@@ -66,11 +66,8 @@ def _fields_of(record: logging.LogRecord) -> dict[str, Field]:
 
 def _shown(value: Field) -> str:
     text = str(value)
-    return (
-        json.dumps(text)
-        if not text or any(not letter.isprintable() or letter in ' "=' for letter in text)
-        else text
-    )
+    plain = text and all(letter.isprintable() and letter not in ' "=' for letter in text)
+    return text if plain else json.dumps(text)
 
 
 def _cause(record: logging.LogRecord) -> str:
