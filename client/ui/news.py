@@ -8,7 +8,7 @@ from client.language import _
 from client.news import Back, Closed, Lost, Update
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.state import LOG_KEPT, Notice, Outage, Ui, last_step
-from client.ui.texts import names_of, said, stand_in_told, table_told, told
+from client.ui.texts import here_told, names_of, said, stand_in_told, table_told, told
 from engine.events import (
     Captured,
     GameEnded,
@@ -22,7 +22,7 @@ from engine.events import (
     WolfPlaced,
 )
 from engine.view import Phase
-from protocol.messages import Substitute, TableLine
+from protocol.messages import Substitute, TableLine, TableState
 
 _SCORED: Final = (SoldierFled, Captured, HillScored, GameEnded)
 
@@ -38,7 +38,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = replace(ui, told_at=ui.now)
             # Nobody waits any more for who goes away after the end.
             over = model.view is not None and model.view.phase is Phase.OVER
-            return ui if over else logged(ui, table_told(state, before))
+            return ui if over else _come_or_gone(ui, table_told(state, before), state)
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
@@ -105,6 +105,20 @@ def gone_on(ui: Ui) -> Ui:
         told_at=ui.told_at,
         clock_at=ui.clock_at,
     )
+
+
+def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
+    """Log who came and went; a line that is used to break does not fill the log.
+
+    As long as nothing else is told, only the latest of a player's goings and comings stays.
+    """
+    pairs = [{here_told(line.name, here=here) for here in (True, False)} for line in state.seats if line.name]
+    known = set().union(*pairs)
+    end = next((at for at in range(len(ui.log), 0, -1) if ui.log[at - 1] not in known), 0)
+    outdated = set().union(*(pair for pair in pairs if pair & {*sentences}))
+    kept = tuple(sentence for sentence in ui.log[end:] if sentence not in outdated)
+    shorter = replace(ui, log=ui.log[:end] + kept, scroll=max(ui.scroll - len(ui.log[end:]) + len(kept), 0))
+    return logged(shorter, sentences)
 
 
 def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:

@@ -312,9 +312,13 @@ def _came_or_went(was: SeatLine, now: SeatLine) -> str:
     if was.kept and not now.kept:
         return _("{name} plays again.").format(name=now.name)
     if was.here != now.here and not now.again:
-        form = _("{name} is back.") if now.here else _("{name} is away.")
-        return form.format(name=now.name)
+        return here_told(now.name, here=now.here)
     return ""
+
+
+def here_told(name: str, *, here: bool) -> str:
+    form = _("{name} is back.") if here else _("{name} is away.")
+    return form.format(name=name)
 
 
 def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterator[str]:

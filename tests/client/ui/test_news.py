@@ -1,6 +1,7 @@
 """What news from the server does to the screen's state."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given
 
@@ -64,6 +65,28 @@ def test_who_comes_and_goes_is_told() -> None:
         (before, joined, ("Bob leaves the table.",)),
     ):
         assert heard(ui, TableChanged(state, last), model).log == words
+
+
+def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
+    """Of who comes and goes again and again the latest stays; what else was told stays too."""
+
+    def table(*here: bool) -> TableState:
+        seats = [SeatLine(name, each) for name, each in zip(("Bob", "Dario"), here, strict=True)]
+        return TableState("KXQT", "playing", seats, 0)
+
+    def changed(ui: Ui, *states: TableState) -> Ui:
+        for before, state in pairwise(states):
+            ui = heard(ui, TableChanged(state, before), TableModel("KXQT"))
+        return ui
+
+    both, one, none = table(True, True), table(False, True), table(False, False)
+    ui = Ui("Ann", log=("Bob is away.", "Ann places Em on C4: a merchant."))
+    flapping = changed(ui, both, one, none, table(True, False), none, one, both, one)
+    assert flapping.log == (*ui.log, "Dario is back.", "Bob is away.")
+    went_on = replace(flapping, log=(*flapping.log, "Dario: hello"))
+    assert changed(went_on, one, both, one, both).log == (*went_on.log, "Bob is back.")
+    reading = replace(flapping, scroll=3)
+    assert changed(reading, one, both, one).scroll == 3
 
 
 def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
