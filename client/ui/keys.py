@@ -192,9 +192,9 @@ KEYS: Final = (
     Key(("b",), Way.SOUTHWEST, _PLAYING, N_("south-west, south-east")),
     Key(("n",), Way.SOUTHEAST, _PLAYING, N_("south-west, south-east")),
     *(Key((str(n),), Pick(n), _PLAYING, N_("pick that piece from the hand")) for n in range(1, 10)),
+    Key(("enter", " "), Act.CONFIRM, _PLAYING, N_("place the piece on the field"), N_("place")),
     Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLAYING, N_("the next piece of the hand"), N_("piece")),
     Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLAYING, N_("the piece before")),
-    Key(("enter", " "), Act.CONFIRM, _PLAYING, N_("place the piece on the field"), N_("place")),
     Key(("escape", "backspace"), Act.CANCEL, _PLAYING, N_("put the piece back in the hand")),
     # The scoring
     Key(

@@ -37,6 +37,7 @@ from engine.view import Phase, View
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
 _PANEL_WIDTH: Final = 30
+_PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
 _LASTING: Final = (Act.HELP, Act.QUIT)  # what the function bar shows however narrow it is
 _LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
@@ -115,7 +116,7 @@ def _small_table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[
     told = _tell(ui, width, below, sentence)
     board_width = min(SMALL.width, width) + 1
     if view.phase is not Phase.OVER and width - board_width >= _PANEL_WIDTH - 1:
-        panel = Panel(ui, model, view, look, width - board_width).of_game(rows)
+        panel = Panel(ui, model, view, look, min(width - board_width, _PANEL_MOST)).of_game(rows)
         board = side_by_side(board, panel, board_width, width - board_width, rows)
     lines = [*stacked(board.lines, width, rows), *([hand] if hand else ()), *told]
     return Block(tuple(lines), board.targets)
@@ -314,7 +315,7 @@ def _table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[int, i
     )
     margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
     left_width = margin + scale.width + 1
-    panel_width = width - left_width
+    panel_width = min(width - left_width, _PANEL_MOST)
     if view.phase is Phase.OVER:
         number = min(ui.step, last_step(view))
         shown = scene(view, number, names_at(model))

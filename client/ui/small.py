@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from prompt_toolkit.utils import get_cwidth
+
 from client.language import _
 from client.table import TableModel
 from client.ui import turn
@@ -59,7 +61,15 @@ def shortened(page: Block, width: int, height: int) -> Block:
         for target in page.targets
         if target.line in shown
     ]
-    return _within(Block(tuple(page.lines[at] for at in shown), tuple(targets)), width)
+    lines = tuple(_dotted(page.lines[at], width) for at in shown)
+    return _within(Block(lines, tuple(targets)), width)
+
+
+def _dotted(content: Line, width: int) -> Line:
+    """Return a line with dots at its end where it goes on."""
+    if get_cwidth(plain(content).rstrip()) <= width:
+        return content
+    return beside(fitted(content, width - 3), line("..."))
 
 
 def in_hand(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
