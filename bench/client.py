@@ -20,7 +20,7 @@ import psutil
 from bench import Samples
 from bench.process import subject
 
-_STARTS: Final = 5
+_STARTS: Final = 7
 _KEYS: Final = 200
 _GAMES: Final = 3
 _DRAWN: Final = b"\x1b[?2026l"  # the end of one whole redraw
@@ -51,17 +51,26 @@ def terminal(tree: Path, *arguments: str) -> pexpect.spawn:
     return screen
 
 
+def _cpu_seconds(screen: pexpect.spawn) -> float:
+    times = psutil.Process(screen.pid).cpu_times()
+    return float(times.user + times.system)
+
+
 def started(tree: Path) -> Samples:
-    """Return how long `palatinus play` takes to show the board of a game that has begun."""
-    found = []
+    """Return how long `palatinus play` takes to show the board of a game that has begun, and its CPU."""
+    found, busy = [], []
     for _ in range(1 + _STARTS):
         began = time.perf_counter()
         screen = terminal(tree, "play", "--random-layout", "--name", "bench")
         screen.expect_exact("YOUR HAND")
         screen.expect_exact(_DRAWN)
         found.append(time.perf_counter() - began)
+        busy.append(_cpu_seconds(screen))
         screen.close(force=True)
-    return {"client: start to first screen, s": found[1:]}  # the first one compiles, once for all
+    return {  # the first one compiles, once for all
+        "client: start to first screen, s": found[1:],
+        "client: CPU to first screen, s": busy[1:],
+    }
 
 
 @contextlib.contextmanager
@@ -114,8 +123,7 @@ def watched(tree: Path) -> Samples:
                 [*bots, url, table, "--brain", "random"], check=True, cwd=tree, stdout=subprocess.DEVNULL
             )
             _let_settle(screen)
-            times = psutil.Process(screen.pid).cpu_times()
-            found.append(times.user + times.system)
+            found.append(_cpu_seconds(screen))
             screen.close(force=True)
             playing.communicate()
     return {"client: CPU of watching a whole game, s": found}

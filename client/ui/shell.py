@@ -201,4 +201,5 @@ def _signals(handlers: Mapping[str, Callable[[], None]]) -> Iterator[None]:
         with contextlib.suppress(NotImplementedError):
             for number in numbers:
                 loop.remove_signal_handler(number)
-        signal.signal(signal.SIGINT, interrupted)
+        if interrupted is not None:  # as where it was not set from Python
+            signal.signal(signal.SIGINT, interrupted)
