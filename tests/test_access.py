@@ -14,6 +14,7 @@ from protocol.limits import VERSIONS
 from protocol.messages import Hello, Refused, Welcome
 from server.app import running
 from server.config import Config, Limits
+from tests.client.ui.terminal import Terminal
 from tests.server.peer import PATIENCE, stranger
 from tests.server.process import PROGRAM, serving
 
@@ -113,3 +114,25 @@ async def test_nothing_is_answered_before_the_password(password: str | None, cod
             assert (await peer.closed())[0] == 1008
     assert PASSWORD not in repr(config)
     assert "seven" not in repr(Hello(list(VERSIONS), "test", "seven"))
+
+
+async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
+    """Again after a wrong one; what is typed is not shown."""
+    file = tmp_path / "password"
+    file.write_text(PASSWORD, encoding="utf-8")
+
+    def joined(port: int) -> bytes:
+        environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+        with Terminal("join", f"ws://127.0.0.1:{port}", environment=environment) as terminal:
+            terminal.shows("This server wants a password", "Password:")
+            terminal.press("six hills", "enter")
+            terminal.shows("That is not this server's password.\nPassword:")
+            terminal.press(PASSWORD, "enter")
+            terminal.shows("No table is open")
+            terminal.press("q")
+            assert terminal.ended()[0] == 0
+            return terminal.raw
+
+    async with serving("--memory", "--password-file", str(file)) as server:
+        seen = await asyncio.to_thread(joined, server.port)
+    assert b"hills" not in seen.replace(b"the seven hills of Rome", b"")

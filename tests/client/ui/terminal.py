@@ -67,8 +67,8 @@ class Terminal:
 
     @property
     def _drawn(self) -> bool:
-        """Tell whether the last screen has come as a whole."""
-        return self.raw.rfind(b"\x1b[?2026l") > self.raw.rfind(b"\x1b[?2026h")
+        """Tell whether the last screen, if there is one yet, has come as a whole."""
+        return self.raw.rfind(b"\x1b[?2026l") >= self.raw.rfind(b"\x1b[?2026h")
 
     def press(self, *keys: str) -> None:
         """Send keys by name, and other text as it is."""
