@@ -11,7 +11,7 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.bot import add_bot
 from commands.join import add_join
 from commands.learn import add_learn
-from commands.looks import add_confirm, add_drawing
+from commands.looks import add_confirm, add_drawing, set_looks_untold
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
 from commands.play import add_play
 from commands.records import add_check, add_export, add_replay
@@ -30,9 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     words = sys.argv[1:] if argv is None else argv
     speak(_language(words))
-    arguments = _parser().parse_args(words)
-    want(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
     try:
+        arguments = _parser().parse_args(words)
+        want(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))
@@ -92,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_language(parser)
     add_confirm(parser)
     add_drawing(parser)
+    set_looks_untold(parser)
     parser.add_argument("--version", action=Version)
     parser.set_defaults(run=at_start_screen)
     commands = parser.add_subparsers(

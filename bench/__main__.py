@@ -143,7 +143,7 @@ def git(*words: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", help=f"some of {','.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")

@@ -53,6 +53,12 @@ class PasswordWanted(ConnectFailed):
     """The server lets in only who knows its password, and none or a wrong one was given."""
 
 
+def password_wanted(reason: str) -> str:
+    """Return what to do about a password where nobody can be asked for it."""
+    text = _("{reason} Give the password with --password-file, or in the environment's PALATINUS_PASSWORD.")
+    return text.format(reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long to wait for what, in seconds."""
@@ -202,7 +208,13 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
             return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
         case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
-            return ConnectFailed(_("The connection to {url} broke before it stood.").format(url=url))
+            text = _("The connection to {url} broke before it stood.")
+            if url.lower().startswith("ws:"):
+                text = _(
+                    "The connection to {url} broke before it stood. "
+                    "If the server speaks TLS, write wss:// instead of ws://."
+                )
+            return ConnectFailed(text.format(url=url))
         case InvalidHandshake():
             return not_a_server(url, readable(error))
         case _no_address:

@@ -19,17 +19,20 @@ async def visit_by_password(options: "Options") -> "Visit":
     """Visit a server, and ask for its password if it wants one."""
     import getpass
 
+    from client.line import password_wanted
     from client.ui.app import visit
 
     while True:
         visited = await visit(options)
-        if not visited.password_wanted or not sys.stdin.isatty():
+        if not visited.password_wanted:
             return visited
+        if not sys.stdin.isatty():
+            return replace(visited, sentence=password_wanted(visited.sentence))
         print(visited.sentence, flush=True)
         try:
             password = getpass.getpass(_("Password: "))
         except EOFError:
-            return visited
+            return replace(visited, sentence=password_wanted(visited.sentence))
         options = replace(options, access=replace(options.access, password=password))
 
 

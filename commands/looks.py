@@ -16,24 +16,41 @@ def add_looks(command: argparse.ArgumentParser) -> None:
     add_drawing(command)
 
 
+# These stand before a command as well as after it: a command that is not told keeps what was said before it.
+
+
 def add_confirm(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--confirm", action="store_true", help=_("ask once more before every move"))
+    command.add_argument(
+        "--confirm",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help=_("ask once more before every move"),
+    )
+
+
+def add_ascii(command: argparse.ArgumentParser, meaning: str) -> None:
+    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
 
 
 def add_drawing(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    add_ascii(command, _("draw with ASCII characters only"))
     command.add_argument(
         "--theme",
-        choices=[*Theme],
-        default=Theme.AUTO,
+        choices=[theme.value for theme in Theme],
+        default=argparse.SUPPRESS,
         help=_("what the terminal draws on (default: as it tells, else colours that fit both)"),
     )
     command.add_argument(
         "--colours",
-        choices=[*Colours],
-        default=Colours.AUTO,
+        choices=[colours.value for colours in Colours],
+        default=argparse.SUPPRESS,
         help=_("how many colours it has (default: as it tells)"),
     )
+
+
+def set_looks_untold(parser: argparse.ArgumentParser) -> None:
+    """Set what holds where neither the program nor the command is told anything else."""
+    parser.set_defaults(confirm=False, ascii=False, theme=Theme.AUTO.value, colours=Colours.AUTO.value)
 
 
 def options_of(arguments: argparse.Namespace, url: str) -> "Options":

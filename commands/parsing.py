@@ -1,6 +1,7 @@
 """What the commands' parsers share: complaints of one line, and arguments of more than one command."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -47,6 +48,15 @@ def data_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("palatinus", appauthor=False)
+
+
+class DefaultFolder(os.PathLike[str]):
+    """The data folder unless told: looked up when it is shown or used, as that takes a package."""
+
+    def __fspath__(self) -> str:
+        return str(data_folder())
+
+    __str__ = __fspath__
 
 
 def wrong_use(text: str) -> int:

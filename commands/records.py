@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted, listed
-from commands.looks import add_drawing
+from commands.looks import add_ascii, add_drawing
 from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def add_export(commands: Commands) -> None:
     form.add_argument("--svg", metavar="OUT", help=_("write a picture to this file, - for standard output"))
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
     form.add_argument("--json", metavar="OUT", help=_("write all that is known as JSON"))
-    export.add_argument("--ascii", action="store_true", help=_("with --text: ASCII characters only"))
+    add_ascii(export, _("with --text: ASCII characters only"))
     export.set_defaults(run=_export)
 
 

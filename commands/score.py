@@ -26,6 +26,9 @@ def _score(arguments: argparse.Namespace) -> int:
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
         try:
             print(scored_line(line.decode()))
+        except UnicodeDecodeError:
+            text = _("{file}: line {number}: it is not UTF-8 text")
+            return wrong_use(text.format(file=arguments.file, number=number))
         except ValueError as error:
             return wrong_use(_("line {number}: {reason}").format(number=number, reason=error))
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.access import add_password, password_of
-from commands.parsing import Commands, WrongUse, data_folder, port_number, positive, told_to_host
+from commands.parsing import Commands, DefaultFolder, WrongUse, port_number, positive, told_to_host
 
 
 def add_serve(commands: Commands) -> None:
@@ -18,7 +18,13 @@ def add_serve(commands: Commands) -> None:
         "--port", type=port_number, default=DEFAULT_PORT, help=_("port (default: %(default)s)")
     )
     where = serve.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, metavar="DIR", help=_("where to keep running games"))
+    where.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=DefaultFolder(),
+        help=_("where to keep running games (default: %(default)s)"),
+    )
     where.add_argument("--memory", action="store_true", help=_("keep nothing: games end with the server"))
     serve.add_argument(
         "--records", type=Path, metavar="DIR", help=_("write every finished game's record here")
@@ -83,6 +89,10 @@ def _serve(arguments: argparse.Namespace) -> int:
     from server.errors import HostError
     from server.logs import log_to
 
+    if arguments.memory and arguments.durable == "full":
+        raise WrongUse(
+            _("--memory keeps nothing, so --durable full has nothing to keep: leave out one of them")
+        )
     limits = Limits(
         tables=arguments.max_tables,
         connections=arguments.max_connections,
@@ -94,7 +104,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     config = Config(
         host=arguments.host,
         port=arguments.port,
-        data=None if arguments.memory else arguments.data or data_folder(),
+        data=None if arguments.memory else Path(arguments.data),
         durable=arguments.durable,
         records=arguments.records,
         tls_cert=arguments.tls_cert,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted
+from commands.looks import add_ascii
 from commands.parsing import Commands, WrongUse, add_language, data_folder, told_to_host
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def add_tables(commands: Commands) -> None:
     listing.set_defaults(run=_tables_listed)
     show = actions.add_parser("show", help=_("show one table"))
     show.add_argument("--open", action="store_true", help=_("show what wolf pieces of a running game are"))
-    show.add_argument("--ascii", action="store_true", help=_("draw with ASCII characters only"))
+    add_ascii(show, _("draw with ASCII characters only"))
     show.set_defaults(run=_table_shown)
     export = actions.add_parser("export", help=_("write a game's record"))
     export.set_defaults(run=_table_exported)

@@ -201,7 +201,8 @@ def _listener(config: Config) -> socket.socket:
         both = address[0] == "::" and socket.has_dualstack_ipv6()  # all addresses are those of IPv4 too
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
-        reason = getattr(error, "strerror", None) or str(error)
+        said: str = getattr(error, "strerror", None) or str(error)
+        reason = said.partition(" (while attempting")[0]  # the address, as Python writes it, is told here
         raise StartError(
             "cannot listen on {host} port {port}: {reason}. Choose another --host or --port",
             host=config.host,

@@ -57,6 +57,9 @@ async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority:
 
         files = ("ca.pem", None, "other.pem", "missing.pem", "text.pem")
         good, none, other, missing, text = await asyncio.gather(*map(trusting, files))
+        code, said = await bot(server.port)
+        assert (code, said.count("\n")) == (1, 1)
+        assert "write wss:// instead of ws://" in said
     assert good[0] == 0
     assert "Game 1" in good[1]
     for code, said in (none, other):
@@ -81,8 +84,9 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
             bot(server.port, password=PASSWORD[:-1]),
         )
         assert (by_file[0], by_environment[0]) == (0, 0)
-        assert none == (1, "This server wants a password. Ask the host for it.\n")
-        assert wrong == (1, "That is not this server's password.\n")
+        means = " Give the password with --password-file, or in the environment's PALATINUS_PASSWORD.\n"
+        assert none == (1, f"This server wants a password. Ask the host for it.{means}")
+        assert wrong == (1, f"That is not this server's password.{means}")
         file.write_text("\n")
         code, said = await bot(server.port, "--password-file", str(file))
         assert (code, said.count("\n")) == (2, 1)

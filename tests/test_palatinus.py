@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from palatinus import main
+from commands.parsing import data_folder
+from palatinus import _parser, main
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
@@ -50,6 +51,54 @@ def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> No
     told = json.loads(exported(capsys, "--json", "-", "--at", "0", "--eyes", "none"))
     assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
     assert exported(capsys, "--text", "-", "--ascii").isascii()
+
+
+def test_looks_are_heard_before_and_after_the_command() -> None:
+    """What stands after the command holds, else what stands before it, else what the terminal tells."""
+
+    def told(*words: str) -> tuple[bool, bool, str, str]:
+        arguments = _parser().parse_args(words)
+        return arguments.ascii, arguments.confirm, arguments.theme, arguments.colours
+
+    wanted = ("--ascii", "--confirm", "--theme", "light", "--colours", "16")
+    for command in (["play"], ["learn"], ["join", "ws://127.0.0.1"]):
+        assert told(*command) == (False, False, "auto", "auto")
+        assert told(*wanted, *command) == told(*command, *wanted) == (True, True, "light", "16")
+        assert told("--theme", "dark", *command, "--theme", "light")[2] == "light"
+    for others in (["replay", "file"], ["export", "file", "--text", "-"], ["tables", "show", "KRTV"]):
+        assert told("--ascii", *others)[0]
+
+
+def test_drawing_as_asked_for_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole way to the output."""
+    assert main(["--ascii", "export", str(RECORD), "--text", "-"]) == 0
+    assert capsys.readouterr().out.isascii()
+
+
+def test_another_word_than_those_allowed_is_told_plainly(capsys: pytest.CaptureFixture[str]) -> None:
+    """By its name, as it is typed."""
+    assert "(choose from 'auto', 'none', '16', '256', 'true')" in complaint(capsys, "play", "--colours", "7")
+
+
+def test_positions_that_are_no_text_are_told_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with records."""
+    path = tmp_path / "positions.jsonl"
+    path.write_bytes(b"\xff\xfe\n")
+    assert complaint(capsys, "score", str(path)) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
+
+
+def test_memory_is_not_kept_on_a_disk(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two wishes that exclude each other are not both granted in silence."""
+    assert "leave out one" in complaint(capsys, "serve", "--memory", "--durable", "full", "--port", "0")
+
+
+def test_the_data_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the help of the command that writes there."""
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    assert str(data_folder()) in "".join(capsys.readouterr().out.split())
 
 
 def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

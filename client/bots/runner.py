@@ -13,7 +13,7 @@ from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
 from client.language import _, listed
-from client.line import FREE_ACCESS, Access
+from client.line import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from client.news import Closed
 from engine.components import DEALS
 from engine.errors import Fault
@@ -99,6 +99,9 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     except (WrongUse, NoSuchBrain) as error:
         print(error, file=errors)
         return 2
+    except PasswordWanted as error:
+        print(password_wanted(str(error)), file=errors)
+        return 1
     except (ConnectFailed, Refusal, BrainFailed) as error:
         print(error, file=errors)
         return 1

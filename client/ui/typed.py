@@ -89,7 +89,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
-            return _place(piece, field, model)
+            return _place(piece, field, text, model)
     return _no_command(text)
 
 
@@ -198,15 +198,18 @@ def _lay(numbers: list[str], model: TableModel) -> Meaning:
     return LayTile(model.seat, int(position), int(orientation))
 
 
-def _place(piece: str, field: str, model: TableModel) -> Meaning:
+def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
-    if matched is None or name not in FIELDS or model.seat is None or model.view is None:
+    if matched is None or model.seat is None or model.view is None:
         return Misread(
             _("'{line}' is no command. Type a piece and a field, for example: {example}").format(
-                line=f"{piece} {field}", example="m* C4"
+                line=line.strip(), example="m* C4"
             )
         )
+    if name not in FIELDS:
+        text = _("There is no field {field}. Choose an empty field, A1 to G6.")
+        return Misread(text.format(field=name))
     people, kind, wolf = matched.groups()
     own = model.view.setup.peoples[model.seat][0]
     try:

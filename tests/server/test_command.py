@@ -60,6 +60,7 @@ async def test_a_port_in_use_is_told_in_one_line() -> None:
     async with house() as other:
         code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
         check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
+        assert "attempting" not in err
 
 
 async def test_a_host_that_is_none_is_told_in_one_line() -> None:

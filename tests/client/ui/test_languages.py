@@ -172,7 +172,20 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
     _, model = placing()
     replay = opened(Recording.of(played(Setup(3), 1, 20).events, {}), 0, SPECTATOR).replay
     assert replay is not None
-    for text in ("", "xyz", "lay", "lay 9", "m* 9", "s* C4", "say", "vote", "vote maybe", "place m"):
+    for text in (
+        "",
+        "xyz",
+        "lay",
+        "lay 9",
+        "m* 9",
+        "m* Z9",
+        "Em* B9",
+        "s* C4",
+        "say",
+        "vote",
+        "vote maybe",
+        "place m",
+    ):
         read = meaning(text, model)
         assert isinstance(read, Misread), text
         assert not unsaid(read.text) - {*text.split(), "yes"}, text
