@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from client.language import _
-from commands.looks import add_looks
+from commands.looks import add_looks, name_of
 from commands.parsing import Commands, need_terminal
 from commands.play import add_game, play_here
 
@@ -20,12 +20,10 @@ def add_learn(commands: Commands) -> None:
 
 
 def _learn(arguments: argparse.Namespace) -> int:
-    from client.names import default_name
     from client.ui.learn.course import Parting
 
     need_terminal()
-    name = arguments.name or default_name()
-    match taught(name, ascii_wanted=arguments.ascii):
+    match taught(name_of(arguments), ascii_wanted=arguments.ascii):
         case Parting.PLAY:
             game = argparse.ArgumentParser()
             add_game(game)  # the looks are those of the lessons

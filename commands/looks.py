@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def add_looks(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--name", help=_("what others call you (default: your login name)"))
+    command.add_argument(
+        "--name", help=_("what others call you (default: as on the start screen, else your login name)")
+    )
     add_confirm(command)
     add_drawing(command)
 
@@ -53,11 +55,16 @@ def set_looks_untold(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(confirm=False, ascii=False, theme=Theme.AUTO.value, colours=Colours.AUTO.value)
 
 
-def options_of(arguments: argparse.Namespace, url: str) -> "Options":
+def name_of(arguments: argparse.Namespace) -> str:
+    """Return the player's name: as given, or as it was chosen on the start screen."""
     from client.names import default_name
     from client.preferences import preferences_file, remembered
-    from client.ui.app import Options
 
     known = remembered(preferences_file()) if arguments.name is None else None
-    name = arguments.name or (known and known.name) or default_name()
-    return Options(url, name, ascii=arguments.ascii, confirms=arguments.confirm)
+    return arguments.name or (known and known.name) or default_name()
+
+
+def options_of(arguments: argparse.Namespace, url: str) -> "Options":
+    from client.ui.app import Options
+
+    return Options(url, name_of(arguments), ascii=arguments.ascii, confirms=arguments.confirm)

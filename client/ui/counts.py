@@ -3,26 +3,28 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from prompt_toolkit.utils import get_cwidth
+
 from client.language import _
-from client.ui.lines import EMPTY, Line, beside, fitted, line, padded, paragraphs
+from client.ui.lines import EMPTY, Line, beside, fitted, line, paragraphs
 from client.ui.look import people_style
 from engine.board import TILES
 from engine.knowledge import Bounds, Holding, Standing, holdings, standing
 from engine.pieces import FACES, Seat
 from engine.view import View
 
-_NAME: Final = 22
-_COLUMN: Final = 7
+_NAME: Final = 24
+_COLUMN: Final = 6
 _HILL: Final = 7
 
 
 def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     """Return what everybody may still hold, and the influence as the board stands."""
-    to_place = _("to place")
-    heads = [*FACES, "?*", f"  {to_place}"]
-    lines = [line(_("STILL IN HAND, AS FAR AS IT CAN BE KNOWN"), "class:heading"), EMPTY]
+    heads = [*FACES, "?*", "  " + _("to place")]
+    last = get_cwidth(heads[-1])
+    lines = [line(_("STILL IN HAND, AS FAR AS IT CAN BE KNOWN"), "class:heading")]
     lines.append(_row(EMPTY, heads, _COLUMN, "class:faint"))
-    lines += [_held(each, view, names) for each in holdings(view)]
+    lines += [_held(each, view, names, last) for each in holdings(view)]
     lines += [
         EMPTY,
         *paragraphs(
@@ -39,7 +41,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     if None in view.tiles:
         return lines
     hills = [standing(view, hill) for hill in TILES]
-    lines += [EMPTY, line(_("INFLUENCE, IF IT WERE COUNTED NOW"), "class:heading"), EMPTY]
+    lines += [EMPTY, line(_("INFLUENCE, IF IT WERE COUNTED NOW"), "class:heading")]
     lines.append(_row(EMPTY, TILES, _HILL, "class:faint"))
     lines += [_influence(Seat(seat), hills, view, names) for seat in range(view.seats)]
     told = _("By hill, before any soldier acts. 4-6: that depends on what lies under the wolves.")
@@ -51,7 +53,7 @@ def told_bounds(bounds: Bounds) -> str:
     return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
 
 
-def _held(holding: Holding, view: View, names: Sequence[str]) -> Line:
+def _held(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
     left = {count.piece[1:]: count.left for count in holding.counts}
     faces = [told_bounds(left[face]) if face in left else "" for face in FACES]
     own = holding.people == view.setup.peoples[holding.seat][0]
@@ -60,7 +62,7 @@ def _held(holding: Holding, view: View, names: Sequence[str]) -> Line:
         line(f" {names[holding.seat]}" if own else ""),
     )
     total = str(view.left(holding.seat)) if own else ""
-    return _row(who, [*faces, str(holding.wolves or ""), total], _COLUMN)
+    return _row(who, [*faces, str(holding.wolves or ""), total.rjust(last)], _COLUMN)
 
 
 def _influence(seat: Seat, hills: Sequence[Standing], view: View, names: Sequence[str]) -> Line:
@@ -70,5 +72,5 @@ def _influence(seat: Seat, hills: Sequence[Standing], view: View, names: Sequenc
 
 
 def _row(who: Line, words: Iterable[str], column: int, style: str = "") -> Line:
-    cells = "".join(padded(" " * (column - len(word)) + word, column) for word in words)
+    cells = "".join(" " * (column - get_cwidth(word)) + word for word in words)
     return beside(fitted(who, _NAME), line(cells, style))

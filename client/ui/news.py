@@ -20,11 +20,12 @@ from engine.events import (
     TileDrawn,
     TileLaid,
     WolfPlaced,
+    WolvesRevealed,
 )
 from engine.view import Phase
 from protocol.messages import Substitute, TableLine, TableState
 
-_SCORED: Final = (SoldierFled, Captured, HillScored, GameEnded)
+_SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -45,8 +46,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = ui if ui.lost is not None else logged(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in))
         case Back():
-            back = _("The connection is back.")
-            return logged(replace(ui, lost=None, notice=Notice(back)), [back])
+            return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), busy=False)
         case _:
@@ -72,11 +72,12 @@ def refused(ui: Ui, text: str) -> Ui:
 
 
 def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset()) -> Ui:
-    """Return `ui` with the tables of the lobby; the line chosen stays on its table.
+    """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
-    At first it is that of a table in `held`, where a seat is kept, or else of the newest.
+    The line chosen stays on its table. At first it is that of a table in `held`, where a seat is kept, or
+    else the first.
     """
-    found = tuple(tables)
+    found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, held))))
     ui = replace(ui, held=held)
     if not ui.tables:
         first = next((at for at, table in enumerate(found) if table.table in held), 0)
@@ -86,6 +87,10 @@ def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset
     code = ui.tables[ui.chosen].table
     at = next((at for at, table in enumerate(found) if table.table == code), min(ui.chosen, len(found)))
     return replace(ui, tables=found, chosen=at)
+
+
+def _open_to(table: TableLine, held: frozenset[str]) -> bool:
+    return table.table in held or (table.stage == "gathering" and table.taken < table.players)
 
 
 def gone_on(ui: Ui) -> Ui:

@@ -111,8 +111,10 @@ COMMANDS: Final = (
     ("Lm* C4", N_("the same of your second people (with two players)")),
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
     ("say hello", N_("say something to the table")),
+    ("vote yes, vote no Bob", N_("whether a bot moves for who is away")),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
+    ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
     ("join KXQT, watch KXQT", N_("join, or watch, the table with that code")),
     ("help, rules, quit", N_("what they say")),
 )

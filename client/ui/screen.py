@@ -14,12 +14,13 @@ from client.ui.counts import counts_page
 from client.ui.entry import Asked, Entry
 from client.ui.frame import Block, Frame, Target, framed, side_by_side
 from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale
-from client.ui.keys import Act, Action, PointAt, key_name, keys_at
+from client.ui.keys import Act, Action, PointAt, key_name
 from client.ui.learn.lessons import Shown
 from client.ui.learn.pane import above, lesson_told, pointed_out, shown_below, told_beside
 from client.ui.lines import EMPTY, Line, begun, beside, ends, fitted, line, plain, stacked, width_of, wrapped
 from client.ui.look import Look
 from client.ui.news import names_at
+from client.ui.offered import offered
 from client.ui.pages import help_page, page_count, rules_page
 from client.ui.panel import Panel
 from client.ui.replay import eyes_told, place_told, turn_replayed
@@ -163,7 +164,9 @@ def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:
     style = "class:title-turn" if mine else "class:title"
     table = "" if model.table is None else f" {look.dot} {model.table}"
     left = line(f" Palatinus{table} {look.dot} {_stage(ui, model)}", style)
-    return ends(left, line(f"  {ui.name} ", style), width, style)
+    watches = model.table is not None and model.seat is None
+    who = _("watching") if watches else ui.name
+    return ends(left, line(f"  {who} ", style), width, style)
 
 
 def _stage(ui: Ui, model: TableModel) -> str:
@@ -188,11 +191,7 @@ def _foot(ui: Ui, model: TableModel, look: Look, width: int) -> Block:
         return Block(
             (fitted(line(" " + _("It goes on by itself; any key or click stops it."), "class:info"), width),)
         )
-    keys = [key for key in keys_at(where(ui, model), lesson=ui.lesson is not None) if key.short]
-    if ui.overlay is not None:
-        last = page_count(ui.overlay) - 1
-        useless: dict[Action, bool] = {Act.PAGE_DOWN: ui.page >= last, Act.PAGE_UP: ui.page == 0}
-        keys = [key for key in keys if not useless.get(key.action)]
+    keys = list(offered(ui, model))
     hints = [
         beside(line(key_name(key.names[0], look), "class:key"), line(f" {_(key.short)}  ")) for key in keys
     ]
@@ -211,7 +210,7 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
     entry = ui.entry
     if entry is None:
         return EMPTY
-    prompt = line(f" {_prompt(entry)}: ", "class:key")
+    prompt = line(f" {_prompt(entry)} ", "class:key")
     before, at, after = (
         entry.text[: entry.at],
         entry.text[entry.at : entry.at + 1],
@@ -229,11 +228,11 @@ def _typing(ui: Ui, model: TableModel, width: int) -> Line:
 def _prompt(entry: Entry) -> str:
     match entry.asks:
         case Asked.NAME:
-            return _("your name")
+            return _("your name:")
         case Asked.ADDRESS:
-            return _("the host's address")
+            return _("the host's address:")
         case None:
-            return _("say") if entry.chat else ""
+            return _("say:") if entry.chat else ":"
 
 
 def _body(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Block:

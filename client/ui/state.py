@@ -104,13 +104,16 @@ class Lesson:
     """The page of the lessons that is open; `done` when its pupil has done what it asks.
 
     `walk` are the first and the last step of the scoring that it goes through, if it does. `shown` is a
-    piece just placed: the board tells what it would draw from its neighbours.
+    piece just placed: the board tells what it would draw from its neighbours. `points` if there is nothing
+    to do but to move the cursor, `last` on the page after which a game is played.
     """
 
     page: int
     done: bool = False
     walk: tuple[int, int] | None = None
     shown: Influence | None = None
+    points: bool = False
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

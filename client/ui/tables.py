@@ -1,6 +1,5 @@
 """The pages before a game: the lobby's list of tables, and waiting at a table."""
 
-from client.absence import policy_text
 from client.address import loopback
 from client.language import N_, _, counted, listed
 from client.table import TableModel
@@ -15,6 +14,8 @@ from protocol.absence import WAIT, Wait
 from protocol.messages import TableLine, TableState
 from protocol.text import printable
 
+_DETAILS = 2  # lines below the list that tell how the chosen table is set up
+
 _STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
@@ -24,11 +25,13 @@ def lobby(ui: Ui, look: Look, width: int, height: int) -> Block:
         padded(word, cells) for word, cells in ((_("TABLE"), 8), (_("HOST"), 22), (_("SEATS"), 8), ("", 22))
     )
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 11, 1)
+    room = max(height - 11 - _DETAILS, 1)
     first = min(max(ui.chosen - room + 1, 0), max(len(ui.tables) - room, 0))
     for at, table in enumerate(ui.tables[first : first + room], start=first):
         rows.append((_chosen(ui, look, at, _table_text(table, ui.held), width), ChooseLine(at)))
-    if not ui.tables:
+    if ui.tables:
+        rows += [(content, None) for content in _details(ui)]
+    else:
         nothing = _("No table is open. Open one, and others can join it.")
         rows.append((line(f"  {nothing}", "class:faint"), None))
     rows += [
@@ -39,12 +42,24 @@ def lobby(ui: Ui, look: Look, width: int, height: int) -> Block:
     return block_of(rows, width)
 
 
+def _details(ui: Ui) -> list[Line]:
+    """Return how the chosen table is set up; as many empty lines if it is the new one."""
+    if ui.chosen >= len(ui.tables):
+        return [EMPTY] * _DETAILS
+    table = ui.tables[ui.chosen]
+    words = (_layout_told(at_random=table.random_layout), policy_told(table.absence))
+    return [line(f"  {'':8}{each}", "class:faint") for each in words]
+
+
+def _layout_told(*, at_random: bool) -> str:
+    return _("the tiles are laid at random") if at_random else _("the players lay the tiles")
+
+
 def _set_up(ui: Ui) -> list[Line]:
     """Return how a new table would be: each line the keys, and what they have been set to."""
-    by_players, at_random = _("the players lay the tiles"), _("the tiles are laid at random")
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", ui.players).format(n=ui.players)),
-        ("x", at_random if ui.random_layout else by_players),
+        ("x", _layout_told(at_random=ui.random_layout)),
         ("a" if isinstance(ui.absence, Wait) else "a + -", policy_told(ui.absence)),
     )
     return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
@@ -53,16 +68,7 @@ def _set_up(ui: Ui) -> list[Line]:
 def _table_text(table: TableLine, held: frozenset[str]) -> str:
     host = padded(printable(table.host), 22)
     seats = padded(_("{taken} of {seats}").format(taken=table.taken, seats=table.players), 8)
-    notes = [
-        note
-        for note, said in (
-            (your_seat(), table.table in held),
-            (_("tiles at random"), table.random_layout),
-            (policy_text(table.absence), table.absence != WAIT),
-        )
-        if said
-    ]
-    note = ", ".join(notes)
+    note = your_seat() if table.table in held else ""
     return f"{table.table:<8}{host}{seats}{padded(_(_STAGES[table.stage]), 22)}{note}"
 
 

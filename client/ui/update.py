@@ -123,6 +123,8 @@ def _learning(ui: Ui, lesson: Lesson, action: Action) -> Outcome:
             return ui, requests.Turn(1)
         case Act.BACK:
             return ui, requests.Turn(-1)
+        case Act.PAGE_DOWN if lesson.last:
+            return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
         case _:
             return ui, _PAGES.get(action)
 
@@ -241,6 +243,8 @@ def _placing(ui: Ui, model: TableModel) -> Outcome:
     piece, field = turn.held(ui, model), turn.field_at(model, ui.cursor)
     if model.seat is None:
         return replace(ui, notice=Notice(_("You are watching: the players place."))), None
+    if ui.lesson is not None and ui.lesson.points:
+        return replace(ui, notice=Notice(_("Nothing is placed on this page: move the cursor."))), None
     if piece is None:
         return replace(ui, notice=Notice(_("Pick a piece from your hand first: its number, or Tab."))), None
     if field is None:

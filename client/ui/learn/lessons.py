@@ -122,8 +122,8 @@ PAGES: Final = (
         _turn(1),
         PlaceAny(),
         N_(
-            "Placed. S are the Sabines of Livia, L the Latins of Marco. They play next; each page"
-            " shows our example further on, so your piece may lie elsewhere there."
+            "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
+            " moment of an example game, where your piece may stand on another field."
         ),
         Shown.HAND,
     ),
@@ -317,8 +317,8 @@ PAGES: Final = (
         N_("Now you"),
         (
             N_(
-                "That is the whole game. With i you read the rules in short at any time, with ? keys and"
-                " signs."
+                "That is the whole game. Press i at any time to read the rules in short, and ? to see the"
+                " keys and signs."
             ),
             N_(
                 "With two players each leads a second people as well, and its pieces are theirs too. With"

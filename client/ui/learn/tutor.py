@@ -49,7 +49,8 @@ def opened(number: int, name: str, model: TableModel, look: Look) -> Ui:
     """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
     task = _filled(page.task, page.goal, look)
-    ui = Ui(name=name, lesson=Lesson(number), log=(f"{look.turn} {task}",))
+    lesson = Lesson(number, points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
+    ui = Ui(name=name, lesson=lesson, log=(f"{look.turn} {task}",))
     if (view := model.view) is None:
         return ui
     ui = replace(ui, last=next(reversed(view.placed), None))
@@ -57,7 +58,7 @@ def opened(number: int, name: str, model: TableModel, look: Look) -> Ui:
         ui = replace(ui, cursor=view.layout.hexes[page.cursor])
     if isinstance(page.goal, Walk):
         first, last = walked(page.goal, view)
-        ui = replace(ui, step=first, lesson=Lesson(number, walk=(first, last)))
+        ui = replace(ui, step=first, lesson=replace(lesson, walk=(first, last)))
     elif view.phase is Phase.OVER:
         ui = replace(ui, step=last_step(view))
     return judged(ui, model, look)

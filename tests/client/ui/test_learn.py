@@ -142,6 +142,22 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     assert course.parting is Parting.LEFT
 
 
+def test_only_enter_leads_from_the_last_page_to_a_game() -> None:
+    course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
+    assert "PgDn" not in shown(course)
+    course.press("pagedown")
+    assert course.parting is None
+    assert "Press Enter to play." in shown(course)
+
+
+def test_a_page_without_a_hand_offers_no_piece() -> None:
+    course = course_at("Fields and springs")
+    assert "Tab" not in shown(course)
+    course.press("enter")
+    assert "move the cursor" in shown(course)
+    assert not done(course)
+
+
 def test_an_exercise_can_be_left_without_being_asked() -> None:
     course = course_at("Soldiers")
     course.press("c-c")

@@ -10,7 +10,7 @@ from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.news import heard, listed, refused
 from client.ui.state import LOG_KEPT, Outage, Ui, Where, last_step, where
 from client.ui.texts import again_told
-from engine.events import GameEnded, HillScored, Placed, WolfPlaced
+from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, Setup
 from engine.pieces import Seat
 from engine.view import SPECTATOR, redacted
@@ -26,7 +26,8 @@ def test_every_event_is_told_in_words(game: Game) -> None:
         model = model_of(game, None if seat < 0 else seat)
         for event in game.events:
             ui = heard(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
-            assert len(ui.log) == (0 if hasattr(event, "hill") or isinstance(event, GameEnded) else 1)
+            walked = hasattr(event, "hill") or isinstance(event, WolvesRevealed | GameEnded)
+            assert len(ui.log) == (0 if walked else 1)
             assert all(sentence.endswith(".") for sentence in ui.log)
 
 
@@ -158,6 +159,19 @@ def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
         ui = heard(ui, Heard(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
     assert ui.scroll < LOG_KEPT
+
+
+def test_tables_that_can_be_joined_come_first() -> None:
+    """And those that are over last; of each kind the newest first, as the server has them."""
+    over, running, full, held, free = (
+        TableLine("AAAA", "Bob", 3, 3, "over"),
+        TableLine("BBBB", "Bob", 3, 3, "playing"),
+        TableLine("CCCC", "Bob", 2, 2, "gathering"),
+        TableLine("DDDD", "Bob", 3, 3, "playing"),
+        TableLine("EEEE", "Bob", 3, 1, "gathering"),
+    )
+    ui = listed(Ui("Ann"), [over, running, full, held, free], frozenset({"DDDD"}))
+    assert ui.tables == (held, free, running, full, over)
 
 
 def test_the_lobby_keeps_to_the_table_chosen() -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from prompt_toolkit.utils import get_cwidth
@@ -10,15 +11,16 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import LANGUAGES
 from client.table import TableModel
 from client.ui.grid import HEX_POSITIONS
-from client.ui.keys import PointAt
+from client.ui.keys import Act, PointAt
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from client.ui.pages import hands_table, page_count
 from client.ui.screen import drawn
-from client.ui.state import Notice, Outage, Overlay, Ui, last_step
+from client.ui.state import House, Notice, Outage, Overlay, Ui, last_step
 from engine.components import DEALS
 from engine.game import Setup
 from engine.pieces import Seat
+from protocol.absence import ByVote
 from protocol.messages import SeatLine, TableLine, TableState
 from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
 from tests.games import begun, played
@@ -123,6 +125,55 @@ def test_pages_to_read_fit_in_every_language(language: str, in_language: Callabl
                 reading = replace(ui, overlay=overlay, page=number)
                 tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
                 assert not any(tall[23:-1]), tall[23:-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("players", DEALS)
+def test_the_counting_page_fits(players: int, language: str, in_language: Callable[[str], None]) -> None:
+    """Nothing of it is cut at 80x24, for any number of players in any language."""
+    in_language(language)
+    ui, model = counting(players)
+    narrow, tall, wide = (
+        [plain(line).split() for line in drawn(ui, model, UNICODE, *size).lines[1:-1]]
+        for size in ((80, 24), (80, 60), (160, 24))
+    )
+    assert narrow == tall[:22]
+    assert not any(tall[22:])
+    assert list(chain(*narrow)) == list(chain(*wide))
+
+
+def test_who_watches_is_told_so() -> None:
+    """In the title; and no key is offered that only players have a use for."""
+    model = model_of(played(Setup(3, random_layout=True), 3, 12), None)
+    frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
+    assert plain(frame.lines[0]).endswith("  watching ")
+    assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(target.action for target in frame.targets)
+    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
+    room = drawn(Ui("Bob", ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
+    assert room.targets[0].action is Act.LEAVE
+
+
+@pytest.mark.parametrize("bots", [False, True])
+def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
+    """A bot is offered while a seat is free, where this program has any; the start when none is."""
+    ui = Ui("Ann", ADDRESS, House(bots=bots))
+    for seats, offered in (
+        ([SeatLine("Ann", True), SeatLine()], {Act.SEAT_BOT} if bots else set()),
+        ([SeatLine("Ann", True), SeatLine("Bob", True)], {Act.START}),
+        ([SeatLine("Ann", True), SeatLine("Bob", kept=True)], set()),
+    ):
+        model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
+        actions = {target.action for target in drawn(ui, model, UNICODE, 80, 24).targets}
+        assert actions & {Act.SEAT_BOT, Act.START} == offered
+
+
+def test_the_chosen_table_tells_how_it_is_set_up() -> None:
+    """Layout and absence policy in words below the list, in every width."""
+    tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
+    ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, held=frozenset({"QRST"}))
+    text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
+    assert "who is away for 10 min may be voted out for a bot" in text
+    assert "waiting for players   your seat" in text
 
 
 def test_help_and_rules() -> None:
