@@ -60,7 +60,9 @@ def _replayed(file: str) -> "tuple[Game, str]":
             _("{file}: line {number}: it is not UTF-8 text").format(file=file, number=line)
         ) from error
     except DamagedRecord as error:
-        raise WrongUse(f"{file}: {error}") from error
+        reason = _(error.text).format(**error.about)
+        told = _("{file}: line {number}: {reason}")
+        raise WrongUse(told.format(file=file, number=error.line, reason=reason)) from error
 
 
 def add_replay(commands: Commands) -> None:

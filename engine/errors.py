@@ -31,15 +31,21 @@ class IllegalCommand(ValueError):
         super().__init__(text.format(**about) if about else text)
         self.fault = fault
         self.rule = rule
+        self.text = text
         self.about = {name: str(fact) for name, fact in about.items()}
 
 
 class DamagedRecord(ValueError):
-    """A record cannot be read or replayed; `line` is where, counted from 1."""
+    """A record cannot be read or replayed; `line` is where, counted from 1.
 
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(reason)
+    The reason is `text` filled in with the facts `about`: whoever tells it in another language needs both.
+    """
+
+    def __init__(self, line: int, text: str, **about: object) -> None:
+        super().__init__(text.format(**about))
         self.line = line
+        self.text = text
+        self.about = about
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.args[0]}"

@@ -7,12 +7,10 @@ result) must be what the game says when it is played again, line for line.
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final, assert_never
 
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
-from engine.components import Laurel
+from engine.components import DEALS, Laurel
 from engine.errors import DamagedRecord, IllegalCommand
 from engine.events import (
     Captured,
@@ -33,7 +31,7 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.game import Game, Setup
-from engine.pieces import Piece, Seat
+from engine.pieces import NOTATIONS, Piece, Seat
 
 VERSION: Final = 1
 LINE_LENGTH: Final = 200
@@ -75,7 +73,7 @@ def replayed(text: str) -> Game:
         try:
             events = game.apply(command)
         except IllegalCommand as error:
-            raise reader.refused(str(error)) from error
+            raise reader.refused(error.text, **error.about) from error
         reader.prove(events)
     reader.end()
     return game
@@ -136,23 +134,13 @@ class _Reader:
         self._line = 0
         self._lines = text.removesuffix("\n").count("\n") + 1 if text else 0
 
-    def refused(self, reason: str) -> DamagedRecord:
+    def refused(self, text: str, **about: object) -> DamagedRecord:
         """Return the refusal of the line read last."""
-        return DamagedRecord(self._line, reason)
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Blame the line read last for a value that cannot be."""
-        try:
-            yield
-        except DamagedRecord:
-            raise
-        except ValueError as error:
-            raise self.refused(str(error)) from error
+        return DamagedRecord(self._line, text, **about)
 
     def words(self, *shapes: str) -> list[str]:
         """Return the words of the next line, which must have one of `shapes`: capitals stand for any word."""
-        expected = " or ".join(f"`{shape}`" for shape in shapes)
+        expected = " | ".join(f"`{shape}`" for shape in shapes)
         said = self._next(expected)
         words = said.split()
         for shape in shapes:
@@ -161,12 +149,12 @@ class _Reader:
                 place.isupper() or word == place for word, place in zip(words, places, strict=True)
             ):
                 return words
-        raise self.refused(f"found {_quoted(said)}, expected {expected}")
+        raise self.refused("found {found}, expected {expected}", found=_quoted(said), expected=expected)
 
     def number(self, word: str) -> int:
         """Return the number that `word` of the line read last is."""
         if not word.isdecimal() or len(word) > 3:
-            raise self.refused(f"{_quoted(word)} is no number that could stand here")
+            raise self.refused("{word} is no number that could stand here", word=_quoted(word))
         return int(word)
 
     def header(self) -> None:
@@ -176,10 +164,16 @@ class _Reader:
             case ["palatinus", "record", version]:
                 if version != str(VERSION):
                     raise self.refused(
-                        f"this is a record of version {_quoted(version)}; only {VERSION} can be read"
+                        "this is a record of version {version}; only {known} can be read",
+                        version=_quoted(version),
+                        known=VERSION,
                     )
             case _:
-                raise self.refused(f"found {_quoted(said)}, but a record begins with `{_HEADER}`")
+                raise self.refused(
+                    "found {found}, but a record begins with {header}",
+                    found=_quoted(said),
+                    header=_quoted(_HEADER),
+                )
         self._unproven.clear()  # no event makes this line
 
     def prove(self, events: Iterable[Event]) -> None:
@@ -190,17 +184,22 @@ class _Reader:
                     self._next(f"`{line}`")
                 number, said = self._unproven.popleft()
                 if said != line:
-                    raise DamagedRecord(number, f"found {_quoted(said)}, but in this game it is `{line}`")
+                    raise DamagedRecord(
+                        number,
+                        "found {found}, but in this game it is {due}",
+                        found=_quoted(said),
+                        due=f"`{line}`",
+                    )
 
     def end(self) -> None:
         """Check that nothing is left."""
         for number, said in self._rest:
-            raise DamagedRecord(number, f"found {_quoted(said)}, but the record ended above")
+            raise DamagedRecord(number, "found {found}, but the record ended above", found=_quoted(said))
 
     def _next(self, due: str) -> str:
         line = next(self._rest, None)
         if line is None:
-            raise DamagedRecord(self._lines + 1, f"the record ends where {due} is due")
+            raise DamagedRecord(self._lines + 1, "the record ends where {due} is due", due=due)
         self._line, said = line
         self._unproven.append(line)
         return said
@@ -211,11 +210,17 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.removesuffix("\r")
         if len(line) > LINE_LENGTH:
-            raise DamagedRecord(number, f"it has {len(line)} characters; at most {LINE_LENGTH} are allowed")
+            raise DamagedRecord(
+                number,
+                "it has {length} characters; at most {most} are allowed",
+                length=len(line),
+                most=LINE_LENGTH,
+            )
         comment = line.lstrip(" ").startswith("#")
         for character in line:
             if not character.isprintable() or not (comment or character.isascii()):
-                raise DamagedRecord(number, f"the character U+{ord(character):04X} may not stand here")
+                code = f"U+{ord(character):04X}"
+                raise DamagedRecord(number, "the character {code} may not stand here", code=code)
         words = line.split()
         if words and not comment:
             yield number, " ".join(words)
@@ -226,13 +231,17 @@ def _quoted(said: str) -> str:
 
 
 def _setup(reader: _Reader) -> Setup:
-    with reader.blamed():
-        setup = Setup(reader.number(reader.words("players COUNT")[1]))
-        setup = replace(setup, starting=Seat(reader.number(reader.words("starts SEAT")[1])))
-    for seat in range(setup.players):
+    players = reader.number(reader.words("players COUNT")[1])
+    if players not in DEALS:
+        text = "{n} players cannot play. Choose {least} to {most}."
+        raise reader.refused(text, n=players, least=min(DEALS), most=max(DEALS))
+    starting = reader.number(reader.words("starts SEAT")[1])
+    if starting not in range(players):
+        raise reader.refused("Seat {seat} cannot start. Choose 0 to {last}.", seat=starting, last=players - 1)
+    for seat in range(players):
         reader.words(f"seat {seat} PEOPLES")
     layout = reader.words(f"layout {_LAID}", f"layout {_RANDOM}")[1]
-    return replace(setup, random_layout=layout == _RANDOM)
+    return Setup(players, Seat(starting), layout == _RANDOM)
 
 
 def _command(reader: _Reader, game: Game) -> Command | None:
@@ -242,11 +251,18 @@ def _command(reader: _Reader, game: Game) -> Command | None:
         case [seat, "lays", tile, position, orientation]:
             drawn = game.view.drawn
             if drawn is not None and tile != drawn:
-                raise reader.refused(f"found tile {_quoted(tile)}, but {drawn} was drawn")
+                raise reader.refused(
+                    "found tile {tile}, but {drawn} was drawn", tile=_quoted(tile), drawn=drawn
+                )
             return LayTile(Seat(reader.number(seat)), reader.number(position), reader.number(orientation))
         case [seat, _, piece, field]:
-            with reader.blamed():
-                return Place(Seat(reader.number(seat)), Piece(piece), Field(field))
+            if piece not in NOTATIONS:
+                raise reader.refused(
+                    "{piece} is no piece: write people, kind and * for a wolf, like {example}",
+                    piece=_quoted(piece),
+                    example="Em*",
+                )
+            return Place(Seat(reader.number(seat)), Piece(piece), Field(field))
     return None
 
 
@@ -272,7 +288,9 @@ class _Told:
             tile = self._reader.words("SEAT draws TILE")[2]
         if tile not in bag:
             raise self._reader.refused(
-                f"tile {_quoted(tile)} cannot be drawn: still in the bag are {', '.join(bag)}"
+                "tile {tile} cannot be drawn: still in the bag are {bag}",
+                tile=_quoted(tile),
+                bag=", ".join(bag),
             )
         if position == CENTRE:
             self._centre = Tile(tile)
@@ -281,7 +299,9 @@ class _Told:
     def orientation(self) -> int:
         orientation = self._reader.number(self._orientation)
         if orientation not in ORIENTATIONS:
-            raise self._reader.refused(f"{orientation} is no orientation: 0 to 5 are")
+            raise self._reader.refused(
+                "{orientation} is no orientation. Choose 0 to 5.", orientation=orientation
+            )
         return orientation
 
     def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
@@ -290,12 +310,18 @@ class _Told:
         for tile in TILES:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]
             if (tile == self._centre) != (name == Laurel.PALATINUS):
-                raise self._reader.refused(f"{Laurel.PALATINUS} lies in the centre, on {self._centre}, alone")
+                raise self._reader.refused(
+                    "{laurel} lies in the centre, on {tile}, alone",
+                    laurel=Laurel.PALATINUS,
+                    tile=self._centre,
+                )
             if tile == self._centre:
                 continue
             if name not in left:
                 raise self._reader.refused(
-                    f"laurel {_quoted(name)} cannot be dealt: still to come are {', '.join(left)}"
+                    "laurel {laurel} cannot be dealt: still to come are {left}",
+                    laurel=_quoted(name),
+                    left=", ".join(left),
                 )
             told.append(left.pop(name))
         return told

@@ -19,20 +19,31 @@ from palatinus import main
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
-KEYWORDS = {"_": None, "N_": None, "counted": (1, 2), "StartError": None, "JournalError": None}
+KEYWORDS = {
+    "_": None,
+    "N_": None,
+    "counted": (1, 2),
+    "StartError": None,
+    "JournalError": None,
+    "IllegalCommand": (3,),
+    "DamagedRecord": (2,),
+    "refused": None,
+}
 UPKEEP = "docs/languages.md tells how the catalogues are kept"
 
 
 def marked() -> set[str | tuple[str, ...]]:
     """Return every text that is marked in the source, plural forms together."""
-    places = ("palatinus.py", "commands/**.py", "client/**.py", "server/**.py")
+    places = ("palatinus.py", "commands/**.py", "client/**.py", "server/**.py", "engine/**.py")
     found = extract_from_dir(ROOT, [(place, "python") for place in places], keywords=KEYWORDS)
     return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 
 
 def test_no_text_is_marked_where_it_is_not_found() -> None:
     """What Babel passes over: marks inside an f-string, and f-strings inside a mark."""
-    folders = sorted(file for folder in ("commands", "client") for file in (ROOT / folder).rglob("*.py"))
+    folders = sorted(
+        file for folder in ("commands", "client", "engine") for file in (ROOT / folder).rglob("*.py")
+    )
     for file in (ROOT / "palatinus.py", *folders):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             inside = ast.walk(node) if isinstance(node, ast.JoinedStr) else ()
@@ -43,8 +54,10 @@ def test_no_text_is_marked_where_it_is_not_found() -> None:
 
 def texts_of(node: ast.AST) -> list[ast.expr]:
     """Return the texts that a call marks."""
-    marks = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KEYWORDS
-    return node.args[:2] if marks else []  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call):
+        return []
+    called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+    return node.args[:3] if called in KEYWORDS else []
 
 
 def path(language: str, ending: str) -> Path:
@@ -133,6 +146,43 @@ def test_the_locale_chooses_the_language(environment: dict[str, str], language: 
 def english_again() -> Iterator[None]:
     yield
     speak("en")
+
+
+@pytest.mark.usefixtures("english_again")
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_what_is_wrong_with_a_record_is_told_in_the_language(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The record's own lines, the rules and the wrapping: no word of English is left."""
+    said = {text: form[0] for _, (text, *_), form in messages(language)}
+    sound = (ROOT / "tests" / "engine" / "records" / "3-players.txt").read_text(encoding="utf-8")
+    file = tmp_path / "record.txt"
+    wrapping = said["{file}: line {number}: {reason}"]
+    for content, line, reason in (
+        ("{garbage}\n", 1, said["found {found}, but a record begins with {header}"]),
+        (
+            sound.replace("1 places Sm* A1", "1 places Sm* E2"),
+            29,
+            said["{field} is taken. Choose an empty field."],
+        ),
+        (
+            sound.replace("players 3", "players 7"),
+            2,
+            said["{n} players cannot play. Choose {least} to {most}."],
+        ),
+    ):
+        file.write_text(content, encoding="utf-8")
+        assert main(["check", str(file), "--lang", language]) == 2
+        facts = {
+            "found": "`{garbage}`",
+            "header": "`palatinus record 1`",
+            "field": "E2",
+            "n": 7,
+            "least": 2,
+            "most": 5,
+        }
+        told = wrapping.format(file=file, number=line, reason=reason.format(**facts))
+        assert capsys.readouterr().err == f"palatinus: {told}\n"
 
 
 @pytest.mark.usefixtures("english_again")

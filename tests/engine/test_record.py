@@ -103,7 +103,7 @@ def test_the_missing_end_is_named_with_its_line() -> None:
         (LAID, r"players 3", "players 6", "6 players cannot play"),
         (LAID, r"players 3", "players three", "no number"),
         (LAID, r"players 3", f"players {'9' * 150}", "no number"),
-        (LAID, r"starts \d", "starts 3", "seat 3 cannot start"),
+        (LAID, r"starts \d", "starts 3", "Seat 3 cannot start"),
         (LAID, r"seat 1 S", "seat 1 M", "`seat 1 S`"),
         (LAID, r"layout laid", "layout neat", "layout random"),
         (LAID, r"tile . 0 0", "tile H 0 0", "still in the bag"),
