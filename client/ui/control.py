@@ -41,8 +41,16 @@ class Click:
     line: int
 
 
-def heard(press: KeyPress) -> str | Insert | Click | None:
-    """Return the key's name or character, what is pasted or where is clicked; None for what means nothing."""
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The mouse moved to a cell of the screen, with no button down."""
+
+    column: int
+    line: int
+
+
+def heard(press: KeyPress) -> str | Insert | Click | Move | None:
+    """Return the key's name or character, what is pasted or what the mouse did; None if it means nothing."""
     if press.key is Keys.Vt100MouseEvent:
         return _mouse(press.data)
     if press.key is Keys.WindowsMouseEvent:
@@ -54,7 +62,7 @@ def heard(press: KeyPress) -> str | Insert | Click | None:
     return None if isinstance(press.key, Keys) else press.data
 
 
-def _mouse(data: str) -> str | Click | None:
+def _mouse(data: str) -> str | Click | Move | None:
     if (spelt := _SPELT_OUT.fullmatch(data)) is not None:
         # What is no UTF-8 comes as a lone surrogate that holds the byte.
         button, column, line = ((ord(each) & 0xFF) - _OFFSET for each in spelt.groups())
@@ -69,9 +77,13 @@ def _mouse(data: str) -> str | Click | None:
         return None
     if button & _WHEEL:
         return {0: "scroll-up", 1: "scroll-down"}.get(button & _BUTTONS)
-    return Click(column - 1, line - 1) if released and not button & _MOVING else None
+    if button & _MOVING:
+        return Move(column - 1, line - 1) if button & _BUTTONS == _NO_BUTTON else None
+    return Click(column - 1, line - 1) if released else None
 
 
-def _mouse_on_windows(data: str) -> str | Click | None:
+def _mouse_on_windows(data: str) -> str | Click | Move | None:
     _, happened, column, line = data.split(";")
+    if happened == "MOUSE_MOVE":
+        return Move(int(column), int(line))
     return Click(int(column), int(line)) if happened == "MOUSE_UP" else _ON_WINDOWS.get(happened)

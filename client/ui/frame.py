@@ -33,10 +33,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A whole screen."""
+    """A whole screen; not `seen` if it only says that there is no room for the page."""
 
     lines: tuple[Line, ...]
     targets: tuple[Target, ...] = ()
+    seen: bool = True
 
     def action_at(self, column: int, line: int) -> Action | None:
         """Return what a click does there."""

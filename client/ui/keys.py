@@ -93,6 +93,12 @@ class PointAt(Struct, frozen=True):
     cell: Hex
 
 
+class Hover(Struct, frozen=True):
+    """The mouse is over this hex, or over none; nothing is chosen by that."""
+
+    cell: Hex | None
+
+
 class ChooseLine(Struct, frozen=True):
     """Choose a line of the lobby; the one already chosen: confirm."""
 
@@ -105,7 +111,7 @@ class Insert(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Hold | PointAt | ChooseLine | Insert
+Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | Insert
 
 
 class Key(Struct, frozen=True):

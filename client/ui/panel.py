@@ -161,8 +161,8 @@ class Panel:
         return rows
 
     def _field(self, *, brief: bool = False) -> list[Row]:
-        """Return what is known of the hex under the cursor; `brief` leaves out what scoring would bring."""
-        layout, cell = self.view.layout, self.ui.cursor
+        """Return what is known of the hex pointed at; `brief` leaves out what scoring would bring."""
+        layout, cell = self.view.layout, self.ui.hovered or self.ui.cursor
         field = layout.fields.get(cell)
         if field is None:
             hill = next((tile for tile, at in layout.hills.items() if at == cell), None)

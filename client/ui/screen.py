@@ -126,7 +126,7 @@ def _small_table(ui: Ui, model: TableModel, view: View, look: Look, size: tuple[
 def _too_small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -> Frame:
     """Return what has room in a small window: that it is small, what goes on, and the line being typed.
 
-    Keys and typed commands work there as everywhere, and what is asked is seen.
+    What is typed and asked is seen there, and answered; the keys of a page that is not seen are not heard.
     """
     words = _("The window is too small: {size} or larger please. q: quit").format(
         size=f"{LEAST_WIDTH}x{LEAST_HEIGHT}"
@@ -140,9 +140,9 @@ def _too_small(ui: Ui, model: TableModel, look: Look, width: int, height: int) -
     if ui.start is None and len(rows) + 1 < room_left:
         rows += [line(row, "class:heading") for row in wrapped(_stage(ui, model), width)]
     told = _tell(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
-    return framed(
-        [Block(tuple(stacked([*rows, *told], width, room_left))), asked], width, height, ascii_only=look.ascii
-    )
+    small_page = Block(tuple(stacked([*rows, *told], width, room_left)))
+    frame = framed([small_page, asked], width, height, ascii_only=look.ascii)
+    return replace(frame, seen=ui.entry is not None)
 
 
 def _title(ui: Ui, model: TableModel, look: Look, width: int) -> Line:

@@ -18,15 +18,16 @@ from prompt_toolkit.key_binding import KeyPress
 
 from client.colouring import wanted
 from client.language import _
-from client.ui.control import REPAINT, Click, heard
+from client.ui.control import REPAINT, Click, Move, heard
 from client.ui.frame import Frame
-from client.ui.keys import Action, Insert
+from client.ui.keys import Action, Hover, Insert, PointAt
 from client.ui.look import Look, look_for
 from client.ui.painter import Painter
 from client.ui.palette import DEPTHS, style_for
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 _NEWS_SECONDS: Final = 0.005  # for what comes together to be drawn together; keys do not wait for that
+_UNSEEN: Final = frozenset({"q", "c-c"})  # the keys that a page without room hears
 _SIZE_SECONDS: Final = 0.5  # how often to look at the window's size where nothing tells of it
 
 
@@ -46,6 +47,7 @@ class Shell:
         self._input, self._output = session.input, session.output
         self._painter = Painter(self._output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
+        self._hover = Hover(None)
         self._ended: asyncio.Future[bool] | None = None
         self._drawing: asyncio.TimerHandle | None = None
         self._escape: asyncio.TimerHandle | None = None
@@ -151,12 +153,21 @@ class Shell:
                 action = self._frame.action_at(column, line)
                 if action is not None:
                     self._act(action)
-            case Insert() as pasted:
+            case Move(column, line):
+                self._hovered(self._frame.action_at(column, line))
+            case Insert() as pasted if self._frame.seen:
                 self._act(pasted)
             case str(name) if name == REPAINT:
                 self._repaint()
-            case str(name):
+            case str(name) if self._frame.seen or name in _UNSEEN:
                 self._press(name)
+
+    def _hovered(self, target: Action | None) -> None:
+        """Tell what the mouse is over when that is another hex than before: it moves through many cells."""
+        hover = Hover(target.cell if isinstance(target, PointAt) else None)
+        if hover != self._hover:
+            self._hover = hover
+            self._act(hover)
 
     def _interrupt(self) -> None:
         with self._guarded():

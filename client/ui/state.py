@@ -120,13 +120,13 @@ class Lesson:
 class Ui:
     """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
 
-    `held` are the tables where a seat is kept, `chosen` is the lobby's line, `piece` the one picked from the
-    hand, `position` and `turned` where and how the drawn tile would be laid. `busy` tells that a request
-    waits for its answer, `sent` is the line that asked for it, `scroll` how many lines of the log lie below
-    what is shown, `step` where the scoring walk-through is, `rest` how many ticks it stays there before it
-    goes on by itself, if it does. With `confirms` a move is asked about once more: `asked` is the one that
-    waits for the answer. `start` is set at the start screen, `replay`
-    where a record is on the screen instead of a server's table, `lesson` where a page of the lessons is.
+    `held` are the tables where a seat is kept, `chosen` is the lobby's line, `hovered` the hex that the mouse
+    is over, `piece` the one picked from the hand, `position` and `turned` how the drawn tile would be laid.
+    `busy` tells that a request waits for its answer, `sent` is the line that asked for it, `scroll` how many
+    lines of the log lie below what is shown, `step` where the scoring walk-through is, `rest` how many ticks
+    it stays there before it goes on by itself, if it does. With `confirms` a move is asked about once more:
+    `asked` is the one that waits for the answer. `start` is set at the start screen, `replay` where a record
+    is on the screen instead of a server's table, `lesson` where a page of the lessons is.
     `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
     told about, and at `clock_at` the clock of who is on turn.
     """
@@ -141,6 +141,7 @@ class Ui:
     random_layout: bool = False
     absence: Absence = WAIT
     cursor: Hex = neighbours(HILLS[0])[0]  # a field, for nothing is placed on a hill
+    hovered: Hex | None = None
     piece: Piece | None = None
     position: int | None = None
     turned: int = 0

@@ -9,7 +9,7 @@ from client.ui import lobby, pace, replay, requests, start, turn
 from client.ui.clocks import next_vote
 from client.ui.entry import Entry
 from client.ui.grid import HEX_POSITIONS
-from client.ui.keys import Act, Action, Hold, Insert, Pick, PointAt, Way, action_of
+from client.ui.keys import Act, Action, Hold, Hover, Insert, Pick, PointAt, Way, action_of
 from client.ui.pages import page_count
 from client.ui.requests import Request
 from client.ui.state import Lesson, Notice, Outage, Overlay, Ui, Where, last_step, next_hill_step, where
@@ -37,9 +37,11 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after `action`, and what is to be asked of the server, if anything."""
+    if isinstance(action, Hover):
+        return replace(ui, hovered=action.cell), None
     if ui.rest is not None and (action in _ONWARDS or isinstance(action, PointAt)):
         return replace(ui, rest=None), None  # whoever stops the walk wants to stay where it is
-    after, request = _acted(replace(ui, notice=None, rest=None, asked=None), action, model)
+    after, request = _acted(replace(ui, hovered=None, notice=None, rest=None, asked=None), action, model)
     if ui.asked is not None and where(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
         request = ui.asked if action is Act.CONFIRM else None

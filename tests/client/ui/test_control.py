@@ -5,7 +5,7 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
-from client.ui.control import Click, heard
+from client.ui.control import Click, Move, heard
 from client.ui.keys import Insert
 
 
@@ -42,12 +42,13 @@ def sent(data: str) -> list[object]:
         ("\x1b[<0;5;7M", None),  # acts when it is let go
         ("\x1b[<0;5;7m", Click(4, 6)),
         ("\x1b[<16;5;7m", Click(4, 6)),  # with Ctrl
-        ("\x1b[<35;5;7M", None),  # only moves
+        ("\x1b[<35;5;7M", Move(4, 6)),
         ("\x1b[<32;5;7m", None),  # drags
         ("\x1b[<64;5;7M", "scroll-up"),
         ("\x1b[<65;5;7M", "scroll-down"),
         ("\x1b[<66;5;7M", None),  # sideways
         ("\x1b[35;120;7M", Click(119, 6)),  # without SGR
+        ("\x1b[67;120;7M", Move(119, 6)),
         ("\x1b[96;120;7M", "scroll-up"),
         ("\x1b[M#%'", Click(4, 6)),  # spelt out
         ("\x1b[Ma%'", "scroll-down"),
@@ -60,7 +61,12 @@ def test_what_is_sent(data: str, means: object) -> None:
 
 @pytest.mark.parametrize(
     ("data", "means"),
-    [("LEFT;MOUSE_UP;4;6", Click(4, 6)), ("LEFT;MOUSE_DOWN;4;6", None), ("NONE;SCROLL_UP;4;6", "scroll-up")],
+    [
+        ("NONE;MOUSE_MOVE;4;6", Move(4, 6)),
+        ("LEFT;MOUSE_UP;4;6", Click(4, 6)),
+        ("LEFT;MOUSE_DOWN;4;6", None),
+        ("NONE;SCROLL_UP;4;6", "scroll-up"),
+    ],
 )
 def test_the_mouse_on_windows(data: str, means: object) -> None:
     """The Windows console tells of the mouse in words."""

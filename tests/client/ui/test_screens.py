@@ -11,15 +11,18 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import LANGUAGES
 from client.table import TableModel
 from client.ui.grid import HEX_POSITIONS
-from client.ui.keys import Act, PointAt
+from client.ui.keys import Act, Hover, PointAt
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from client.ui.pages import hands_table, page_count
 from client.ui.screen import drawn
 from client.ui.state import House, Notice, Outage, Overlay, Ui, last_step
+from client.ui.update import updated
+from engine.board import Field
 from engine.components import DEALS
+from engine.events import Place
 from engine.game import Setup
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
 from protocol.messages import SeatLine, TableLine, TableState
 from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
@@ -265,7 +268,23 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 @pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
 def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> None:
     ui, model = placing()
-    assert "small: 80x24" in text_of(drawn(replace(ui, overlay=Overlay.HELP), model, UNICODE, *size))
+    frame = drawn(replace(ui, overlay=Overlay.HELP), model, UNICODE, *size)
+    assert "small: 80x24" in text_of(frame)
+    assert not frame.seen
+    assert drawn(replace(ui, overlay=Overlay.QUIT), model, UNICODE, *size).seen
+
+
+def test_a_field_explains_itself_under_the_mouse() -> None:
+    """Until the mouse leaves the board or a key is pressed; what is chosen and asked stays as it is."""
+    ui, model = placing()
+    assert model.view is not None
+    asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
+    over, request = updated(asking, Hover(model.view.layout.hexes[Field("C4")]), model)
+    assert request is None
+    assert (over.cursor, over.notice, over.asked) == (ui.cursor, asking.notice, asking.asked)
+    for now, told in ((over, True), (updated(over, Hover(None), model)[0], False)):
+        assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is told
+    assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))
 
 
 def test_a_refusal_stands_below_the_board() -> None:
