@@ -237,7 +237,7 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--pid", type=int, required=True)

@@ -61,7 +61,7 @@ async def _until_input_ends(port: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.subject", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--data", type=Path, help="journal here; without it nothing is stored")
     parser.add_argument("--durable", choices=get_args(Durable), default="normal")
