@@ -188,14 +188,15 @@ class Connection:
         random_layout: bool = False,
         starting: int | None = None,
         absence: Absence = WAIT,
+        program: bool = False,
     ) -> Seated:
-        """Open a table and take its seat 0."""
-        message = OpenTable(self._next_id(), players, name, random_layout, starting, absence)
+        """Open a table and take its seat 0, as a person or as a `program`."""
+        message = OpenTable(self._next_id(), players, name, random_layout, starting, absence, program)
         return await self._asked(message, Seated)
 
-    async def join(self, table: str, name: str, seat: int | None = None) -> Seated:
-        """Take a free seat at a table, the first one if none is named."""
-        return await self._asked(JoinTable(self._next_id(), table, name, seat), Seated)
+    async def join(self, table: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
+        """Take a free seat at a table, the first one if none is named, as a person or as a `program`."""
+        return await self._asked(JoinTable(self._next_id(), table, name, seat, program), Seated)
 
     async def watch(self, table: str) -> Watching:
         """Watch a table."""

@@ -81,7 +81,7 @@ class ListTables(_FromClient, frozen=True, tag="tables"):
 
 
 class OpenTable(_FromClient, frozen=True, tag="open"):
-    """Open a table and take its seat 0 as host; answered by Seated."""
+    """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable."""
 
     id: CommandId
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -89,15 +89,20 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
     random_layout: bool = False
     starting: SeatNumber | None = None
     absence: Absence = WAIT
+    program: bool = False
 
 
 class JoinTable(_FromClient, frozen=True, tag="join"):
-    """Take a free seat, the first one unless `seat` names it; answered by Seated."""
+    """Take a free seat, the first one unless `seat` names it; answered by Seated.
+
+    A `program` has no vote on who is away, and while it is away itself the stand-in moves for it at once.
+    """
 
     id: CommandId
     table: TableCode
     name: Name
     seat: SeatNumber | None = None
+    program: bool = False
 
 
 class Resume(_FromClient, frozen=True, tag="resume"):

@@ -21,7 +21,7 @@ from server.stand_in import StandIn
 
 
 def votes_needed(voters: int) -> int:
-    """Return how many of the players who are here must agree that a bot takes a seat: more than half."""
+    """Return how many of the people who are here must agree that a bot takes a seat: more than half."""
     return voters // 2 + 1
 
 
@@ -45,6 +45,7 @@ class Absent:
 class Steward:
     """What a table does about players who are away or slow, while its game runs.
 
+    People who are away are the policy's; the stand-in moves for an absent program whatever the policy is.
     It tells what is due when, by errands that `later` puts into the table's queue; to do it is the table's.
     """
 
@@ -76,7 +77,7 @@ class Steward:
     def begin(self) -> None:
         """Set out with a game that begins, or goes on after a restart."""
         for seat in range(len(self._seating.players)):
-            self.went(Seat(seat))
+            self._count_time_away(Seat(seat))
         self.next_turn()
 
     def next_turn(self) -> None:
@@ -87,29 +88,21 @@ class Steward:
             return
         self._began = self._time()
         self._allowance = self._seating.clocks.allowance(_on_turn(game))
-        if self._allowance:
-            seconds = self._allowance / 1000 * self._second
-            self._timer = self._later(seconds, TimeUp(len(game.events)))
-        else:
-            self.consider()
+        self._run_clock()
+        self.consider()
 
     def came(self, seat: Seat) -> None:
         """Take note that the seat's player is here: the bot that held it stops in the middle of its move."""
         self._overdue.discard(seat)
         if (absent := self._away.pop(seat, None)) is not None:
             absent.timer.cancel()
-        if self._instead is not None and self._substitute() is None and self._instead.by == "bot":
-            self._stop()
+        self._stop_if_not_wanted()
         self.consider()
 
     def went(self, seat: Seat) -> None:
         """Take note that the seat's player may have gone."""
-        policy = self._seating.absence
-        if self._game is None or seat in self._seated or not isinstance(policy, ByVote | ByBot):
-            return
-        if seat not in self._away:
-            seconds = policy.seconds * self._second
-            self._away[seat] = Absent(self._time() + seconds, self._later(seconds, AwayTooLong(seat)))
+        self._count_time_away(seat)
+        self.consider()
 
     def away_too_long(self, seat: Seat) -> None:
         """Take note that the policy cares for the seat from now on."""
@@ -141,17 +134,20 @@ class Steward:
         free = sorted(self._overdue - self._seating.held)
         if isinstance(self._seating.absence, ByBot):
             return free
-        return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._seated))]
+        return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._people_here))]
+
+    def holds(self, seat: Seat) -> bool:
+        """Tell whether the stand-in holds the seat for a player who is away."""
+        away = self._game is not None and seat not in self._seated
+        return away and (seat in self._seating.held or seat in self._seating.programs)
 
     def instead(self, turn: int) -> Instead | None:
         """Return the stand-in's move for this turn, if it is still to make it."""
         instead = self._instead
         if instead is None or instead.turn != turn:
             return None
-        if instead.by == "bot" and self._substitute() is None:  # everybody has gone meanwhile
-            self._stop()
-            return None
-        return instead
+        self._stop_if_not_wanted()  # everybody may have gone meanwhile
+        return self._instead
 
     def thought(self) -> int:
         """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
@@ -161,7 +157,7 @@ class Steward:
         """Return how many milliseconds are left to the seat on turn; None without a clock."""
         if self._allowance is None or self._game is None:
             return None
-        if self._instead is not None:
+        if self._instead is not None and self._instead.by == "clock":
             return 0
         return max(0, self._allowance - int((self._time() - self._began) * 1000 / self._second))
 
@@ -171,10 +167,14 @@ class Steward:
         if instead is not None and instead.by == "clock" and self._game and self._game.view.turn == seat:
             raise Refusal(Code.TIME_UP, "Your time is up. Wait for the move that is made for you.")
 
-    def check_vote(self, seat: Seat) -> None:
-        """Raise Refusal unless there can be a vote on the seat."""
+    def check_vote(self, voter: Seat, seat: Seat) -> None:
+        """Raise Refusal unless the voter may have a say on the seat."""
         if self._game is None or not isinstance(self._seating.absence, ByVote):
             raise Refusal(Code.NO_VOTE, "There is nothing to vote on at this table now.")
+        if voter in self._seating.programs:
+            raise Refusal(Code.NO_VOTE, "Programs have no vote. The people at the table decide.")
+        if self.holds(seat):
+            return
         if seat not in self._away:
             text = "Nobody is away from seat {seat}. Vote on a seat that is shown to be away."
             raise Refusal(Code.NOT_AWAY, text, seat=seat)
@@ -190,14 +190,14 @@ class Steward:
         clock = clocks.left(seat)
         if clock is not None:
             clock = self.clock() if self._game.view.turn == seat else clock
-            return replace(line, bot=clocks.used_up(seat), clock=clock)
+            return replace(line, bot=clocks.used_up(seat) or self.holds(seat), clock=clock)
+        if self.holds(seat):
+            return replace(line, bot=True)
         if seat not in self._away:
             return line
-        if seat in self._seating.held:
-            return replace(line, bot=True)
         if seat not in self._overdue or isinstance(self._seating.absence, ByBot):
             return replace(line, seconds_left=self._seconds_left(seat))
-        needed = votes_needed(len(self._seated))
+        needed = votes_needed(len(self._people_here))
         return replace(line, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
 
     # -- in between ---------------------------------------------------------------------------------
@@ -207,6 +207,15 @@ class Steward:
         """Return the game while it runs."""
         return self._seating.game if self._seating.stage == "playing" else None
 
+    @property
+    def _people_here(self) -> set[Seat]:
+        return self._seated.keys() - self._seating.programs
+
+    def _attended(self) -> bool:
+        """Tell whether somebody is here for whom the stand-in plays: a person, unless all are programs."""
+        programs_only = len(self._seating.programs) == len(self._seating.players)
+        return bool(self._seated if programs_only else self._people_here)
+
     def _substitute(self) -> Substitute | None:
         """Return why the turn is the stand-in's from its beginning, if it is."""
         if self._game is None:
@@ -215,8 +224,22 @@ class Steward:
         if self._seating.clocks.used_up(seat):
             return "clock"
         # A bot plays with people: while nobody is here, nobody waits for it.
-        held = seat in self._seating.held and seat not in self._seated
-        return "bot" if held and self._seated else None
+        return "bot" if self.holds(seat) and self._attended() else None
+
+    def _count_time_away(self, seat: Seat) -> None:
+        """Have the policy care in good time for a person who is away."""
+        policy = self._seating.absence
+        if self._game is None or not isinstance(policy, ByVote | ByBot):
+            return
+        if seat not in self._seated and seat not in self._away and seat not in self._seating.programs:
+            seconds = policy.seconds * self._second
+            self._away[seat] = Absent(self._time() + seconds, self._later(seconds, AwayTooLong(seat)))
+
+    def _run_clock(self) -> None:
+        """Have the turn end when what is left of its clock is used up."""
+        if self._game is not None and self._allowance:
+            seconds = (self.clock() or 0) / 1000 * self._second
+            self._timer = self._later(seconds, TimeUp(len(self._game.events)))
 
     def _move_instead(self, game: Game, by: Substitute) -> None:
         """Have the stand-in think. It moves after a set time: how long it thinks might tell what it holds."""
@@ -224,6 +247,12 @@ class Steward:
         self._stop()
         self._instead = Instead(turn, by, self._stand_in.thinks(game))
         self._timer = self._later(self._pause, MoveInstead(turn))
+
+    def _stop_if_not_wanted(self) -> None:
+        """Have a bot stop in the middle of its move if the turn is not its own any more."""
+        if self._instead is not None and self._instead.by == "bot" and self._substitute() is None:
+            self._stop()
+            self._run_clock()
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -238,7 +267,7 @@ class Steward:
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return who of those here agrees that a bot takes the seat."""
-        return self._seating.votes.get(seat, set()) & self._seated.keys()
+        return self._seating.votes.get(seat, set()) & self._people_here
 
 
 def _on_turn(game: Game) -> Seat:

@@ -20,20 +20,22 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
     absence: Absence = WAIT
 
 
-class Taken(Struct, frozen=True, tag_field="t", tag="taken"):
+class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):
     """A player took a seat; only the token's hash is kept."""
 
     seat: int
     name: str
     token_hash: str
+    program: bool = False
 
 
-class Kept(Struct, frozen=True, tag_field="t", tag="kept"):
+class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
     """A seat waits for a player of the game before, who takes it with the token of then."""
 
     seat: int
     name: str
     token_hash: str
+    program: bool = False
 
 
 class Freed(Struct, frozen=True, tag_field="t", tag="freed"):

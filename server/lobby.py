@@ -145,7 +145,7 @@ class Lobby:
         token = new_token()
         entries: list[Entry] = [
             Opened(message.players, message.random_layout, message.starting, message.absence),
-            Taken(0, message.name, token_hash(token)),
+            Taken(0, message.name, token_hash(token), message.program),
         ]
         table = await self._opened(session, entries)
         table.seat_opener(session, message.id, token)

@@ -45,18 +45,19 @@ class Referee:
         Raises Refusal, IllegalCommand or JournalError.
         """
         room = self._room
-        seating, steward = room.seating, room.steward
+        seating = room.seating
         seat = players_seat(session)
-        if steward is not None:
-            steward.check_time(seat)
+        if room.steward is not None:
+            room.steward.check_time(seat)
         game = seating.game
         if isinstance(move, StartGame):
             game, happened = opening(seating, seat)
+            room.appoint_steward()  # who plays is settled now
         elif game is None:
             raise Refusal(Code.NOT_STARTED, "The game has not begun. The host starts it.")
         else:
             happened = game.decided(_command(seat, move))
-        thought = 0 if steward is None else steward.thought()
+        thought = 0 if room.steward is None else room.steward.thought()
         entry = Played(seat, move, [event_map(event) for event in happened], thought)
         await room.journal.append(room.code, seating.entries, [entry])
         seating.played(entry, happened)
@@ -77,8 +78,8 @@ class Referee:
         room, voter, seat = self._room, players_seat(session), Seat(vote.seat)
         if room.steward is None:
             raise Refusal(Code.NO_VOTE, "There is nothing to vote on at this table now.")
-        room.steward.check_vote(seat)
-        if seat in room.seating.held:
+        room.steward.check_vote(voter, seat)
+        if room.steward.holds(seat):
             if not vote.agree:
                 text = "A bot holds seat {seat} already. It goes when the player returns."
                 raise Refusal(Code.NO_VOTE, text, seat=seat)

@@ -15,7 +15,7 @@ def played_again(seating: Seating) -> list[Entry]:
     assert seating.game is not None  # noqa: S101 - a game that is over was begun
     starting = Seat((seating.game.view.setup.starting + 1) % len(seating.players))
     kept = [
-        Kept(seat, player.name, player.token_hash)
+        Kept(seat, player.name, player.token_hash, player.program)
         for seat, player in enumerate(seating.players)
         if player is not None
     ]

@@ -23,6 +23,7 @@ class Arrival(Struct, frozen=True):
     seat: Seat
     name: str
     token_hash: str
+    program: bool
 
 
 Entrance: TypeAlias = JoinTable | Resume | Watch | Arrival

@@ -47,17 +47,26 @@ class Room:
         self.limits = limits
         self.later = later
         self._when_changed = when_changed
-        self.steward: Steward | None = None  # a table that waits for everybody needs none
-        if not isinstance(seating.absence, Wait):
-            self.steward = Steward(seating, self.audience.seated, stand_in, limits, later)
+        self._stand_in = stand_in
+        self._resting = False
+        self.steward: Steward | None = None  # people who wait for each other need none
+        self.appoint_steward()
 
     @property
     def clock(self) -> int | None:
         """Return how many milliseconds are left to the seat on turn; None without a clock."""
         return None if self.steward is None else self.steward.clock()
 
+    def appoint_steward(self) -> None:
+        """Have a steward if the table's policy or a program among its players needs one."""
+        seating = self.seating
+        needed = not isinstance(seating.absence, Wait) or seating.programs
+        if needed and self.steward is None and not self._resting:
+            self.steward = Steward(seating, self.audience.seated, self._stand_in, self.limits, self.later)
+
     def rest(self) -> None:
         """Let nothing more fall due at the policy's behest."""
+        self._resting = True
         if self.steward is not None:
             self.steward.close()
             self.steward = None

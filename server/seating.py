@@ -39,10 +39,11 @@ Answer: TypeAlias = Done | Refused
 
 @dataclass(slots=True)
 class Player:
-    """Who holds a seat; a `kept` one waits for a player of the game before."""
+    """Who holds a seat, a person or a `program`; a `kept` one waits for a player of the game before."""
 
     name: str
     token_hash: str
+    program: bool = False
     kept: bool = False
     answers: OrderedDict[int, tuple[AtTable, Answer]] = field(default_factory=OrderedDict)
 
@@ -89,6 +90,13 @@ class Seating:
         taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)
         return next(map(Seat, taken), None)
 
+    @property
+    def programs(self) -> set[Seat]:
+        """Return the seats that programs hold, and no persons."""
+        return {
+            Seat(seat) for seat, player in enumerate(self.players) if player is not None and player.program
+        }
+
     def fold(self, entry: Entry) -> None:
         """Take in the next entry."""
         self.entries += 1
@@ -99,10 +107,10 @@ class Seating:
                 self.clocks = Clocks(absence, players)
                 self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
                 self.players = [None] * players
-            case Taken(seat, name, token_hash):
-                self.players[seat] = Player(name, token_hash)
-            case Kept(seat, name, token_hash):
-                self.players[seat] = Player(name, token_hash, kept=True)
+            case Taken(seat, name, token_hash, program):
+                self.players[seat] = Player(name, token_hash, program)
+            case Kept(seat, name, token_hash, program):
+                self.players[seat] = Player(name, token_hash, program, kept=True)
             case Freed(seat):
                 self.players[seat] = None
             case Played() | StoodIn():

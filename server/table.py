@@ -251,7 +251,7 @@ class Table:
             self._room.tell_state()
         player = self.seating.players[seat]
         assert player is not None  # noqa: S101 - seats are given up only before a game
-        arrival = Arrival(id, self, seat, player.name, player.token_hash)
+        arrival = Arrival(id, self, seat, player.name, player.token_hash, player.program)
         await table.requests.put(Request(session, arrival, request.handled))
         return True
 

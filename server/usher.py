@@ -13,6 +13,7 @@ from server.logs import about
 from server.names import alike, check_name
 from server.requests import Arrival, Entrance, FreeIfAway, GoneOn, Refusal
 from server.room import Room
+from server.seating import Player
 from server.session import Session
 from server.tokens import hash_fits, new_token, token_hash
 
@@ -94,10 +95,10 @@ class Usher:
 
     async def _join(self, session: Session, message: JoinTable) -> None:
         token = new_token()
-        seat = await self._take(message.seat, message.name, token_hash(token))
+        seat = await self._take(message.seat, Player(message.name, token_hash(token), message.program))
         self.sit(session, seat, Seated(message.id, self._room.code, seat, token))
 
-    async def _take(self, wanted: int | None, name: str, token_hash: str) -> Seat:
+    async def _take(self, wanted: int | None, newcomer: Player) -> Seat:
         """Give a free seat away, the first one unless one is wanted."""
         code, seating = self._room.code, self._room.seating
         if seating.stage == "over":
@@ -115,11 +116,11 @@ class Usher:
             seats = ", ".join(map(str, free))
             text = "Seat {seat} is not free. Choose one of {free}."
             raise Refusal(Code.SEAT_TAKEN, text, seat=seat, free=seats)
-        check_name(name)
+        check_name(newcomer.name)
         for player in seating.players:
-            if player is not None and alike(player.name, name):
+            if player is not None and alike(player.name, newcomer.name):
                 raise Refusal(Code.NAME_TAKEN, "Somebody at this table has that name. Choose another.")
-        await self._room.store(Taken(seat, name, token_hash))
+        await self._room.store(_taken(seat, newcomer))
         return Seat(seat)
 
     async def _resume(self, session: Session, message: Resume) -> None:
@@ -137,7 +138,7 @@ class Usher:
         if message.token_hash in hashes:
             seat = Seat(hashes.index(message.token_hash))
         else:
-            seat = await self._take(None, message.name, message.token_hash)
+            seat = await self._take(None, Player(message.name, message.token_hash, message.program))
         await self._come_back(session, seat, message.id, after=0)
         message.before.send(GoneOn(session, message.seat))
 
@@ -145,7 +146,7 @@ class Usher:
         room = self._room
         player = room.seating.players[seat]
         if player is not None and player.kept:
-            await room.store(Taken(seat, player.name, player.token_hash))
+            await room.store(_taken(seat, player))
         if seat in room.seating.held or seat in room.seating.votes:
             await room.store_or_log(Returned(seat))
         known = room.audience.seated.pop(seat, None)
@@ -190,3 +191,7 @@ class Usher:
             kept = player is not None and player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
             self._graces[seat] = self._room.later(seconds, FreeIfAway(seat))
+
+
+def _taken(seat: int, player: Player) -> Taken:
+    return Taken(seat, player.name, player.token_hash, player.program)

@@ -181,7 +181,11 @@ class _Bot:
         while True:
             try:
                 seated = await self.connection.open_table(
-                    options.players, name, random_layout=options.random_layout, absence=options.absence
+                    options.players,
+                    name,
+                    random_layout=options.random_layout,
+                    absence=options.absence,
+                    program=True,
                 )
             except Refusal as refusal:
                 if refusal.code != Code.TOO_SOON or refusal.retry_in is None:
@@ -194,7 +198,7 @@ class _Bot:
         """Join the table, as the next number if another bot there has this one's, and return its code."""
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
-                return (await self.connection.join(table, self._name(number))).table
+                return (await self.connection.join(table, self._name(number), program=True)).table
             except Refusal as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise

@@ -225,6 +225,28 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert not any(table.line().stage == "playing" for table in server.lobby.tables.values())
 
 
+async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path) -> None:
+    """As with a game that one hosts: quit, hosted anew, the server's bots play it to its end."""
+    config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
+    rng = random.Random(1)
+    async with asyncio.timeout(PATIENCE):
+        async with running(config) as server, connected(options(server).url, patience=QUICK) as person:
+            seated = await person.open_table(3, "ann", random_layout=True)
+            bots = asyncio.create_task(told(options(server, table=seated.table, seats=2)))
+            async for _ in person.updates():
+                if person.model.state and all(line.here for line in person.model.state.seats):
+                    break
+            await person.start()
+            bots.cancel()
+            await asyncio.wait([bots])
+        async with running(config) as server, connected(options(server).url, patience=QUICK) as person:
+            assert seated.token is not None
+            await person.resume(seated.table, seated.token)
+            await played_by(person, rng)
+            assert person.model.state is not None
+            assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
+
+
 @pytest.mark.parametrize(
     ("choose", "why"),
     [("return None", "returned None"), ("raise KeyError('wolf')", "failed: KeyError: 'wolf'")],

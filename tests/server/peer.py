@@ -7,7 +7,7 @@ import itertools
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -168,8 +168,8 @@ class Peer:
         assert isinstance(answer, Seated), answer
         return answer
 
-    async def join(self, code: str, name: str, seat: int | None = None) -> Seated:
-        answer = await self.ask(JoinTable(self.next_id(), code, name, seat))
+    async def join(self, code: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
+        answer = await self.ask(JoinTable(self.next_id(), code, name, seat, program))
         assert isinstance(answer, Seated), answer
         return answer
 
@@ -270,14 +270,14 @@ async def deaf(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.Str
 
 @contextlib.asynccontextmanager
 async def company(
-    port: int, players: int, *, watched: bool = False, **options: Any
+    port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
 ) -> AsyncIterator[list[Peer]]:
     """Seat peers at a new table, by seat, all having heard that it is full; a spectator comes last."""
     async with contextlib.AsyncExitStack() as stack:
         peers = [await stack.enter_async_context(connected(port)) for _ in range(players + watched)]
-        code = (await peers[0].open(players, "Player 0", **options)).table
+        code = (await peers[0].open(players, "Player 0", program=0 in programs, **options)).table
         for seat, peer in enumerate(peers[1:players], start=1):
-            await peer.join(code, f"Player {seat}")
+            await peer.join(code, f"Player {seat}", program=seat in programs)
         if watched:
             await peers[-1].watch(code)
         for peer in peers:
@@ -292,11 +292,11 @@ def _complete(state: TableState, players: int, watched: bool) -> bool:
 
 @contextlib.asynccontextmanager
 async def game(
-    port: int, players: int, *, watched: bool = False, **options: Any
+    port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
 ) -> AsyncIterator[list[Peer]]:
     """Seat peers at a new table and start its game; all have heard so."""
     options = {"random_layout": True, "starting": 0, **options}
-    async with company(port, players, watched=watched, **options) as peers:
+    async with company(port, players, programs=programs, watched=watched, **options) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
         for peer in peers:
             await peer.until(TableState)

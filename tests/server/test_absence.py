@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.events import Command, LayTile, Place
-from engine.game import RandomChance
+from engine.game import Game, RandomChance
 from engine.legal import Legal, LegalLays
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
@@ -39,7 +39,19 @@ from server.absence import Steward, votes_needed
 from server.app import Running, running
 from server.clocks import Clocks
 from server.config import Config, Limits
-from server.entries import Entry, Held, Opened, Played, Returned, StoodIn, Voted, entry_of
+from server.entries import (
+    Entry,
+    Held,
+    Kept,
+    Opened,
+    Played,
+    Returned,
+    StoodIn,
+    Taken,
+    Voted,
+    entry_of,
+    entry_text,
+)
 from server.errors import JournalError
 from server.seating import Seating
 from server.session import Session
@@ -107,6 +119,12 @@ def steward_of(server: Running, peers: Sequence[Peer]) -> Steward:
     return steward
 
 
+def table_game(server: Running, peers: Sequence[Peer]) -> Game:
+    game = table_of(server, peers).seating.game
+    assert game is not None
+    return game
+
+
 async def gone(peer: Peer, among: Peer) -> TableState:
     """Break the peer's connection; return the state in which another one hears of it."""
     seat = peer.seat
@@ -155,6 +173,11 @@ def test_a_journal_from_before_policies_can_be_read() -> None:
     )
     played = entry_of('{"t":"played","seat":0,"move":{"t":"start","id":7},"events":[]}')
     assert played == Played(0, StartGame(7), [])
+    taken: list[Taken | Kept] = [Taken(0, "Anna", "hash"), Kept(0, "Anna", "hash")]
+    for entry in taken:
+        assert "program" not in entry_text(entry)
+        assert entry_of(entry_text(entry)) == entry
+        assert not entry.program
 
 
 # -- a bot for who is away ------------------------------------------------------------------------
@@ -449,12 +472,18 @@ steps = st.lists(
 
 
 @settings(max_examples=60)
-@given(steps)
-def test_whoever_comes_goes_and_votes(steps: list[tuple[str, int, int] | tuple[str, int]]) -> None:
-    """A bot gets a seat exactly if its player was away for long and more than half of those here agree."""
+@given(steps, st.sets(seat_numbers))
+def test_whoever_comes_goes_and_votes(
+    steps: list[tuple[str, int, int] | tuple[str, int]], programs: set[int]
+) -> None:
+    """A bot gets a seat exactly if its player was away for long and more than half of the people here agree.
+
+    For programs there are no votes, and none of theirs counts.
+    """
 
     async def told() -> None:
         entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
+        entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
         seating = Seating(entries, RandomChance(random.Random(1)))
         seating.game = begun(seating.options, 1)
         here: dict[Seat, Session] = {}
@@ -475,13 +504,14 @@ def test_whoever_comes_goes_and_votes(steps: list[tuple[str, int, int] | tuple[s
                     steward.went(seat)
                 case "is overdue":
                     steward.away_too_long(seat)
-                    overdue |= {seat} - here.keys()
+                    overdue |= {seat} - here.keys() - programs
                 case _:
                     seating.fold(Voted(on[0], seat, what == "agrees on"))
             due = [
                 each
                 for each in sorted(overdue - seating.held)
-                if 2 * len(seating.votes.get(Seat(each), set()) & here.keys()) > len(here)
+                if 2 * len(seating.votes.get(Seat(each), set()) & here.keys() - programs)
+                > len(here.keys() - programs)
             ]
             assert steward.to_hold() == due
             for each in due:
@@ -590,6 +620,103 @@ def test_other_policies_have_no_clock_for_the_game(policy: Absence, taken: int) 
     assert clocks.left(Seat(0)) is None
     assert not clocks.used_up(Seat(0))
     assert clocks.allowance(Seat(0)) == (7000 if policy == MoveClock(7) else None)
+
+
+# -- programs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
+async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -> None:
+    """Whatever the policy: it holds the seat for all to see until the program is back."""
+    async with (
+        served(second=1.0) as server,
+        game(server.port, 2, programs={1}, absence=policy) as peers,
+    ):
+        anna, program = peers
+        await play_on(peers, random.Random(1), moves=1)
+        assert (await gone(program, anna)).seats[1].bot
+        for _ in range(2):
+            assert (await anna.until(Events)).by == "bot"
+            await anna.done(anna.some_move(random.Random(1)))
+        async with back(server.port, program) as (again,):
+            state = await state_where(anna, lambda state: state.seats[1].here)
+            assert not state.seats[1].bot
+            await again.caught_up(len(table_game(server, peers).events))
+            await play_on([anna, again], random.Random(2))
+            check_views(table_of(server, peers), [anna, again])
+
+
+async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
+    """And its clock, which ran on meanwhile, still ends the turn."""
+    async with (
+        served(pause=LONG, second=1.0) as server,
+        game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
+    ):
+        steward = steward_of(server, peers)
+        await gone(peers[0], peers[1])
+        assert steward._instead is not None
+        assert 590_000 < (steward.clock() or 0) <= 600_000
+        async with back(server.port, peers[0]) as (again,):
+            assert steward._instead is None
+            assert steward._timer is not None
+            assert not steward._timer.cancelled()
+            await again.done(again.some_move(random.Random(1)))
+            assert (await peers[1].until(Events)).by is None
+
+
+async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) -> None:
+    """The programs went with the server, as where one hosts; it goes on with a person."""
+    async with served(tmp_path) as server, game(server.port, 3, programs={1, 2}) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        await gone(peers[0], peers[1])
+    async with served(tmp_path) as server:
+        assert steward_of(server, peers)._instead is None
+        assert len(table_game(server, peers).events) == peers[0].seq
+        async with back(server.port, peers[0]) as (anna,):
+            assert {events.by for events in await play_with_stand_in([anna], random.Random(2))} == {"bot"}
+            check_views(table_of(server, peers), [anna])
+
+
+async def test_programs_do_not_play_an_abandoned_game() -> None:
+    """While no person is here nobody moves for one of them; when one comes the game goes on."""
+    async with served() as server, game(server.port, 3, programs={1, 2}) as peers:
+        anna, *_ = peers
+        await play_on(peers, random.Random(1), moves=1)
+        await gone(anna, peers[1])
+        await gone(peers[1], peers[2])
+        await eventually(lambda: table_of(server, peers).players_here == 1)
+        assert steward_of(server, peers)._instead is None
+        async with back(server.port, anna) as (anna,):
+            assert (await anna.until(Events)).by == "bot"
+
+
+async def test_programs_among_themselves_wait_for_nobody() -> None:
+    """A table where only programs play goes on when one of them ends."""
+    async with served() as server, game(server.port, 2, programs={0, 1}) as peers:
+        await gone(peers[1], peers[0])
+        await play_with_stand_in(peers[:1], random.Random(1))
+
+
+async def test_programs_have_no_vote(tmp_path: Path) -> None:
+    """More than half of the people here is enough, also after a restart; on programs there is no vote."""
+    async with (
+        served(tmp_path) as server,
+        game(server.port, 4, programs={1, 2}, absence=ByVote(0)) as peers,
+    ):
+        anna, program, other, dario = peers
+        await gone(dario, anna)
+        state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
+        assert tally(state, 3) == ([], 1)
+        assert (await program.refused(vote(program, 3))).code == Code.NO_VOTE
+        await gone(other, anna)
+        await anna.done(vote(anna, 2))  # as good as done
+        assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.NO_VOTE
+        assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
+    async with served(tmp_path) as server, back(server.port, anna, program) as (anna, program):
+        await eventually(lambda: 3 in steward_of(server, peers)._overdue)
+        await anna.done(vote(anna, 3))
+        assert table_of(server, peers).seating.held == {3}
+        await play_with_stand_in([anna, program], random.Random(1))
 
 
 # -- the stand-in ---------------------------------------------------------------------------------

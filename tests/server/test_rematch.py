@@ -187,3 +187,22 @@ async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:
         assert refused.code == Code.TOO_MANY_TABLES
         await peers[0].done(Say(peers[0].next_id(), "still here"))
         assert (await peers[0].refused(OpenTable(peers[0].next_id(), 2, "A"))).code == Code.AT_A_TABLE
+
+
+async def test_programs_are_programs_again() -> None:
+    """Also one that comes late, when its seat was kept no longer."""
+    async with (
+        house(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
+        finished(server, 3, programs={1, 2}) as peers,
+    ):
+        code = (await again(peers[0])).table
+        await again(peers[1])
+        seating = server.lobby.tables[code].seating
+        assert seating.programs >= {1}
+        await eventually(lambda: seating.players[2] is None)
+        await again(peers[2])
+        assert seating.programs == {1, 2}
+        await peers[0].done(StartGame(peers[0].next_id()))
+        await peers[1].socket.close()
+        state = await state_where(peers[0], lambda state: not state.seats[1].here)
+        assert state.seats[1].bot
