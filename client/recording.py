@@ -26,7 +26,7 @@ class Recording:
 
     @classmethod
     def of(cls, events: Sequence[Event], names: Mapping[int, str]) -> Self:
-        """Return the recording of `events`; a seat without a name that can be shown is `Seat 0` and so on."""
+        """Return the recording of `events`; a seat without a name that can be shown is `Seat 1` and so on."""
         seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
         cuts = [
             at for at, event in enumerate(events) if isinstance(event, TileLaid | Placed | WolvesRevealed)
@@ -70,4 +70,4 @@ class Recording:
 def _name(name: str | None, seat: int) -> str:
     """Return the name if it is one that a table would take: records come from strangers."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
-    return name if usable and name else _("Seat {number}").format(number=seat)
+    return name if usable and name else _("Seat {number}").format(number=seat + 1)

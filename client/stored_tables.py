@@ -60,7 +60,7 @@ def summary(table: Table) -> list[str]:
     """Return all that everybody may know of a table, but its board."""
     seats = [
         _("Seat {number}: {name}").format(number=seat, name=printable(name) or _("free"))
-        for seat, name in enumerate(table.names)
+        for seat, name in enumerate(table.names, start=1)
     ]
     return [
         _("Table {code}: {stage}").format(code=table.code, stage=_stage(table)),

@@ -22,7 +22,10 @@ def add_check(commands: Commands) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    game = _replayed(arguments.file)[0]
+    from client.recording import Recording
+    from engine.record import names_in
+
+    game, text = _replayed(arguments.file)
     if (result := game.view.result) is None:
         left = game.view.to_place
         form = counted(
@@ -32,11 +35,11 @@ def _check(arguments: argparse.Namespace) -> int:
         )
         print(form.format(file=arguments.file, players=game.view.seats, left=left))
     else:
-        seats = [_("seat {number}").format(number=seat) for seat in range(game.view.seats)]
+        names = Recording.of(game.events, names_in(text)).names
         points = ", ".join(
-            f"{seat} {tally.points}" for seat, tally in zip(seats, result.tallies, strict=True)
+            f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True)
         )
-        winners = [seats[seat] for seat in result.winners]
+        winners = [names[seat] for seat in result.winners]
         told = _("{file}: a finished game; points: {points}; won by {winners}")
         print(told.format(file=arguments.file, points=points, winners=listed(winners)))
     return 0
@@ -123,7 +126,7 @@ def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
         "--eyes",
         metavar="SEAT|all|none",
         default="all",
-        help=_("who sees it: a seat from 0, all (default), none"),
+        help=_("who sees it: a seat from 1, all (default), none"),
     )
 
 
@@ -153,7 +156,8 @@ def _eyes(text: str, recording: "Recording") -> "Eyes":
         return recording.all_eyes
     if text == "none":
         return SPECTATOR
-    if text not in map(str, recording.seats):
+    numbers = [str(seat + 1) for seat in recording.seats]
+    if text not in numbers:
         told = _("there are no eyes {eyes}: --eyes takes {seats}, all or none")
-        raise WrongUse(told.format(eyes=repr(text), seats=", ".join(map(str, recording.seats))))
-    return eyes_of(Seat(int(text)))
+        raise WrongUse(told.format(eyes=repr(text), seats=", ".join(numbers)))
+    return eyes_of(Seat(numbers.index(text)))

@@ -46,7 +46,7 @@ def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> No
     """The moment and the eyes are those asked for; the end and all of them if none are."""
     told = json.loads(exported(capsys, "--json", "-"))
     assert (told["move"], told["eyes"], told["phase"]) == (42, [0, 1, 2], "over")
-    told = json.loads(exported(capsys, "--json", "-", "--at", "42", "--eyes", "1"))
+    told = json.loads(exported(capsys, "--json", "-", "--at", "42", "--eyes", "2"))
     assert (told["move"], told["eyes"], told["phase"]) == (42, [1], "placing")
     told = json.loads(exported(capsys, "--json", "-", "--at", "0", "--eyes", "none"))
     assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
@@ -104,7 +104,7 @@ def test_the_data_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(RECORD)]) == 0
     assert capsys.readouterr().out.endswith(
-        "a finished game; points: seat 0 17, seat 1 7, seat 2 13; won by seat 0\n"
+        "a finished game; points: Seat 1 17, Seat 2 7, Seat 3 13; won by Seat 1\n"
     )
 
 
@@ -143,7 +143,7 @@ def test_a_damaged_record_is_one_line(
         (["--svg", "-", "--at", "43"], "--at takes 0 to 42"),
         (["--svg", "-", "--at", "-1"], "--at"),
         (["--svg", "-", "--at", "last"], "'last' is no move"),
-        (["--svg", "-", "--eyes", "3"], "--eyes takes 0, 1, 2, all or none"),
+        (["--svg", "-", "--eyes", "0"], "--eyes takes 1, 2, 3, all or none"),
         (["--svg", "-", "--text", "-"], "--text"),
         ([], "--svg --text --json"),
         (["--text", "/"], "cannot write /"),

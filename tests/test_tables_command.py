@@ -75,7 +75,7 @@ def test_a_running_game_is_shown_without_its_secrets(
     code = tables["playing"][0].code.lower()
     closed, _ = told(capsys, tmp_path, "show", code)
     opened, _ = told(capsys, tmp_path, "show", code, "--open")
-    assert "Seat 1: Player 1" in closed
+    assert "Seat 2: Player 1" in closed
     assert "pieces are still to be placed" in closed
     hidden = re.compile(r"[ESLMA][mf]\*")
     assert hidden.search(opened)
@@ -90,7 +90,7 @@ def test_other_tables_are_shown(
     over, _ = told(capsys, tmp_path, "show", tables["over"][0].code)
     assert re.search(r"Player \d wins|share the victory", over)
     gathering, _ = told(capsys, tmp_path, "show", tables["gathering"][0].code, "--ascii")
-    assert gathering.splitlines()[2:] == ["Seat 0: Player 0", "Seat 1: Player 1"]
+    assert gathering.splitlines()[2:] == ["Seat 1: Player 0", "Seat 2: Player 1"]
 
 
 def test_records_are_exported(

@@ -154,7 +154,7 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None
 
 def result_line(state: TableState, result: GameEnded) -> str:
     """Return everybody's points and who won."""
-    names = [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats)]
+    names = [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats, 1)]
     points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
     winners = [names[seat] for seat in result.winners]
     if len(winners) > 1:

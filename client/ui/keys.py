@@ -252,7 +252,7 @@ KEYS: Final = (
         N_("eyes"),
     ),
     Key(("s-tab",), Act.LAST_EYES, _REPLAY, N_("the eyes before")),
-    *(Key((str(n),), Pick(n), _REPLAY, N_("the eyes of the seat with that number")) for n in range(5)),
+    *(Key((str(n),), Pick(n), _REPLAY, N_("the eyes of the seat with that number")) for n in range(1, 6)),
     Key(("a",), Act.ALL_EYES, _REPLAY, N_("all open: every hand and every wolf")),
     Key(("w",), Act.NO_EYES, _REPLAY, N_("as it was for who watched")),
     # Lessons

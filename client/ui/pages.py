@@ -124,7 +124,7 @@ REPLAY_COMMANDS: Final = (
     ("go 12, 12", N_("go to move 12")),
     ("go start, go end", N_("go to the start, to the end")),
     ("go scoring", N_("go to the first step of the scoring")),
-    ("eyes 0, eyes Ann", N_("see what that seat saw")),
+    ("eyes 1, eyes Ann", N_("see what that seat saw")),
     ("eyes all, eyes none", N_("see everything; what who watched saw")),
     ("help, rules, quit", N_("what they say")),
 )

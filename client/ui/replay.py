@@ -76,10 +76,10 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return seen_by(ui, replay, recording.all_eyes)
         case Act.NO_EYES:
             return seen_by(ui, replay, SPECTATOR)
-        case Pick(seat) if seat in recording.seats:
-            return seen_by(ui, replay, eyes_of(Seat(seat)))
-        case Pick(seat):
-            return replace(ui, notice=Notice(_("Nobody sits at seat {seat}.").format(seat=seat)))
+        case Pick(number) if number - 1 in recording.seats:
+            return seen_by(ui, replay, eyes_of(Seat(number - 1)))
+        case Pick(number):
+            return replace(ui, notice=Notice(_("Nobody sits at seat {seat}.").format(seat=number)))
         case _:
             return ui
 

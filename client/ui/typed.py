@@ -132,7 +132,7 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     """Return what a line typed at a record asks for."""
     recording = replay.recording
     words = text.split()
-    seats = map(str, recording.seats)
+    seats = (str(seat + 1) for seat in recording.seats)
     match [word.lower() for word in words]:
         case [page] if page in PAGES:
             return Read(page)
@@ -176,7 +176,7 @@ def _seat(text: str, replay: Replay) -> Seat | None:
         (
             Seat(seat)
             for seat, name in enumerate(replay.recording.names)
-            if wanted in {str(seat), name.casefold()}
+            if wanted in {str(seat + 1), name.casefold()}
         ),
         None,
     )
@@ -228,7 +228,7 @@ def completions(text: str, model: TableModel, replay: Replay | None = None) -> t
 
 def _replay_lines(replay: Replay) -> Iterator[str]:
     yield from _REPLAY_WORDS
-    yield from (f"eyes {seat}" for seat in replay.recording.seats)
+    yield from (f"eyes {seat + 1}" for seat in replay.recording.seats)
     yield from (f"eyes {name}" for name in replay.recording.names)
     yield from PAGES
 

@@ -194,7 +194,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         terminal.shows(r"move 1 of 42 · Bob is to lay tile B")
         terminal.press("g", "24", "enter")
         terminal.shows(r"move 24 of 42", r"Em\*≈┃", "HAND OF Ann")
-        terminal.press("1")
+        terminal.press("2")
         terminal.shows(r"seen by Bob", r"E\?\*≈┃", "HAND OF Bob")
         terminal.resize(20, 10)
         terminal.shows(r"(?m)^ move 24 of 42", r"(?m)^ \? help  q quit$")

@@ -80,12 +80,12 @@ def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
         ("# seat 0 is Zoë", "Zoë"),
         ("  # seat 0 is Anna Maria  \r", "Anna Maria"),
         ("# seat 0 is 小林", "小林"),
-        ("# seat 0 is " + "x" * 21, "Seat 0"),
-        ("# seat 0 is a\u0301\u0301\u0301", "Seat 0"),
-        ("# seat 0 is \u2800", "Seat 0"),
-        ("# seat 7 is Anna", "Seat 0"),
-        ("# the seat 0 is Anna", "Seat 0"),
-        ("", "Seat 0"),
+        ("# seat 0 is " + "x" * 21, "Seat 1"),
+        ("# seat 0 is a\u0301\u0301\u0301", "Seat 1"),
+        ("# seat 0 is \u2800", "Seat 1"),
+        ("# seat 7 is Anna", "Seat 1"),
+        ("# the seat 0 is Anna", "Seat 1"),
+        ("", "Seat 1"),
     ],
 )
 def test_names_are_read_where_they_can_be_shown(comment: str, name: str) -> None:
@@ -146,16 +146,16 @@ def test_eyes_are_changed_by_key() -> None:
         ui = after(ui, "tab")
         assert ui.replay is not None
         assert ui.replay.eyes == eyes
-    assert after(ui, "s-tab", "s-tab").replay == after(ui, "2").replay
+    assert after(ui, "s-tab", "s-tab").replay == after(ui, "3").replay
     assert after(ui, "w").replay == after(ui, "s-tab").replay
-    assert after(ui, "1", "a") == ui
+    assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
-    assert "seen by Bob" in shown(after(ui, "1"))
+    assert "seen by Bob" in shown(after(ui, "2"))
 
 
 def test_what_eyes_may_not_see_is_nowhere_on_the_screen() -> None:
     """R4.2: before the scoring no kind of another's wolf stands on the board, in the log, in a hand."""
-    ui = after(start(), *typed("42"), "0")
+    ui = after(start(), *typed("42"), "1")
     view = seen_in(ui).view
     assert view is not None
     assert list(view.hands) == [0]
@@ -173,7 +173,7 @@ def test_what_eyes_may_not_see_is_nowhere_on_the_screen() -> None:
 def test_the_hand_shown_is_that_of_the_eyes_or_of_who_is_on_turn() -> None:
     ui = after(start(), *typed("7"))
     assert "HAND OF Bob" in shown(ui)
-    assert "HAND OF Cosima" in shown(after(ui, "2"))
+    assert "HAND OF Cosima" in shown(after(ui, "3"))
     assert "HAND OF" not in shown(after(ui, "w"))
 
 
@@ -186,7 +186,7 @@ def test_typed_commands() -> None:
     assert stop(after(ui, *typed("go scoring"))) == 43
     assert stop(after(ui, *typed("9"), *typed("go start"))) == 0
     assert after(ui, *typed("eyes none")).replay == after(ui, "w").replay
-    assert after(ui, *typed("eyes cosima")).replay == after(ui, *typed("eyes 2")).replay
+    assert after(ui, *typed("eyes cosima")).replay == after(ui, *typed("eyes 3")).replay
     assert after(ui, *typed("eyes 1"), *typed("eyes all")).replay == ui.replay
     for line in ("go 43", "go", "go x", "eyes", "eyes 7", "say hello", "m* C4", "1000000000000"):
         misread = after(ui, *typed(line))
@@ -204,7 +204,7 @@ def test_help_and_quitting() -> None:
     ui = start()
     assert after(ui, "?").overlay is Overlay.HELP
     assert "to the move with the number" in shown(after(ui, "?"))
-    assert "eyes 0" in shown(after(ui, "?", "pagedown", "pagedown"))
+    assert "eyes 1" in shown(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert pressed(ui, "q", seen_in(ui))[1] == requests.Quit()
     closing = replace(after(ui, ":", *"quit"), notice=None)
@@ -251,7 +251,7 @@ def test_every_size_is_filled_and_no_more(name: str, width: int, height: int, lo
 def test_the_longest_names_leave_the_move_in_sight() -> None:
     game = played(Setup(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
-    title = shown(after(start(recording), "right", "0")).split("\n")[0]
+    title = shown(after(start(recording), "right", "1")).split("\n")[0]
     assert "move 1 of 42" in title
     assert "seen by WWW" in title
 
