@@ -341,6 +341,23 @@ def test_what_is_not_understood_stays_to_be_mended(text: str) -> None:
     assert ui.entry.text == text
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Em* B9", "There is no field B9. "),
+        ("place Em c7", "There is no field C7. "),
+        ("Xm B9", "'Xm B9' is no command. "),
+        ("place Foo Bar", "'place Foo Bar' is no command. "),
+    ],
+)
+def test_what_is_wrong_with_a_placement_is_told_as_it_was_typed(text: str, sentence: str) -> None:
+    """The field, if it is the field that is wrong; else the line, letter by letter."""
+    ui, model = placing()
+    notice = after(ui, model, *typed(text)).notice
+    assert notice is not None
+    assert notice.text.startswith(sentence)
+
+
 def test_a_line_is_edited() -> None:
     ui, model = placing()
     keys = (
