@@ -164,9 +164,8 @@ class Game:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")
         if command.seat != view.turn:
             rule = "R3.3" if view.phase is Phase.LAYING else "R4.1"
-            raise IllegalCommand(
-                Fault.NOT_YOUR_TURN, rule, "Seat {seat} is on turn. Wait for yours.", seat=view.turn
-            )
+            text = "Seat {seat} is on turn. Wait for yours."
+            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, text, seat=view.turn)
         match command:
             case LayTile():
                 _check_lay(view, command)

@@ -247,6 +247,12 @@ def _setup(reader: _Reader) -> Setup:
 def _command(reader: _Reader, game: Game) -> Command | None:
     """Return the next command; None where the record says that the game goes on."""
     words = reader.words("SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", _UNFINISHED)
+    if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
+        raise reader.refused(
+            "found seat {seat}, but {turn} is on turn",
+            seat=_quoted(str(found)),
+            turn=_quoted(str(game.view.turn)),
+        )
     match words:
         case [seat, "lays", tile, position, orientation]:
             drawn = game.view.drawn

@@ -25,7 +25,6 @@ KEYWORDS = {
     "counted": (1, 2),
     "StartError": None,
     "JournalError": None,
-    "IllegalCommand": (3,),
     "DamagedRecord": (2,),
     "refused": None,
 }
