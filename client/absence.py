@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from client.language import _
-from protocol.absence import BOUNDS, WAIT, Absence, Wait
+from protocol.absence import BOUNDS, WAIT, Absence
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
@@ -31,12 +31,3 @@ def policy_named(text: str) -> Absence:
         hint = _("{text!r} is out of range. Choose {least} to {most} seconds.")
         raise BadPolicy(hint.format(text=text, least=least, most=most))
     return kind(seconds)
-
-
-def policy_text(policy: Absence) -> str:
-    """Return the text that names the policy, as short as it goes."""
-    if isinstance(policy, Wait):
-        return "wait"
-    seconds = policy.seconds
-    unit = next((unit for unit in "dhm" if seconds and seconds % _UNITS[unit] == 0), "s")
-    return f"{policy.__struct_config__.tag}:{seconds // _UNITS[unit]}{unit}"

@@ -22,12 +22,11 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
     match where(ui, model):
         case Where.ROOM:
             return _idle_in_room(ui, model)
-        case Where.PLAYING if model.view is not None and model.view.phase is Phase.LAYING:
-            return frozenset({Act.NEXT_PIECE, Act.CONFIRM})  # until the board is complete
-        case Where.PLAYING if model.seat is None:
-            return frozenset({Act.NEXT_PIECE, Act.CONFIRM})
-        case Where.PLAYING if ui.lesson is not None and ui.lesson.points:
-            return frozenset({Act.NEXT_PIECE, Act.CONFIRM})
+        case Where.PLAYING:
+            laying = model.view is not None and model.view.phase is Phase.LAYING
+            only_points = ui.lesson is not None and ui.lesson.points
+            none = laying or model.seat is None or only_points
+            return _those((Act.NEXT_PIECE, none), (Act.CONFIRM, none))
         case Where.LESSON if ui.lesson is not None and ui.lesson.last:
             return frozenset({Act.PAGE_DOWN})
         case Where.RESULT:
