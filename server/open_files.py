@@ -13,7 +13,7 @@ _BESIDE_CONNECTIONS: Final = 128  # the journal, records, and who is about to be
 
 
 def make_room_for(connections: int) -> None:
-    """Let so many connections be open, as far as the system lets this process; warn if it does not."""
+    """Let so many connections be open, as far as the system allows; log it if it does not."""
     if sys.platform == "win32":  # which counts no sockets
         return
     import resource  # noqa: PLC0415 - Windows has none
@@ -27,7 +27,7 @@ def make_room_for(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
         allowed = wanted
     if not _enough(allowed, needed):
-        log.warning("too few open files are allowed", extra=about(files=allowed, needed=needed))
+        log.info("too few open files are allowed", extra=about(files=allowed, needed=needed))
 
 
 def _enough(limit: int, needed: int) -> bool:
