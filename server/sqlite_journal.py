@@ -23,9 +23,7 @@ from server.journal_file import FILE_NAME, opened
 from server.logs import about
 from server.stored import archived_codes, archived_table, bring_back, in_use, put_away, remove
 
-# Each leaves some two pages of 4 KiB in the write-ahead log. To let it flow into the database takes some 5 ms
-# for few and 30 ms for many, while moves wait: rarely is better than often, and 80 MiB are not too much.
-_ENTRIES_BETWEEN_CHECKPOINTS: Final = 10_000
+_ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
 log = logging.getLogger(__name__)
 
