@@ -22,7 +22,7 @@ class Fault(enum.StrEnum):
 class IllegalCommand(ValueError):
     """A rule forbids the command, and nothing has changed.
 
-    `fault` is its stable code, `rule` the section of RULES.md, `about` the facts that the text is filled in
+    `fault` is its stable code, `rule` the section of docs/rules.md, `about` the facts that the text is filled in
     with, by name. The text says what to do instead and holds nothing that the seat which sent the command
     may not know.
     """

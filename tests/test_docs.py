@@ -8,8 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.errors import Fault
 from engine.final import scored_line
+from engine.pieces import FACES
 from palatinus import main
 from protocol import absence, limits, messages
 from protocol.codes import CloseCode, Code
@@ -20,11 +22,13 @@ from tests.server.peer import page
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-
 HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 SERVE = "Options of `palatinus serve`"
+CODE = ("bench", "client", "commands", "engine", "protocol", "server", "tests")
+RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
 ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
 
 FROM_CLIENT = typing.get_args(messages.ClientMessage)
@@ -197,3 +201,46 @@ async def test_every_metric_is_documented_with_its_kind() -> None:
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
     told = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
     assert sorted(told) == sorted(known)
+
+
+def test_every_rule_that_is_cited_exists() -> None:
+    """Whether code, tests or documents cite it: a heading, an item, or a row of the rulings."""
+    known = re.findall(rf"^(?:## |- \*\*|\| )({RULE})", RULES, re.MULTILINE)
+    assert len(known) == len(set(known))
+    code = [file for folder in CODE for file in (ROOT / folder).rglob("*.py")]
+    for file in (ROOT / "palatinus.py", *code, *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+        cited = {*re.findall(RULE, file.read_text(encoding="utf-8"))}
+        assert not cited - {*known}, file
+
+
+def test_the_rules_tell_what_is_in_the_box() -> None:
+    """R1.2, R1.6 and R3.5 as the engine's table of components has them."""
+    box = section("R1 Components", RULES)
+    springs = zip(
+        *(row.split("|")[2:-1] for row in re.findall(r"^  \| (?:tile|springs) .*", box, re.MULTILINE)),
+        strict=True,
+    )
+    assert {tile.strip(): tuple(map(int, fields.split(","))) for tile, fields in springs} == SPRINGS
+    named = re.search(r"^\| R9\.11 \| .*", RULES, re.MULTILINE)
+    assert named
+    assert re.findall(r"([A-Z][a-z]+) (\d)", named[0]) == [
+        (laurel.value, str(worth)) for laurel, worth in LAUREL_WORTH.items()
+    ]
+    hands = {
+        int(players): [sum(map(int, re.findall(r"\d+", cell))) for cell in row.split("|")]
+        for players, row in re.findall(
+            r"^  \| (\d) \| (.*) \|$", section("R3 Before the game", RULES), re.MULTILINE
+        )
+    }
+    for players, deal in DEALS.items():
+        faces = [deal.own.get(face, 0) + deal.second.get(face, 0) for face in FACES]
+        assert hands[players] == [*faces, sum(faces), deal.soldierless_at]
+
+
+def test_the_rulebooks_example_is_reproduced_where_the_rules_say() -> None:
+    """R8 names the tests that do so."""
+    told = section("R8 An example from the rulebooks", RULES)
+    tests = (ROOT / "tests/engine/test_scoring.py").read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+)`", told)
+    assert len(named) == 2
+    assert all(f"def {name}()" in tests for name in named)
