@@ -22,9 +22,8 @@ class Fault(enum.StrEnum):
 class IllegalCommand(ValueError):
     """A rule forbids the command, and nothing has changed.
 
-    `fault` is its stable code, `rule` the section of docs/rules.md, `about` the facts that the text is filled in
-    with, by name. The text says what to do instead and holds nothing that the seat which sent the command
-    may not know.
+    `fault` is its stable code, `rule` the section of docs/rules.md, `about` the facts in the text by name.
+    The text says what to do instead and holds nothing that the seat which sent the command may not know.
     """
 
     def __init__(self, fault: Fault, rule: str, text: str, **about: object) -> None:
