@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from client.bots.brains import NamedBrain, brain_named
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.view import eyes_of, snapshot
 
@@ -40,7 +40,7 @@ def played(first: NamedBrain, second: NamedBrain, players: int, number: int) -> 
     """Play game `number` of a duel; the first brain has seat `number` modulo the players."""
     own = Seat(number % players)
     rng = random.Random(f"{players} {number}")
-    game = Game.new(Setup(players), RandomChance(rng))
+    game = Game.new(GameOptions(players), RandomChance(rng))
     moves, seconds, longest = 0, 0.0, 0.0
     while (legal := game.legal()) is not None:
         brain = first if legal.seat == own else second

@@ -12,7 +12,7 @@ from typing import Final
 
 from bench import Samples
 from engine.events import Place
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.scoring import Board, scored
@@ -40,7 +40,7 @@ def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[fl
 
 def placed_at_random(players: int, rng: random.Random) -> Game:
     """Play a game of random pieces on random fields, without listing every command, to its end."""
-    game = Game.new(Setup(players, random_layout=True), RandomChance(rng))
+    game = Game.new(GameOptions(players, random_layout=True), RandomChance(rng))
     while (legal := game.legal()) is not None:
         assert isinstance(legal, LegalPlaces)
         game.apply(Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields)))

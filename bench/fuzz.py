@@ -20,7 +20,7 @@ import msgpack
 
 with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.table import Gap, TableModel
-    from engine.game import Game, RandomChance, Setup
+    from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
     from engine.view import eyes_of, redacted, snapshot
     from protocol.codec import BadMessage, decode_client, decode_server, encode
@@ -111,7 +111,7 @@ def from_servers() -> Iterator[ServerMessage]:
     yield Refused("field-taken", "C4 is taken.", 7, "R4.1")
     yield Said("hm", 2)
     chance = random.Random(1)
-    game, eyes = Game.new(Setup(2), RandomChance(chance)), eyes_of(Seat(0))
+    game, eyes = Game.new(GameOptions(2), RandomChance(chance)), eyes_of(Seat(0))
     told = 0
     while (legal := game.legal()) is not None:
         seen = [event_map(redacted(event, eyes)) for event in game.events[told:]]

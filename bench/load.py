@@ -17,7 +17,7 @@ import psutil
 from bench.process import cpu_of
 from bench.wire import Wire, packed
 from engine.events import Place
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 
 SEATS: Final = 4
@@ -74,7 +74,7 @@ def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
     rng = random.Random(seed)
     games = []
     for _ in range(_SCRIPTS):
-        game = Game.new(Setup(SEATS, starting=Seat(0), random_layout=True), RandomChance(rng))
+        game = Game.new(GameOptions(SEATS, starting=Seat(0), random_layout=True), RandomChance(rng))
         frames: list[tuple[int, bytes]] = []
         while not game.over:
             move = rng.choice(game.legal_commands())

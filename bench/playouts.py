@@ -17,7 +17,7 @@ from typing import Final
 
 from engine.components import DEALS
 from engine.events import Event, Place
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.position import Position, playout
 
@@ -49,8 +49,8 @@ def told(events: Sequence[Event], rng: random.Random) -> Game:
 def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
     """Return how often a second a game of so many players is played out, and told as events."""
     rng = random.Random(players)
-    setup = Setup(players, random_layout=True)
-    games = [Game.new(setup, RandomChance(rng)) for _ in range(_LAYOUTS)]
+    options = GameOptions(players, random_layout=True)
+    games = [Game.new(options, RandomChance(rng)) for _ in range(_LAYOUTS)]
     positions = [Position.of(game.view) for game in games]
     lean, telling = [], []
     for repeat in range(_REPEATS):

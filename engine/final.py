@@ -23,10 +23,10 @@ class BadPosition(ValueError):
 def scored_line(line: str) -> str:
     """Return the result of the final position in `line`, both as JSON; raises BadPosition."""
     board, laurels, players = final_position(line)
-    return json.dumps(scoring_told(scored(board, laurels, players)))
+    return json.dumps(scoring_outcome(scored(board, laurels, players)))
 
 
-def scoring_told(events: Iterable[ScoringEvent]) -> dict[str, Any]:
+def scoring_outcome(events: Iterable[ScoringEvent]) -> dict[str, Any]:
     """Return what a scoring came to, ready for JSON: the ending, then what happened hill by hill."""
     hills: dict[str, dict[str, list[Any]]] = {
         tile: {"fled": [], "captured": [], "influence": []} for tile in TILES

@@ -67,7 +67,7 @@ class RandomChance:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class GameOptions:
     """How a game is to start: 2 to 5 players; who starts, or None to draw it; the layout at random or laid.
 
     Raises ValueError if there are no such players.
@@ -107,9 +107,9 @@ class Game:
             self.fold(event)
 
     @classmethod
-    def new(cls, setup: Setup, chance: Chance) -> Self:
+    def new(cls, options: GameOptions, chance: Chance) -> Self:
         """Start a game and turn up its first tiles (R3)."""
-        return cls(_opening(setup, chance), chance)
+        return cls(_opening(options, chance), chance)
 
     @property
     def over(self) -> bool:
@@ -181,15 +181,15 @@ def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(sorted(pieces, key=_PIECE_ORDER.__getitem__))
 
 
-def _opening(setup: Setup, chance: Chance) -> Iterator[Event]:
-    deal = DEALS[setup.players]
-    seats = [Seat(seat) for seat in range(setup.players)]
-    starting = chance.starting(seats) if setup.starting is None else setup.starting
-    peoples = tuple(PEOPLES[seat :: setup.players][: 1 + bool(deal.second)] for seat in seats)
+def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
+    deal = DEALS[options.players]
+    seats = [Seat(seat) for seat in range(options.players)]
+    starting = chance.starting(seats) if options.starting is None else options.starting
+    peoples = tuple(PEOPLES[seat :: options.players][: 1 + bool(deal.second)] for seat in seats)
     hands = tuple(deal.hand(own[0], own[1] if deal.second else None) for own in peoples)
     yield GameStarted(starting, peoples, hands, deal.soldierless_at)
     bag = list(TILES)
-    if setup.random_layout:
+    if options.random_layout:
         tiles = []
         for position in range(len(TILES)):
             tile = chance.tile(bag)
@@ -253,7 +253,7 @@ def _check_place(view: View, command: Place) -> None:
     if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
         soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
         text = "A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
-        _refuse(Fault.SOLDIER_DUE, "R4.3", text, limit=view.setup.soldierless_at, soldiers=soldiers)
+        _refuse(Fault.SOLDIER_DUE, "R4.3", text, limit=view.start.soldierless_at, soldiers=soldiers)
     if command.field not in _FIELDS:
         text = "There is no field {field}. Choose an empty field, A1 to G6."
         _refuse(Fault.NO_SUCH_FIELD, "R4.1", text, field=command.field)
@@ -269,7 +269,7 @@ def _soldiers_due(view: View, seat: Seat) -> bool:
     """Tell whether exactly the soldiers stand between the seat and the size of R4.3: one must be placed."""
     hand = view.hands[seat]
     soldiers = sum([count for piece, count in hand.items() if piece in _SOLDIERS])
-    return soldiers > 0 and view.left(seat) - soldiers <= view.setup.soldierless_at
+    return soldiers > 0 and view.remaining[seat] - soldiers <= view.start.soldierless_at
 
 
 def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:

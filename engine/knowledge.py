@@ -13,7 +13,7 @@ from typing import Final
 from engine.board import Field, Tile, fields_of, has_spring
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
-from engine.view import View, people_of
+from engine.view import View, seat_of
 
 # How much more a farmer is worth to a merchant beside it than a merchant is (R6.2).
 _FARMER_MORE: Final = WORTH_TO_MERCHANT[Kind.FARMER] - WORTH_TO_MERCHANT[Kind.MERCHANT]
@@ -60,13 +60,13 @@ def holdings(view: View) -> tuple[Holding, ...]:
     return tuple(
         Holding(seat, people, tuple(_counts(view, seat, people, placed)), placed[Wolf.of(people)])
         for seat in map(Seat, range(view.seats))
-        for people in view.setup.peoples[seat]
+        for people in view.start.peoples[seat]
     )
 
 
 def _counts(view: View, seat: Seat, people: People, placed: Mapping[Piece | Wolf, int]) -> Iterator[Count]:
     farmers = _farmers_among_wolves(view, people)
-    for piece, dealt in view.setup.hands[seat].items():
+    for piece, dealt in view.start.hands[seat].items():
         if piece.people != people:
             continue
         seen = placed[piece]
@@ -80,7 +80,7 @@ def _counts(view: View, seat: Seat, people: People, placed: Mapping[Piece | Wolf
 
 def _farmers_among_wolves(view: View, people: People) -> Bounds:
     """Return how many of a people's wolves of unknown kind are farmers."""
-    hand = view.setup.hands[people_of(view.setup, people)]
+    hand = view.start.hands[seat_of(view.start, people)]
     wolves = sum(piece == Wolf.of(people) for piece in view.placed.values())
     if not wolves:
         return NONE
@@ -91,18 +91,18 @@ def _farmers_among_wolves(view: View, people: People) -> Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HillInfluence:
     """The influence on a hill if it were counted now: of each field that gives some, and of each seat."""
 
     fields: Mapping[Field, Bounds]
     seats: tuple[Bounds, ...]
 
 
-def standing(view: View, hill: Tile) -> Standing:
+def hill_influence(view: View, hill: Tile) -> HillInfluence:
     """Return the influence on a hill as the board stands, before any soldier acts (R6)."""
     known = _Known(view)
     here = [field for field in fields_of(hill) if _gives(known.board.get(field))]
-    return Standing(
+    return HillInfluence(
         {field: known.influence([field]) for field in here},
         tuple(
             known.influence([field for field in here if view.owners[field] == seat])

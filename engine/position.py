@@ -17,13 +17,13 @@ from engine.pieces import Kind, Piece, Seat
 from engine.terrain import (
     EMPTY,
     Occupant,
+    PackedScore,
     Scores,
-    Standing,
     Terrain,
     occupant,
     occupants_of,
-    scores,
     terrain_of,
+    unpacked,
 )
 from engine.view import Phase, View
 
@@ -96,7 +96,7 @@ class Position:
         known = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
         if len(view.hands) < view.seats or len(known) < len(view.placed):
             raise ValueError("a position needs to know all hands and all pieces")
-        deadline = view.setup.soldierless_at
+        deadline = view.start.soldierless_at
         hands = [hand_of(seat, view.hands[Seat(seat)], deadline) for seat in range(view.seats)]
         terrain = terrain_of(view.tiles, view.laurels)
         return cls(terrain, view.turn, occupants_of(known, view.owners), hands)
@@ -134,15 +134,15 @@ class Position:
 
     def scores(self) -> Scores:
         """Return the result if the game ended as the board stands (R5 to R7)."""
-        return scores(self.terrain.standings(self.board.copy(), len(self.hands)))
+        return unpacked(self.terrain.packed_scores(self.board.copy(), len(self.hands)))
 
 
-def playout(position: Position, rng: random.Random) -> list[Standing]:
-    """Play random legal moves to the end and return the seats' standings, which `scores` reads.
+def playout(position: Position, rng: random.Random) -> list[PackedScore]:
+    """Play random legal moves to the end and return the seats' scores, packed: `unpacked` reads them.
 
     A move is equally likely to be any pair of a legal kind and a free field. `position` stays as it is.
     """
-    return position.terrain.standings(filled(position, rng), len(position.hands))
+    return position.terrain.packed_scores(filled(position, rng), len(position.hands))
 
 
 def filled(position: Position, rng: random.Random) -> list[Occupant]:

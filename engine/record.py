@@ -30,7 +30,7 @@ from engine.events import (
     TileLaid,
     WolvesRevealed,
 )
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.pieces import NOTATIONS, Piece, Seat
 
 VERSION: Final = 1
@@ -66,8 +66,8 @@ def replayed(text: str) -> Game:
     """
     reader = _Reader(text)
     reader.header()
-    setup = _setup(reader)
-    game = Game.new(setup, _Told(reader, random_layout=setup.random_layout))
+    options = _options(reader)
+    game = Game.new(options, _RecordedChance(reader, random_layout=options.random_layout))
     reader.prove(game.events)
     while not game.over and (command := _command(reader, game)) is not None:
         try:
@@ -230,7 +230,7 @@ def _quoted(said: str) -> str:
     return f"`{said}`" if len(said) <= 60 else f"`{said[:60]}...`"
 
 
-def _setup(reader: _Reader) -> Setup:
+def _options(reader: _Reader) -> GameOptions:
     players = reader.number(reader.words("players COUNT")[1])
     if players not in DEALS:
         text = "{n} players cannot play. Choose {least} to {most}."
@@ -241,7 +241,7 @@ def _setup(reader: _Reader) -> Setup:
     for seat in range(players):
         reader.words(f"seat {seat} PEOPLES")
     layout = reader.words(f"layout {_LAID}", f"layout {_RANDOM}")[1]
-    return Setup(players, Seat(starting), layout == _RANDOM)
+    return GameOptions(players, Seat(starting), layout == _RANDOM)
 
 
 def _command(reader: _Reader, game: Game) -> Command | None:
@@ -272,7 +272,7 @@ def _command(reader: _Reader, game: Game) -> Command | None:
     return None
 
 
-class _Told:
+class _RecordedChance:
     """Chance as a record tells it; what could not have come up is refused."""
 
     def __init__(self, reader: _Reader, *, random_layout: bool) -> None:

@@ -65,12 +65,12 @@ def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator
     """Yield what scoring does, hill by hill and then the result; pieces leave `board` on the way (R5-R7)."""
     told: list[ScoringEvent] = []
     for hill in TILES:
-        acts = tuple(soldiers_settled(board, hill))
+        acts = tuple(soldier_acts(board, hill))
         for act in acts:
             for gone in removed(act):
                 del board.kinds[gone]
         told.extend(acts)
-        told.append(control_settled(board, hill, laurels[hill], seats))
+        told.append(hill_scored(board, hill, laurels[hill], seats))
     yield from told
     yield result(told, seats)
 
@@ -80,7 +80,7 @@ def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
     return (act.field,) if isinstance(act, SoldierFled) else act.taken
 
 
-def soldiers_settled(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
+def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
     """Yield what each of the hill's soldiers does, all on the board as it stands (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
@@ -99,7 +99,7 @@ def soldiers_settled(board: Board, hill: Tile) -> Iterator[SoldierFled | Capture
         yield Captured(hill, field, seat, merchants, farmers, taken, shared)
 
 
-def control_settled(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillScored:
+def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillScored:
     """Return who controls the hill and why (R6)."""
     pieces = tuple(influences(board, hill))
     totals = [0] * seats

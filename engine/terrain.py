@@ -17,9 +17,9 @@ from engine.pieces import Kind, Piece, Seat
 from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
 
 Occupant: TypeAlias = int  # the seat plus 0 for a merchant, FARMER for a farmer, SOLDIER for a soldier
-Standing: TypeAlias = int  # points * POINT + items, so that the greater of two is ahead (R7.2)
+PackedScore: TypeAlias = int  # points * POINT + items, so that the greater of two is ahead (R7.2)
 # What a soldier wins from those beside it, whom it captures, and their digits (R5.3).
-Fight: TypeAlias = tuple[Standing, tuple[int, ...], int]
+Fight: TypeAlias = tuple[PackedScore, tuple[int, ...], int]
 
 FARMER: Final = max(DEALS)
 SOLDIER: Final = 2 * FARMER
@@ -53,13 +53,13 @@ class Scores(NamedTuple):
     winners: tuple[Seat, ...]
 
 
-def scores(standings: list[Standing]) -> Scores:
-    """Return what the standings of all seats say."""
-    best = max(standings)
+def unpacked(packed: list[PackedScore]) -> Scores:
+    """Return the result that the packed scores of all seats hold."""
+    best = max(packed)
     return Scores(
-        points=tuple(standing // POINT for standing in standings),
-        items=tuple(standing % POINT for standing in standings),
-        winners=tuple(Seat(seat) for seat, standing in enumerate(standings) if standing == best),
+        points=tuple(score // POINT for score in packed),
+        items=tuple(score % POINT for score in packed),
+        winners=tuple(Seat(seat) for seat, score in enumerate(packed) if score == best),
     )
 
 
@@ -120,8 +120,8 @@ class Terrain:
         )
         self._soldiers = tuple((_on(beside, 3), _fights(beside)) for beside in adjacent)
 
-    def standings(self, board: list[Occupant], seats: int) -> list[Standing]:
-        """Return the standing of each seat after scoring, which uses up `board` (R5 to R7).
+    def packed_scores(self, board: list[Occupant], seats: int) -> list[PackedScore]:
+        """Return the packed score of each seat; scoring uses up `board` (R5 to R7).
 
         One function, local names and no calls, because playouts spend most of their time here.
         """
@@ -129,7 +129,7 @@ class Terrain:
         digits = int(bytes(board).translate(_DIGITS), 8)  # a power of two as base is read fast
         waiting = digits & _SOLDIERS
         civilians = digits ^ waiting ^ waiting >> 1 ^ waiting >> 2  # soldiers do not count in fights (R5.4)
-        standings = [0] * seats
+        packed = [0] * seats
         soldier = 42 - waiting.bit_length() // 3  # the field of the first one; 42 if there is none
         for fields, last, laurel in self._hills:
             if soldier <= last:
@@ -138,7 +138,7 @@ class Terrain:
                     beside, fights = soldiers[soldier]
                     gain, captives, taken = fights[civilians & beside]
                     if gain:
-                        standings[board[soldier] - SOLDIER] += gain
+                        packed[board[soldier] - SOLDIER] += gain
                         gone |= taken
                         for captive in captives:
                             board[captive] = EMPTY
@@ -167,13 +167,13 @@ class Terrain:
                 elif total == most:
                     leader = _NOBODY  # a tie so far, or the leader's piece that gives nothing
             if leader != _NOBODY:
-                standings[leader] += laurel
+                packed[leader] += laurel
             elif most:
                 gain = laurel if influence.count(most) == 1 else _SHARE
                 for seat in range(seats):
                     if influence[seat] == most:
-                        standings[seat] += gain
-        return standings
+                        packed[seat] += gain
+        return packed
 
 
 def terrain_of(tiles: tuple[LaidTile | None, ...], laurels: Mapping[Tile, Laurel]) -> Terrain:

@@ -71,8 +71,8 @@ class View:
     """A game as some eyes see it; changed only by `fold`.
 
     `placed` holds every placement in order, by field, and keeps what scoring takes off the board:
-    `board` is what still stands. `hands` holds the hands that these eyes know, `remaining` how many pieces
-    each seat has yet to place, which is public.
+    `board` is what is still on it. `hands` holds the hands that these eyes know; `remaining` is how many
+    pieces each seat has yet to place, which is public.
     """
 
     eyes: Eyes
@@ -91,7 +91,7 @@ class View:
     result: GameEnded | None = None
 
     @property
-    def setup(self) -> GameStarted:
+    def start(self) -> GameStarted:
         """Return how the game started; raises LookupError before it has."""
         if self.started is None:
             raise LookupError("the game has not started")
@@ -99,7 +99,7 @@ class View:
 
     @property
     def seats(self) -> int:
-        return len(self.setup.peoples)
+        return len(self.start.peoples)
 
     @property
     def layout(self) -> Layout:
@@ -114,10 +114,6 @@ class View:
     def to_place(self) -> int:
         """Return how many pieces all seats together have yet to place."""
         return sum(self.remaining)
-
-    def left(self, seat: Seat) -> int:
-        """Return how many pieces the seat has yet to place: public for every seat."""
-        return self.remaining[seat]
 
     def fold(self, event: SeenEvent) -> None:
         """Take in the next event."""
@@ -137,7 +133,7 @@ class View:
                 self.tiles = tiles
             case LaurelsDealt(laurels):
                 self.laurels = laurels
-                self.phase, self.turn = Phase.PLACING, self.setup.starting
+                self.phase, self.turn = Phase.PLACING, self.start.starting
             case Placed(seat, piece, name):
                 self._place(seat, piece, name)
                 if seat in self.hands:
@@ -205,7 +201,7 @@ def snapshot(view: View, eyes: Eyes) -> View:
     )
 
 
-def people_of(started: GameStarted, people: People) -> Seat:
+def seat_of(started: GameStarted, people: People) -> Seat:
     """Return the seat that plays `people`; raises LookupError if nobody does (R9.6)."""
     for seat, peoples in enumerate(started.peoples):
         if people in peoples:

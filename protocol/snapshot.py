@@ -22,7 +22,7 @@ def snapshot_message(view: View, seq: int, legal: Legal | None, clock: int | Non
     return Snapshot(
         seq=seq,
         phase=view.phase.value,
-        started=event_map(view.setup),
+        started=event_map(view.start),
         tiles=[None if laid is None else (laid.tile, laid.orientation) for laid in view.tiles],
         laurels={tile: laurel.value for tile, laurel in view.laurels.items()},
         placed=[(view.owners[field], str(piece), field) for field, piece in view.placed.items()],

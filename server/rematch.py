@@ -13,7 +13,7 @@ def played_again(seating: Seating) -> list[Entry]:
     Everything is as it was opened, each seat waits for its player, and the next one clockwise starts.
     """
     assert seating.game is not None  # noqa: S101 - a game that is over was begun
-    starting = Seat((seating.game.view.setup.starting + 1) % len(seating.players))
+    starting = Seat((seating.game.view.start.starting + 1) % len(seating.players))
     kept = [
         Kept(seat, player.name, player.token_hash, player.program)
         for seat, player in enumerate(seating.players)

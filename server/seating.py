@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from engine.events import Event, WolfPlaced
-from engine.game import Chance, Game, Setup
+from engine.game import Chance, Game, GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.codec import BadMessage
@@ -60,7 +60,7 @@ class Seating:
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
         self.chance = chance
         self.opened = Opened(2, random_layout=False, starting=None)
-        self.options = Setup(2)
+        self.options = GameOptions(2)
         self.absence: Absence = WAIT
         self.clocks = Clocks(WAIT, 0)
         self.held: set[Seat] = set()  # by a bot
@@ -105,7 +105,9 @@ class Seating:
                 self.opened = entry
                 self.absence = kept(absence)
                 self.clocks = Clocks(absence, players)
-                self.options = Setup(players, None if starting is None else Seat(starting), random_layout)
+                self.options = GameOptions(
+                    players, None if starting is None else Seat(starting), random_layout
+                )
                 self.players = [None] * players
             case Taken(seat, name, token_hash, program):
                 self.players[seat] = Player(name, token_hash, program)

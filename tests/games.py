@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from engine.board import ORIENTATIONS, TILES, LaidTile
 from engine.events import Command
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
 MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands together hold
 
 
-def begun(setup: Setup, seed: int) -> Game:
+def begun(options: GameOptions, seed: int) -> Game:
     """Return a new game whose chance comes from `seed`."""
-    return Game.new(setup, RandomChance(random.Random(seed)))
+    return Game.new(options, RandomChance(random.Random(seed)))
 
 
-def played(setup: Setup, seed: int, commands: int = MOST_COMMANDS) -> Game:
+def played(options: GameOptions, seed: int, commands: int = MOST_COMMANDS) -> Game:
     """Return the game of `seed` after at most so many random legal commands."""
-    game = begun(setup, seed)
+    game = begun(options, seed)
     chooser = random.Random(seed + 1)
     for _ in range(commands):
         if game.over:
@@ -43,23 +43,23 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @st.composite
-def setups(draw: st.DrawFn) -> Setup:
+def game_options(draw: st.DrawFn) -> GameOptions:
     """Any way to start: 2 to 5 players, whoever starts, laid or random layout."""
     players = draw(st.integers(2, 5))
     starting = draw(st.none() | st.integers(0, players - 1).map(Seat))
-    return Setup(players, starting, random_layout=draw(st.booleans()))
+    return GameOptions(players, starting, random_layout=draw(st.booleans()))
 
 
 @st.composite
 def games(draw: st.DrawFn) -> Game:
     """Games at any moment, from the first tile to the result."""
-    return played(draw(setups()), draw(seeds), draw(st.integers(0, MOST_COMMANDS)))
+    return played(draw(game_options()), draw(seeds), draw(st.integers(0, MOST_COMMANDS)))
 
 
 @st.composite
 def finished_games(draw: st.DrawFn) -> Game:
     """Games that are over."""
-    return played(draw(setups()), draw(seeds))
+    return played(draw(game_options()), draw(seeds))
 
 
 @st.composite

@@ -162,7 +162,7 @@ class Judge:
                 view = snapshot(game.view, eyes)
                 return encode(message) == encode(snapshot_message(view, message.seq, _legal(game, eyes)))
             case Refused():
-                own = {people for seat in eyes for people in self.game(1).view.setup.peoples[seat]}
+                own = {people for seat in eyes for people in self.game(1).view.start.peoples[seat]}
                 return set(_PIECES.findall(message.text)) <= own
         return True
 

@@ -40,7 +40,7 @@ def _place(view: View, legal: LegalPlaces, rng: random.Random) -> Place:
 def _lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
     """Put springs together if this seat places first and can take the best field, else apart."""
     assert view.drawn is not None  # noqa: S101 - to lay is legal only with a tile in hand
-    first = legal.seat == view.setup.starting
+    first = legal.seat == view.start.starting
     best: list[tuple[int, int]] = []
     best_score = -math.inf
     for position in legal.positions:

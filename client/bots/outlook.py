@@ -77,7 +77,7 @@ def _ground(tiles: tuple[LaidTile | None, ...]) -> _Ground:
 
 
 @dataclass(slots=True)
-class _Board:
+class _BoardOdds:
     """The board at one moment of scoring, by field numbers."""
 
     merchants: list[float]
@@ -85,8 +85,8 @@ class _Board:
     worth: list[float]
     empty: list[float]
 
-    def copy(self) -> "_Board":
-        return _Board(self.merchants[:], self.farmers[:], self.worth[:], self.empty[:])
+    def copy(self) -> "_BoardOdds":
+        return _BoardOdds(self.merchants[:], self.farmers[:], self.worth[:], self.empty[:])
 
     def put(self, field: int, odds: Odds) -> None:
         self.merchants[field], self.farmers[field] = odds.merchant, odds.farmer
@@ -113,14 +113,14 @@ class Outlook:
         self._ground = _ground(view.tiles)
         self._laurels = tuple(LAUREL_WORTH[view.laurels[tile]] for tile in TILES)
         # As it will be after the placement, so that all of them are measured alike.
-        left = sum(view.left(Seat(each)) for each in range(view.seats)) - 1
+        left = sum(view.remaining[Seat(each)] for each in range(view.seats)) - 1
         free = len(FIELDS) - len(view.placed) - 1
         self._filling = left / free if free else 0.0
         to_come = _to_come(view, self._filling)
         self._owners = [view.owners.get(field, _NOBODY) for field in FIELDS]
         self._soldiers: set[int] = set()
         nothing = [0.0] * len(FIELDS)
-        board = _Board(nothing, nothing, nothing, nothing).copy()
+        board = _BoardOdds(nothing, nothing, nothing, nothing).copy()
         for index, field in enumerate(FIELDS):
             odds = odds_of(view, field) if field in view.placed else to_come
             board.put(index, odds)
@@ -131,13 +131,13 @@ class Outlook:
         self._doubts_after = [self._doubt(max(0, each - 1)) for each in spaces]  # of a placement that is near
         self._captives = [0.0]  # before each hill's soldiers act, and at the end
         self._hills: list[float] = []
-        self._boards: list[_Board] = []  # before each hill's soldiers act
-        self._settled: list[_Board] = []  # and after
+        self._boards: list[_BoardOdds] = []  # before each hill's soldiers act
+        self._settled: list[_BoardOdds] = []  # and after
         for hill in range(len(TILES)):
             self._boards.append(board.copy())
-            self._captives.append(self._captives[-1] + self._soldiers_settled(board, hill))
+            self._captives.append(self._captives[-1] + self._settle_soldiers(board, hill))
             self._settled.append(board.copy())
-            self._hills.append(self._control(board, hill, self._doubts[hill]))
+            self._hills.append(self._laurel_worth(board, hill, self._doubts[hill]))
 
     def after(self, field: Field, kind: Kind) -> float:
         """Return the score to expect if the seat places `kind` on the empty `field`."""
@@ -160,7 +160,7 @@ class Outlook:
             board = self._settled[hill]
             kept = board.merchants[index], board.farmers[index], board.worth[index], board.empty[index]
             board.put(index, odds)
-            difference += self._control(board, hill, self._doubts_after[hill]) - self._hills[hill]
+            difference += self._laurel_worth(board, hill, self._doubts_after[hill]) - self._hills[hill]
             board.merchants[index], board.farmers[index], board.worth[index], board.empty[index] = kept
         return difference
 
@@ -174,13 +174,15 @@ class Outlook:
             self._soldiers.add(index)
         score = self._captives[first] + sum(self._hills[:first])
         for hill in range(first, len(TILES)):
-            score += self._soldiers_settled(board, hill)
-            score += self._control(board, hill, (self._doubts_after if hill in near else self._doubts)[hill])
+            score += self._settle_soldiers(board, hill)
+            score += self._laurel_worth(
+                board, hill, (self._doubts_after if hill in near else self._doubts)[hill]
+            )
         if kind is Kind.SOLDIER:
             self._soldiers.remove(index)
         return score
 
-    def _soldiers_settled(self, board: _Board, hill: int) -> float:
+    def _settle_soldiers(self, board: _BoardOdds, hill: int) -> float:
         """Take off the board what the hill's soldiers are expected to, and return what that is worth (R5)."""
         acts = []
         for soldier in self._soldiers:
@@ -200,7 +202,7 @@ class Outlook:
             board.empty[soldier] += flees
         return score
 
-    def _control(self, board: _Board, hill: int, doubt: float) -> float:
+    def _laurel_worth(self, board: _BoardOdds, hill: int, doubt: float) -> float:
         """Return what the hill's laurel is worth to the seat, by how likely it leads there (R6)."""
         adjacent, worth, empty = self._ground.adjacent, board.worth, board.empty
         influence = [0.0] * (self._others + 1)
@@ -262,7 +264,7 @@ def odds_of(view: View, field: Field) -> Odds:
 
 def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
     """Return what is under another seat's wolf: by the hand it began with, which all have seen (R3.5)."""
-    hand = view.setup.hands[seat]
+    hand = view.start.hands[seat]
     merchants = hand.get(Piece.of(wolf.people, Kind.MERCHANT, wolf=True), 0)
     farmers = hand.get(Piece.of(wolf.people, Kind.FARMER, wolf=True), 0)
     return Odds(merchants / (merchants + farmers), farmers / (merchants + farmers), 0.0)
@@ -271,7 +273,7 @@ def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
 def _to_come(view: View, filling: float) -> Odds:
     """Return what an empty field may get of all that is in hands; `filling` is how likely it gets any."""
     counts = dict.fromkeys(Kind, 0.0)
-    for hand in view.setup.hands:
+    for hand in view.start.hands:
         for piece, count in hand.items():
             counts[piece.kind] += count
     for field in view.placed:

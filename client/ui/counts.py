@@ -9,7 +9,7 @@ from client.language import _
 from client.ui.lines import EMPTY, Line, beside, fitted, line, paragraphs
 from client.ui.look import people_style
 from engine.board import TILES
-from engine.knowledge import Bounds, Holding, Standing, holdings, standing
+from engine.knowledge import Bounds, HillInfluence, Holding, hill_influence, holdings
 from engine.pieces import FACES, Seat
 from engine.view import View
 
@@ -40,7 +40,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     ]
     if None in view.tiles:
         return lines
-    hills = [standing(view, hill) for hill in TILES]
+    hills = [hill_influence(view, hill) for hill in TILES]
     lines += [EMPTY, line(_("INFLUENCE, IF IT WERE COUNTED NOW"), "class:heading")]
     lines.append(_row(EMPTY, TILES, _HILL, "class:faint"))
     lines += [_influence(Seat(seat), hills, view, names) for seat in range(view.seats)]
@@ -56,17 +56,17 @@ def told_bounds(bounds: Bounds) -> str:
 def _held(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
     left = {count.piece[1:]: count.left for count in holding.counts}
     faces = [told_bounds(left[face]) if face in left else "" for face in FACES]
-    own = holding.people == view.setup.peoples[holding.seat][0]
+    own = holding.people == view.start.peoples[holding.seat][0]
     who = beside(
         line(f" {holding.people} ", people_style(holding.people)),
         line(f" {names[holding.seat]}" if own else ""),
     )
-    total = str(view.left(holding.seat)) if own else ""
+    total = str(view.remaining[holding.seat]) if own else ""
     return _row(who, [*faces, str(holding.wolves or ""), total.rjust(last)], _COLUMN)
 
 
-def _influence(seat: Seat, hills: Sequence[Standing], view: View, names: Sequence[str]) -> Line:
-    people = view.setup.peoples[seat][0]
+def _influence(seat: Seat, hills: Sequence[HillInfluence], view: View, names: Sequence[str]) -> Line:
+    people = view.start.peoples[seat][0]
     who = beside(line(f" {people} ", people_style(people)), line(f" {names[seat]}"))
     return _row(who, [told_bounds(hill.seats[seat]) for hill in hills], _HILL)
 

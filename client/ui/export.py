@@ -9,7 +9,7 @@ from client.ui.replay import eyes_told, place_told, turn_replayed
 from client.ui.state import Replay, last_step
 from client.ui.texts import result_told
 from client.ui.walk import scene
-from engine.final import scoring_told
+from engine.final import scoring_outcome
 from engine.view import Eyes, View
 
 
@@ -34,8 +34,8 @@ def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:
         "version": 1,
         "players": view.seats,
         "names": recording.names,
-        "peoples": ["".join(peoples) for peoples in view.setup.peoples],
-        "starting": view.setup.starting,
+        "peoples": ["".join(peoples) for peoples in view.start.peoples],
+        "starting": view.start.starting,
         "eyes": sorted(eyes),
         "move": min(stop, recording.moves),
         "moves": recording.moves,
@@ -48,7 +48,7 @@ def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:
         "board": {field: [view.owners[field], piece] for field, piece in sorted(view.board.items())},
         "remaining": view.remaining,
         "hands": {str(seat): hand for seat, hand in view.hands.items()},
-        "scoring": scoring_told(view.scoring) if view.result else None,
+        "scoring": scoring_outcome(view.scoring) if view.result else None,
     }
     return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 

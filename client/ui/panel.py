@@ -21,7 +21,7 @@ from client.ui.walk import Scene
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.events import Captured, HillScored, Influence, SoldierFled
 from engine.knowledge import beside as around
-from engine.knowledge import standing
+from engine.knowledge import hill_influence
 from engine.legal import LegalLays
 from engine.pieces import People, Seat
 from engine.view import View
@@ -112,12 +112,12 @@ class Panel:
         mine = "class:mine" if seat == self.model.seat else ""
         left = beside(
             self._sign(shown=seat == self.view.turn),
-            chips(self.view.setup.peoples[seat]),
+            chips(self.view.start.peoples[seat]),
             line(f" {names_at(self.model)[seat]}", mine),
         )
         note = seat_note(self.ui, self.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
-        return ends(left, beside(away, line(f" {self.view.left(seat):>2}", mine)), self.width)
+        return ends(left, beside(away, line(f" {self.view.remaining[seat]:>2}", mine)), self.width)
 
     def _hand(self) -> list[Row]:
         """Return the hand, numbered; what may not be placed now is grey."""
@@ -189,15 +189,15 @@ class Panel:
     def _on_hill(self, hill: Tile) -> list[Row]:
         """Return the influence on a hill as far as it is known, of those who have some."""
         rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
-        for seat, bounds in enumerate(standing(self.view, hill).seats):
+        for seat, bounds in enumerate(hill_influence(self.view, hill).seats):
             if bounds.most:
-                who = beside(chips(self.view.setup.peoples[seat]), line(f" {names_at(self.model)[seat]}"))
+                who = beside(chips(self.view.start.peoples[seat]), line(f" {names_at(self.model)[seat]}"))
                 rows.append((ends(beside(line("  "), who), line(told_bounds(bounds)), self.width), None))
         return rows if len(rows) > 1 else []
 
     def _gives(self, field: Field) -> str:
         """Return what the piece on a field would do if its hill were scored now."""
-        given = standing(self.view, tile_of(field)).fields.get(field)
+        given = hill_influence(self.view, tile_of(field)).fields.get(field)
         if given is not None:
             return _("Gives {amount} now.").format(amount=told_bounds(given))
         found = around(self.view, field)
@@ -246,7 +246,7 @@ class Panel:
         influence = sum(each.amount for each in scene.counted if each.seat == seat)
         left = beside(
             self._sign(shown=leads),
-            chips(self.view.setup.peoples[seat]),
+            chips(self.view.start.peoples[seat]),
             line(f" {names_at(self.model)[seat]}", style),
         )
         return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)

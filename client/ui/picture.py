@@ -78,7 +78,7 @@ def picture(view: View, marks: Marks, caption: Caption) -> str:
     ET.SubElement(root, "title").text = ": ".join((caption.title, *caption.lines[:1]))
     ET.SubElement(root, "style").text = _STYLE
     ET.SubElement(root, "rect", width="100%", height="100%", fill="#ffffff")
-    _Board(root, view, marks).draw()
+    _BoardDrawing(root, view, marks).draw()
     height = max(round(_HEIGHT), round(_Legend(root, view, caption).drawn() + 2 * _MARGIN))
     root.set("viewBox", f"0 0 {width} {height}")
     root.set("height", str(height))
@@ -138,7 +138,7 @@ def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
     )
 
 
-class _Board:
+class _BoardDrawing:
     """The board being drawn: grounds first, then the lines between tiles, then what stands on them."""
 
     def __init__(self, root: ET.Element, view: View, marks: Marks) -> None:
@@ -273,7 +273,7 @@ class _Legend:
         """Draw a player's peoples, name and points, or pieces to place and the hand as far as it is known."""
         view, result = self._view, self._view.result
         self._y += 32
-        peoples = view.setup.peoples[seat]
+        peoples = view.start.peoples[seat]
         for at, people in enumerate(peoples):
             _draw_chip(_group(self._at, 11 + 24 * at, self._y - 5), people, 10)
         stands_out = seat == view.turn if result is None else seat in result.winners
@@ -286,7 +286,7 @@ class _Legend:
             f"{self._caption.names[seat]}{sign}",
             classes="b" if stands_out else "",
         )
-        amount = view.left(seat) if result is None else result.tallies[seat].points
+        amount = view.remaining[seat] if result is None else result.tallies[seat].points
         _text(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
         below = _hand(view, seat) if result is None else _tally(result.tallies[seat])
         if below:
@@ -296,7 +296,7 @@ class _Legend:
     def _signs(self) -> Iterator[tuple[ET.Element, str]]:
         """Yield the signs that can be on this board, and what they mean."""
         over = self._view.result is not None
-        people = self._view.setup.peoples[0][0]
+        people = self._view.start.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [
             (Piece.of(people, Kind.MERCHANT), _(KINDS[Kind.MERCHANT])),
             (Piece.of(people, Kind.FARMER), _(KINDS[Kind.FARMER])),

@@ -33,7 +33,7 @@ def result_page(view: View, ended: GameEnded, names: Sequence[str], look: Look, 
         won = seat in ended.winners
         sign = line(f"{look.turn if won else ' '} ", "class:mine")
         who = beside(
-            sign, chips(view.setup.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
+            sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
         )
         lines.append(_row(who, _amounts(ended.tallies[seat]), "class:mine" if won else ""))
     lines += [

@@ -100,7 +100,7 @@ def short_result(view: View, ended: GameEnded, names: Sequence[str], width: int)
     order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
     rows = [
         ends(
-            beside(chips(view.setup.peoples[seat]), line(f" {names[seat]}")),
+            beside(chips(view.start.peoples[seat]), line(f" {names[seat]}")),
             line(f" {ended.tallies[seat].points:>2} "),
             width,
         )

@@ -31,7 +31,7 @@ def hand(model: TableModel) -> tuple[Held, ...]:
     legal = model.legal.pieces if isinstance(model.legal, LegalPlaces) else tuple(counts)
     return tuple(
         Held(piece, counts.get(piece, 0), piece in counts and piece in legal)
-        for piece in model.view.setup.hands[model.seat]
+        for piece in model.view.start.hands[model.seat]
     )
 
 

@@ -211,7 +211,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
         return Misread(text.format(field=name))
     people, kind, wolf = matched.groups()
-    own = model.view.setup.peoples[model.seat][0]
+    own = model.view.start.peoples[model.seat][0]
     try:
         chosen = Piece(f"{(people or own).upper()}{kind.lower()}{wolf or ''}")
     except ValueError:
@@ -238,7 +238,7 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
     first, space = text.partition(" ")[:2]
     match model.legal:
         case LegalPlaces():
-            own = "" if model.view is None else model.view.setup.peoples[model.legal.seat][0]
+            own = "" if model.view is None else model.view.start.peoples[model.legal.seat][0]
             spellings = [spelling for piece in model.legal.pieces for spelling in _spellings(piece, own)]
             if space:
                 yield from (f"{first} {field}" for field in model.legal.fields if first in spellings)

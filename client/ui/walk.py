@@ -69,7 +69,7 @@ def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
 def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
     marks = Marks(
         won={
-            each.hill: view.setup.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
+            each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
             for each in finished
             if isinstance(each, HillScored)
         },

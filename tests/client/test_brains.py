@@ -14,7 +14,7 @@ from client.bots.outlook import Outlook
 from engine.board import FIELDS
 from engine.components import LAUREL_WORTH
 from engine.events import HillScored, Place, Placed
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import View, eyes_of, snapshot
@@ -35,7 +35,7 @@ def seen(game: Game, seat: Seat) -> View:
 def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
     """From redacted views alone, every move of a game is legal and the view is left as it was."""
     for seed in range(2):
-        game = begun(Setup(players, random_layout=bool(seed)), seed)
+        game = begun(GameOptions(players, random_layout=bool(seed)), seed)
         rng = random.Random(seed)
         while (legal := game.legal()) is not None:
             view = seen(game, legal.seat)
@@ -77,7 +77,7 @@ def test_a_view_off_the_wire_is_as_good(brain: NamedBrain, game: Game, seed: int
 
 def turned(game: Game, seat: Seat) -> Game:
     """Return the game's twin, in which other seats' wolves swap merchant and farmer where they can."""
-    twin = Game.new(Setup(2), RandomChance(random.Random(0)))
+    twin = Game.new(GameOptions(2), RandomChance(random.Random(0)))
     twin.view, twin.events = copy.deepcopy(game.view), list(game.events)
     for field, piece in game.view.placed.items():
         owner = game.view.owners[field]
@@ -158,7 +158,7 @@ def test_greedy_beats_random(players: int) -> None:
     """The ladder stands; `bench.brains` measures how steep it is."""
     won = 0.0
     for seed in range(10):
-        game = begun(Setup(players), seed)
+        game = begun(GameOptions(players), seed)
         rng = random.Random(seed)
         own = Seat(seed % players)
         while (legal := game.legal()) is not None:

@@ -21,7 +21,7 @@ from client.news import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed
 from engine.board import Field
 from engine.events import Command
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.view import eyes_of, redacted, snapshot
@@ -63,7 +63,7 @@ TOKEN = "a-token"
 @pytest.fixture
 def game() -> Game:
     """Return a game in its middle."""
-    return played(Setup(2, Seat(0)), 1, 12)
+    return played(GameOptions(2, Seat(0)), 1, 12)
 
 
 def told(game: Game, first: int, last: int | None = None) -> Events:

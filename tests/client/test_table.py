@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableModel
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of, redacted, snapshot
@@ -122,7 +122,7 @@ def test_events_told_twice_count_once(game: Game, data: st.DataObject) -> None:
 
 def test_an_old_frame_does_not_bring_old_legal_moves_back() -> None:
     """What was legal some events ago is not legal now."""
-    game = played(Setup(2, Seat(0)), 1, 0)
+    game = played(GameOptions(2, Seat(0)), 1, 0)
     model = at_table(Seat(0))
     old = told(game, Seat(0), 1)
     model.take(old)
@@ -152,7 +152,7 @@ def test_a_gap_is_told_and_changes_nothing(game: Game, data: st.DataObject) -> N
 
 def test_an_empty_frame_may_bring_the_legal_moves() -> None:
     """Who comes back and has missed nothing is told its legal moves again."""
-    game = played(Setup(2, Seat(0)), 1, 0)
+    game = played(GameOptions(2, Seat(0)), 1, 0)
     model = at_table(Seat(0))
     model.take(told(game, Seat(0), 1, len(game.events)))
     model.legal = None
@@ -163,7 +163,7 @@ def test_an_empty_frame_may_bring_the_legal_moves() -> None:
 
 def test_coming_back_keeps_what_is_known() -> None:
     """The seat's token and view outlast a Seated without a token; another seat starts afresh."""
-    game = played(Setup(2), 1, 10)
+    game = played(GameOptions(2), 1, 10)
     model = at_table(Seat(0))
     model.take(pictured(game, Seat(0)))
     model.take(Seated(2, "ABCD", 0))
@@ -175,7 +175,7 @@ def test_coming_back_keeps_what_is_known() -> None:
 def test_leaving_forgets_everything() -> None:
     """After clear the model is as new."""
     model = at_table(Seat(1))
-    model.take(pictured(played(Setup(2), 1, 10), Seat(1)))
+    model.take(pictured(played(GameOptions(2), 1, 10), Seat(1)))
     model.take(STATE)
     model.clear()
     assert model == TableModel()
@@ -188,7 +188,7 @@ def test_the_token_does_not_show() -> None:
 
 def test_nothing_of_another_table_is_taken_in() -> None:
     """What still comes after leaving, or speaks of another table, changes nothing."""
-    game = played(Setup(2), 1, 10)
+    game = played(GameOptions(2), 1, 10)
     lobby = TableModel()
     for message in (STATE, told(game, None, 1), pictured(game, None), Said("hello"), Done(4)):
         assert lobby.take(message) == ()
@@ -212,7 +212,7 @@ def test_the_table_and_the_talk_are_told() -> None:
 
 def test_clocks_and_stand_ins_are_told() -> None:
     """What is left to who is on turn is as of the newest message; nothing of a seat is lost on the way."""
-    game = played(Setup(2, Seat(0), random_layout=True), 1, 1)
+    game = played(GameOptions(2, Seat(0), random_layout=True), 1, 1)
     model = at_table(Seat(0))
     seats = [SeatLine("ann", here=True), SeatLine("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
     model.take(TableState("ABCD", "playing", seats, host=0))
@@ -234,7 +234,7 @@ def test_clocks_and_stand_ins_are_told() -> None:
 
 def test_events_that_cannot_follow_are_bad_messages() -> None:
     """Nonsense from a server is one kind of error, not any."""
-    game = played(Setup(2, Seat(0)), 1)
+    game = played(GameOptions(2, Seat(0)), 1)
     assert game.view.phase is Phase.OVER
     placed = next(
         event_map(redacted(event, SPECTATOR)) for event in game.events if "field" in event_map(event)

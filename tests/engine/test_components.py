@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel
-from engine.game import Setup
+from engine.game import GameOptions
 from engine.pieces import FACES, Kind, People, Piece
 from tests.games import begun
 
@@ -27,7 +27,7 @@ def test_a_whole_people_has_twelve_inhabitants() -> None:
 @pytest.mark.parametrize("players", DEALS)
 def test_hands_have_as_many_pieces_as_turns(players: int) -> None:
     """R3.5: 16, 12, 8 or 7 turns, and fields for all of them."""
-    hands = begun(Setup(players), seed=0).view.setup.hands
+    hands = begun(GameOptions(players), seed=0).view.start.hands
     assert [sum(hand.values()) for hand in hands] == [TURNS[players]] * players
     assert sum(sum(hand.values()) for hand in hands) <= 42
 
@@ -35,7 +35,7 @@ def test_hands_have_as_many_pieces_as_turns(players: int) -> None:
 @pytest.mark.parametrize("players", DEALS)
 def test_no_people_deals_more_than_it_has(players: int) -> None:
     """R1.4, R9.6: all hands together take no more of a people than is in the box, each from one seat."""
-    started = begun(Setup(players), seed=0).view.setup
+    started = begun(GameOptions(players), seed=0).view.start
     dealt = Counter[Piece]()
     for seat, hand in enumerate(started.hands):
         dealt.update(hand)
@@ -49,7 +49,7 @@ def test_no_people_deals_more_than_it_has(players: int) -> None:
 @pytest.mark.parametrize("players", DEALS)
 def test_soldiers_can_always_be_placed_in_time(players: int) -> None:
     """R3.5, R4.3: every hand holds a soldier, and turns enough before the last ones."""
-    started = begun(Setup(players), seed=0).view.setup
+    started = begun(GameOptions(players), seed=0).view.start
     for hand in started.hands:
         soldiers = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)
         assert 0 < soldiers <= TURNS[players] - started.soldierless_at

@@ -23,11 +23,11 @@ from engine.events import (
     TileDrawn,
     TileLaid,
 )
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat
 from engine.view import Phase, free_fields
-from tests.games import begun, finished_games, played, seeds, setups
+from tests.games import begun, finished_games, game_options, played, seeds
 
 PLAYERS = tuple(DEALS)
 TURNS = {2: 16, 3: 12, 4: 8, 5: 7}  # R3.5
@@ -35,7 +35,7 @@ TURNS = {2: 16, 3: 12, 4: 8, 5: 7}  # R3.5
 
 def laid_out(players: int, seed: int = 1) -> Game:
     """Return a game whose tiles lie and where seat 0 is to place the first piece."""
-    return begun(Setup(players, Seat(0), random_layout=True), seed)
+    return begun(GameOptions(players, Seat(0), random_layout=True), seed)
 
 
 def place(game: Game, *kinds: Kind) -> Piece:
@@ -60,7 +60,7 @@ def touching(one: int, other: int) -> bool:
 def test_two_to_five_can_play(players: int) -> None:
     """R3.1: other numbers are refused."""
     with pytest.raises(ValueError, match="2 to 5"):
-        Setup(players)
+        GameOptions(players)
 
 
 @given(st.sampled_from(PLAYERS), st.integers(-1, 5), seeds)
@@ -68,23 +68,23 @@ def test_a_player_named_to_start_starts(players: int, starting: int, seed: int) 
     """R3.1: the host names a seat of the table, and it lays and places first."""
     if starting not in range(players):
         with pytest.raises(ValueError, match="cannot start"):
-            Setup(players, Seat(starting))
+            GameOptions(players, Seat(starting))
         return
     for random_layout in (True, False):
-        game = begun(Setup(players, Seat(starting), random_layout=random_layout), seed)
-        assert game.view.setup.starting == game.view.turn == starting
+        game = begun(GameOptions(players, Seat(starting), random_layout=random_layout), seed)
+        assert game.view.start.starting == game.view.turn == starting
 
 
 def test_any_player_may_be_drawn_to_start() -> None:
     """R3.1: without a named one, chance decides between all."""
-    drawn = {begun(Setup(5), seed).view.setup.starting for seed in range(60)}
+    drawn = {begun(GameOptions(5), seed).view.start.starting for seed in range(60)}
     assert drawn == set(range(5))
 
 
-@given(setups(), seeds)
-def test_the_centre_tile_is_palatinus(setup: Setup, seed: int) -> None:
+@given(game_options(), seeds)
+def test_the_centre_tile_is_palatinus(options: GameOptions, seed: int) -> None:
     """R3.2, R3.4: it lies unturned; the other laurels go to one hill each."""
-    view = played(setup, seed, commands=6).view
+    view = played(options, seed, commands=6).view
     centre = view.tiles[0]
     assert centre is not None
     assert centre.orientation == 0
@@ -99,18 +99,18 @@ def test_the_centre_tile_is_palatinus(setup: Setup, seed: int) -> None:
 )
 def test_players_lay_tiles_in_turn(players: int, lays: list[int]) -> None:
     """R3.3: clockwise from the starting player, here seat 1; with 4 or 5 some lay more than others."""
-    game = played(Setup(players, Seat(1)), seed=4, commands=6)
+    game = played(GameOptions(players, Seat(1)), seed=4, commands=6)
     laid = [event for event in game.events if isinstance(event, TileLaid)]
     assert [event.seat for event in laid] == [(1 + turn) % players for turn in range(6)]
     assert [Counter(event.seat for event in laid)[Seat(seat)] for seat in range(players)] == lays
     assert game.view.phase is Phase.PLACING
 
 
-@given(setups(), seeds)
-def test_every_tile_is_drawn_once_by_who_lays_it(setup: Setup, seed: int) -> None:
+@given(game_options(), seeds)
+def test_every_tile_is_drawn_once_by_who_lays_it(options: GameOptions, seed: int) -> None:
     """R3.3: what was drawn for all to see is what is laid next, by the same seat."""
-    events = played(setup, seed, commands=6).events
-    if setup.random_layout:
+    events = played(options, seed, commands=6).events
+    if options.random_layout:
         assert sum(isinstance(event, LayoutDrawn) for event in events) == 1
         assert not any(isinstance(event, TileDrawn | TileLaid | CentreTurned) for event in events)
         return
@@ -125,7 +125,7 @@ def test_every_tile_is_drawn_once_by_who_lays_it(setup: Setup, seed: int) -> Non
 @given(st.sampled_from(PLAYERS), seeds)
 def test_tiles_go_beside_outer_ones(players: int, seed: int) -> None:
     """R3.3: the first anywhere, each later one where it borders an outer tile, in any orientation."""
-    game = begun(Setup(players), seed)
+    game = begun(GameOptions(players), seed)
     chooser = random.Random(seed)
     while game.view.phase is Phase.LAYING:
         legal = game.legal()
@@ -148,14 +148,14 @@ def test_tiles_go_beside_outer_ones(players: int, seed: int) -> None:
 @given(finished_games())
 def test_seats_place_in_turn_until_all_hands_are_empty(game: Game) -> None:
     """R4.1, R4.4, R3.5: clockwise from the starting player, each as often as its hand has pieces."""
-    setup = game.view.setup
-    players = len(setup.peoples)
+    start = game.view.start
+    players = len(start.peoples)
     placed = [event for event in game.events if isinstance(event, Placed)]
     assert [event.seat for event in placed] == [
-        (setup.starting + turn) % players for turn in range(players * TURNS[players])
+        (start.starting + turn) % players for turn in range(players * TURNS[players])
     ]
     assert len({event.field for event in placed}) == len(placed)
-    for seat, hand in enumerate(setup.hands):
+    for seat, hand in enumerate(start.hands):
         assert Counter(event.piece for event in placed if event.seat == seat) == hand
     assert isinstance(game.events[-1], GameEnded)
     assert sum(isinstance(event, GameEnded) for event in game.events) == 1
@@ -163,17 +163,17 @@ def test_seats_place_in_turn_until_all_hands_are_empty(game: Game) -> None:
     assert game.legal_commands() == []
 
 
-@given(setups(), seeds)
-def test_the_same_seed_is_the_same_game(setup: Setup, seed: int) -> None:
+@given(game_options(), seeds)
+def test_the_same_seed_is_the_same_game(options: GameOptions, seed: int) -> None:
     """The same chance and the same commands lead to the same events."""
-    assert played(setup, seed).events == played(setup, seed).events
+    assert played(options, seed).events == played(options, seed).events
 
 
-@given(setups(), seeds, st.integers(0, 20))
-def test_a_game_taken_up_from_its_events_is_the_same(setup: Setup, seed: int, commands: int) -> None:
+@given(game_options(), seeds, st.integers(0, 20))
+def test_a_game_taken_up_from_its_events_is_the_same(options: GameOptions, seed: int, commands: int) -> None:
     """A fold of the events is the whole state: what may be done next included."""
-    game = played(setup, seed, commands)
-    again = Game(game.events, begun(setup, 0)._chance)
+    game = played(options, seed, commands)
+    again = Game(game.events, begun(options, 0)._chance)
     assert again.view == game.view
     assert again.legal() == game.legal()
 
@@ -192,7 +192,7 @@ def test_soldiers_put_off_must_be_placed_in_the_end(players: int) -> None:
             due = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)
             legal = game.legal()
             assert isinstance(legal, LegalPlaces)
-            between = game.view.left(Seat(seat)) - game.view.setup.soldierless_at
+            between = game.view.remaining[Seat(seat)] - game.view.start.soldierless_at
             forced = all(piece.kind is Kind.SOLDIER for piece in legal.pieces)
             assert forced == (due > 0 and due == between)
             place(game, *([Kind.SOLDIER] if forced else [Kind.MERCHANT, Kind.FARMER]))
@@ -235,7 +235,7 @@ def test_one_of_two_soldiers_does_not_settle_the_other() -> None:
         place(game, Kind.SOLDIER)
     for _ in range(3 * 6):
         place(game, Kind.MERCHANT, Kind.FARMER)
-    assert game.view.left(Seat(0)) == 5
+    assert game.view.remaining[Seat(0)] == 5
     other = next(piece for piece in game.view.hands[Seat(0)] if piece.kind is not Kind.SOLDIER)
     with pytest.raises(IllegalCommand) as refused:
         game.apply(Place(Seat(0), other, free_fields(game.view)[0]))
@@ -250,7 +250,7 @@ A1 = Field("A1")
 
 
 def one_laid() -> Game:
-    game = begun(Setup(3, Seat(2)), seed=1)
+    game = begun(GameOptions(3, Seat(2)), seed=1)
     game.apply(LayTile(Seat(2), 1, 0))
     return game
 
@@ -300,8 +300,8 @@ REFUSALS: list[tuple[Game, Command, Fault, str]] = [
     (laid_out(2), Place(Seat(0), MERCHANT, Field("")), Fault.NO_SUCH_FIELD, "R4.1"),
     (field_taken(), Place(Seat(0), MERCHANT, A1), Fault.FIELD_TAKEN, "R4.1"),
     (field_taken(), Place(Seat(0), MERCHANT, Field("A2")), Fault.FIELD_TAKEN, "R4.1"),
-    (played(Setup(4), seed=1), Place(Seat(0), MERCHANT, A1), Fault.GAME_OVER, "R4.4"),
-    (played(Setup(4), seed=1), LayTile(Seat(0), 1, 1), Fault.GAME_OVER, "R4.4"),
+    (played(GameOptions(4), seed=1), Place(Seat(0), MERCHANT, A1), Fault.GAME_OVER, "R4.4"),
+    (played(GameOptions(4), seed=1), LayTile(Seat(0), 1, 1), Fault.GAME_OVER, "R4.4"),
 ]
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from engine.board import TILES, Field
 from engine.events import Placed
-from engine.game import Game, Setup
-from engine.knowledge import Bounds, Count, beside, holdings, standing
+from engine.game import Game, GameOptions
+from engine.knowledge import Bounds, Count, beside, hill_influence, holdings
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.scoring import Board, influences
 from engine.view import View, eyes_of, redacted, snapshot
-from tests.games import all_eyes, games, played, seeds, setups
+from tests.games import all_eyes, game_options, games, played, seeds
 
 MOST_WOLVES = 9  # of unknown kind, so that every way they may lie can be tried
 
@@ -22,7 +22,7 @@ MOST_WOLVES = 9  # of unknown kind, so that every way they may lie can be tried
 @st.composite
 def seen_games(draw: st.DrawFn) -> tuple[View, View]:
     """Some eyes' view of a game in play, and the game's own."""
-    game = played(draw(setups()), draw(seeds), draw(st.integers(1, 28)))
+    game = played(draw(game_options()), draw(seeds), draw(st.integers(1, 28)))
     eyes = draw(st.sampled_from(all_eyes(game)))
     return snapshot(game.view, eyes), game.view
 
@@ -33,7 +33,7 @@ def possible(view: View) -> Iterator[dict[Field, Piece]]:
     assume(len(hidden) <= MOST_WOLVES)
     open_ = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
     dealt = Counter[Piece]()
-    for hand in view.setup.hands:
+    for hand in view.start.hands:
         dealt.update(hand)
     for kinds in itertools.product((Kind.MERCHANT, Kind.FARMER), repeat=len(hidden)):
         wolves = [
@@ -69,7 +69,7 @@ def test_what_is_left_lies_within_the_bounds(game: Game) -> None:
 
 def test_a_hand_counted_out() -> None:
     """With three players a people has three wolves of each kind: four down are at least one of each."""
-    game = played(Setup(3, random_layout=True), 1, 0)
+    game = played(GameOptions(3, random_layout=True), 1, 0)
     view = snapshot(game.view, eyes_of(Seat(1)))
     fields = iter(("A1", "A2", "A3", "A4", "A5"))
     for _ in range(4):
@@ -91,7 +91,7 @@ def test_influence_is_bounded_as_narrowly_as_possible(seen: tuple[View, View]) -
     """R6: the least and the most of every piece and seat are those of all the ways the hidden may lie."""
     view, _ = seen
     assume(len(view.tiles) == 7 and None not in view.tiles)
-    found = {hill: standing(view, hill) for hill in TILES}
+    found = {hill: hill_influence(view, hill) for hill in TILES}
     sums: dict[tuple[str, int], list[int]] = {}
     for board in possible(view):
         scoring = Board(view.layout, board, view.owners)
@@ -102,10 +102,10 @@ def test_influence_is_bounded_as_narrowly_as_possible(seen: tuple[View, View]) -
             for seat in range(view.seats):
                 total = sum(each.amount for each in by_field.values() if each.seat == seat)
                 sums.setdefault((hill, seat), []).append(total)
-    for hill, standings in found.items():
-        for field, bounds in standings.fields.items():
+    for hill, influence in found.items():
+        for field, bounds in influence.fields.items():
             assert bounds == Bounds(min(sums[field, 0]), max(sums[field, 0]))
-        for seat, bounds in enumerate(standings.seats):
+        for seat, bounds in enumerate(influence.seats):
             assert bounds == Bounds(min(sums[hill, seat]), max(sums[hill, seat]))
 
 
@@ -118,7 +118,7 @@ def test_an_open_board_has_the_influence_of_the_scoring(game: Game) -> None:
     scoring = Board(view.layout, kinds, view.owners)
     for hill in TILES:
         pieces = list(influences(scoring, hill))
-        shown = standing(view, hill)
+        shown = hill_influence(view, hill)
         assert shown.fields == {each.field: Bounds(each.amount, each.amount) for each in pieces}
         for seat, bounds in enumerate(shown.seats):
             total = sum(each.amount for each in pieces if each.seat == seat)

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from engine.board import FIELDS, TILES, LaidTile, layout_of
 from engine.components import DEALS, PEOPLES, Laurel
 from engine.events import GameEnded, Place
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Kind, Piece, Seat
 from engine.position import Hand, Position, filled, hand_of, playout
 from engine.scoring import Board, scored
-from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, scores, terrain_of
+from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, terrain_of, unpacked
 from engine.view import eyes_of, snapshot
-from tests.games import begun, layouts, played, seeds, setups, some_command
+from tests.games import begun, game_options, layouts, played, seeds, some_command
 
 PLAYERS = tuple(DEALS)
 
 
-def laid(setup: Setup, seed: int) -> Game:
+def laid(options: GameOptions, seed: int) -> Game:
     """Return a game whose tiles lie and where no piece stands."""
-    game = begun(setup, seed)
+    game = begun(options, seed)
     chooser = random.Random(seed)
     while isinstance(game.legal(), LegalLays):
         game.apply(some_command(game, chooser))
@@ -32,7 +32,7 @@ def laid(setup: Setup, seed: int) -> Game:
 
 
 def start(players: int, seed: int = 1) -> Position:
-    return Position.of(laid(Setup(players, random_layout=True), seed).view)
+    return Position.of(laid(GameOptions(players, random_layout=True), seed).view)
 
 
 def later(position: Position, moves: int, chooser: random.Random) -> Position:
@@ -78,10 +78,10 @@ def place(game: Game, kind: Kind, field: int) -> None:
 
 
 @settings(max_examples=50)
-@given(setups(), seeds)
-def test_a_position_keeps_step_with_the_game(setup: Setup, seed: int) -> None:
+@given(game_options(), seeds)
+def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) -> None:
     """R4.1, R4.3, R5 to R7: the same moves at every step, wolf and people merged, and the same result."""
-    game = laid(setup, seed)
+    game = laid(options, seed)
     chooser = random.Random(seed)
     position = Position.of(game.view)
     while isinstance(legal := game.legal(), LegalPlaces):
@@ -115,8 +115,8 @@ def test_any_board_scores_as_it_does_in_the_game(
             for field, seat in owners.items()
         }
         *_, result = scored(Board(layout_of(tiles), pieces, owners), laurels, players)
-        standings = terrain.standings(occupants_of(pieces, owners), players)
-        assert scores(standings) == told(result)
+        packed = terrain.packed_scores(occupants_of(pieces, owners), players)
+        assert unpacked(packed) == told(result)
 
 
 def test_a_position_can_be_scored_before_it_is_over() -> None:
@@ -132,14 +132,14 @@ def test_a_position_can_be_scored_before_it_is_over() -> None:
 
 def test_a_position_needs_the_placing_phase() -> None:
     """R3.3, R4.4: there is none while tiles are laid or when the game is over."""
-    for game in (begun(Setup(2), 1), played(Setup(2), 1)):
+    for game in (begun(GameOptions(2), 1), played(GameOptions(2), 1)):
         with pytest.raises(ValueError, match="moment at which pieces are placed"):
             Position.of(game.view)
 
 
 def test_a_position_needs_all_hands() -> None:
     """R4.2: one seat's eyes do not see enough."""
-    game = laid(Setup(2), 1)
+    game = laid(GameOptions(2), 1)
     with pytest.raises(ValueError, match="all hands"):
         Position.of(snapshot(game.view, eyes_of(Seat(0))))
 
@@ -196,7 +196,7 @@ def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
         assert hand.counts[2] == 0 or left > deal.soldierless_at  # R4.3
 
 
-class Told(random.Random):
+class RememberingRandom(random.Random):
     """Chance that remembers what it gave."""
 
     def __init__(self, seed: int) -> None:
@@ -209,16 +209,16 @@ class Told(random.Random):
 
 
 @settings(max_examples=40)
-@given(setups(), seeds, st.integers(0, 35))
-def test_the_game_accepts_every_move_of_a_playout(setup: Setup, seed: int, moves: int) -> None:
+@given(game_options(), seeds, st.integers(0, 35))
+def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: int, moves: int) -> None:
     """R4.1, R4.3, R5 to R7: a playout, made again move by move in the game, is legal and ends the same."""
-    game = laid(setup, seed)
+    game = laid(options, seed)
     chooser = random.Random(seed)
     for _ in range(min(moves, game.view.to_place - 1)):
         game.apply(some_command(game, chooser))
     position = Position.of(game.view)
     before = state(position)
-    chance = Told(seed)
+    chance = RememberingRandom(seed)
     board = filled(position, chance)
     free = position.free.copy()
     for number in chance.given:
@@ -227,7 +227,7 @@ def test_the_game_accepts_every_move_of_a_playout(setup: Setup, seed: int, moves
         field = free.pop()
         assert game.view.turn == board[field] % FARMER
         place(game, tuple(Kind)[board[field] // FARMER], field)
-    assert scores(playout(position, random.Random(seed))) == ended(game)
+    assert unpacked(playout(position, random.Random(seed))) == ended(game)
     assert state(position) == before
 
 
@@ -258,11 +258,11 @@ def test_every_field_is_equally_likely(players: int) -> None:
 def test_a_seed_gives_the_same_playouts_everywhere(players: int, results: list[list[int]]) -> None:
     """The figures were written down once; a machine or a Python that disagrees fails here."""
     position, rng = start(players), random.Random(7)
-    found = [list(scores(playout(position, rng)).points) for _ in range(3)]
+    found = [list(unpacked(playout(position, rng)).points) for _ in range(3)]
     assert found == results
 
 
 def test_the_positions_of_a_game_share_its_terrain() -> None:
     """Its tables take longer to build than many playouts."""
-    game = laid(Setup(4), 1)
+    game = laid(GameOptions(4), 1)
     assert Position.of(game.view).terrain is Position.of(snapshot(game.view, game.view.eyes)).terrain

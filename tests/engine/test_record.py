@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import DamagedRecord
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.record import LINE_LENGTH, recorded, replayed
 from tests.games import MOST_COMMANDS, finished_games, games, played
 
 RECORDS = sorted((Path(__file__).parent / "records").glob("*.txt"))
 DOCUMENT = Path(__file__).parents[2] / "docs" / "record.md"
 
-LAID = recorded(played(Setup(3), seed=1).events)
-RANDOM = recorded(played(Setup(5, random_layout=True), seed=2).events)
+LAID = recorded(played(GameOptions(3), seed=1).events)
+RANDOM = recorded(played(GameOptions(5, random_layout=True), seed=2).events)
 
 
 def line_number(text: str, line: str) -> int:
@@ -161,7 +161,7 @@ def test_an_illegal_command_is_refused_in_the_rules_words() -> None:
 def test_nothing_follows_the_end(end: str) -> None:
     """What stands after the result, or after `unfinished`, is refused."""
     assert refusal(LAID + end).line == LAID.count("\n") + 1
-    running = recorded(played(Setup(2), seed=3, commands=9).events)
+    running = recorded(played(GameOptions(2), seed=3, commands=9).events)
     assert refusal(running + end).line == running.count("\n") + 1
 
 
@@ -176,7 +176,7 @@ def test_a_game_cannot_break_off_between_a_draw_and_its_lay() -> None:
 def damaged(draw: st.DrawFn) -> str:
     """A record with lines or characters lost, repeated, changed or moved."""
     game = played(
-        draw(st.sampled_from([Setup(2), Setup(4, random_layout=True)])),
+        draw(st.sampled_from([GameOptions(2), GameOptions(4, random_layout=True)])),
         5,
         draw(st.integers(0, MOST_COMMANDS)),
     )

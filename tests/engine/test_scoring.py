@@ -39,8 +39,8 @@ LAURELS = dict(zip(TILES, Laurel, strict=True))  # worth 6, 5, 5, 4, 4, 3, 3
 
 
 @dataclass
-class Told:
-    """What scoring told, by hill."""
+class Scoring:
+    """The events of a scoring, to be found by hill or field."""
 
     events: list[ScoringEvent]
 
@@ -75,16 +75,16 @@ def scoring(
     seats: int = 3,
     turned: Sequence[int] = UNTURNED,
     laurels: Mapping[Tile, Laurel] = LAURELS,
-) -> Told:
+) -> Scoring:
     """Score a position: `A1 0m` is a merchant of seat 0 on A1."""
     layout = Layout([LaidTile(tile, turns) for tile, turns in zip(TILES, turned, strict=True)])
-    standing: dict[Field, Piece] = {}
+    occupied: dict[Field, Piece] = {}
     owners: dict[Field, Seat] = {}
     for each in pieces.split(", "):
         field, seat, kind = Field(each[:2]), Seat(int(each[3])), Kind(each[4])
-        standing[field] = Piece.of(PEOPLES[seat], kind)
+        occupied[field] = Piece.of(PEOPLES[seat], kind)
         owners[field] = seat
-    return Told(list(scored(Board(layout, standing, owners), laurels, seats)))
+    return Scoring(list(scored(Board(layout, occupied, owners), laurels, seats)))
 
 
 # -- R5: soldiers ---------------------------------------------------------------------------------

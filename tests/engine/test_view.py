@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from engine.board import FIELDS, Field
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, LayTile, Place, Placed, TileLaid, WolvesRevealed
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import NOTATIONS, Piece, Seat, Wolf
-from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded, people_of, redacted, snapshot
+from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded, redacted, seat_of, snapshot
 from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events
 from protocol.snapshot import snapshot_message
-from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, games, played, seeds, setups
+from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, game_options, games, played, seeds
 
 # -- fold -----------------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ def test_how_many_pieces_are_left_is_public(game: Game) -> None:
     for eyes in all_eyes(game):
         seen = snapshot(game.view, eyes)
         for seat in range(seen.seats):
-            assert seen.left(Seat(seat)) == sum(game.view.hands[Seat(seat)].values())
+            assert seen.remaining[Seat(seat)] == sum(game.view.hands[Seat(seat)].values())
 
 
 @given(games())
@@ -108,11 +108,11 @@ def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
 def test_every_people_in_play_has_one_seat(game: Game) -> None:
     """R9.6: a piece's people tells its owner, at two players too."""
     for field, piece in game.view.placed.items():
-        assert people_of(game.view.setup, piece.people) == game.view.owners[field]
-    played_by = [people for peoples in game.view.setup.peoples for people in peoples]
+        assert seat_of(game.view.start, piece.people) == game.view.owners[field]
+    played_by = [people for peoples in game.view.start.peoples for people in peoples]
     for people in {Piece(notation).people for notation in NOTATIONS} - set(played_by):
         with pytest.raises(LookupError):
-            people_of(game.view.setup, people)
+            seat_of(game.view.start, people)
 
 
 # -- indistinguishable ----------------------------------------------------------------------------
@@ -129,10 +129,12 @@ def commands_of(events: list[Event]) -> list[Command]:
     return commands
 
 
-def twin_commands(setup: Setup, seed: int, commands: list[Command], eyes: Eyes, mixer: int) -> list[Command]:
+def twin_commands(
+    options: GameOptions, seed: int, commands: list[Command], eyes: Eyes, mixer: int
+) -> list[Command]:
     """Return the commands of a twin game, in which hidden wolf pieces may be of the other kind."""
     rng = random.Random(mixer)
-    twin = begun(setup, seed)
+    twin = begun(options, seed)
     changed: list[Command] = []
     for command in commands:
         told = command
@@ -148,9 +150,9 @@ def twin_commands(setup: Setup, seed: int, commands: list[Command], eyes: Eyes, 
     return changed
 
 
-def frames(setup: Setup, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
+def frames(options: GameOptions, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
     """Return every byte that `eyes` get while the game runs, up to scoring; refusals included."""
-    game = begun(setup, seed)
+    game = begun(options, seed)
     sent = _after(game, game.events, eyes)
     for command in commands:
         events = game.apply(command)
@@ -187,17 +189,17 @@ def refusals(game: Game, eyes: Eyes) -> list[bytes]:
 
 
 @settings(max_examples=25)
-@given(setups(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
+@given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
 def test_hidden_kinds_reach_nobody(
-    setup: Setup, seed: int, commands: int, mixer: int, data: st.DataObject
+    options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject
 ) -> None:
     """R4.2: games that differ in what a seat may not know give it the same bytes until scoring."""
-    game = played(setup, seed, commands)
+    game = played(options, seed, commands)
     eyes = data.draw(st.sampled_from(all_eyes(game)))
     own = commands_of(game.events)
-    twin = twin_commands(setup, seed, own, eyes, mixer)
+    twin = twin_commands(options, seed, own, eyes, mixer)
     assume(twin != own)
-    assert frames(setup, seed, own, eyes) == frames(setup, seed, twin, eyes)
+    assert frames(options, seed, own, eyes) == frames(options, seed, twin, eyes)
 
 
 # -- legal ----------------------------------------------------------------------------------------

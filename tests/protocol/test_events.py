@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.board import FIELDS, Field
 from engine.events import Placed, WolfPlaced
-from engine.game import Game, RandomChance, Setup
+from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import NOTATIONS, People, Piece, Seat
 from engine.view import SPECTATOR, eyes_of, folded, redacted, snapshot
@@ -56,7 +56,7 @@ def test_every_kind_of_event_is_among_those_tried() -> None:
     """The tags are complete: games of both layouts, seen by a spectator and by all, have every kind."""
     kinds: set[type] = set()
     for random_layout in (True, False):
-        game = played(Setup(3, random_layout=random_layout), seed=11)
+        game = played(GameOptions(3, random_layout=random_layout), seed=11)
         kinds |= {type(event) for event in game.events}
         kinds |= {type(redacted(event, SPECTATOR)) for event in game.events}
     assert kinds == set(EVENT_TAGS.values())
@@ -128,7 +128,7 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
-    game = played(Setup(2), seed=5)
+    game = played(GameOptions(2), seed=5)
     content = event_map(data.draw(st.sampled_from(game.events)))
     content[data.draw(st.sampled_from(sorted(content)))] = data.draw(anything)
     try:
@@ -164,7 +164,7 @@ def test_what_is_no_event_is_refused(content: dict[str, Any]) -> None:
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of a snapshot: BadMessage, or a view."""
-    game = played(Setup(2), seed=5, commands=data.draw(st.sampled_from([2, 10, 40])))
+    game = played(GameOptions(2), seed=5, commands=data.draw(st.sampled_from([2, 10, 40])))
     message = snapshot_message(snapshot(game.view, eyes_of(Seat(0))), len(game.events), None)
     content = msgpack.unpackb(encode(message))
     place: Any = content
@@ -186,7 +186,7 @@ def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
 )
 def test_a_snapshot_has_seven_places_for_tiles(change: Callable[[list[Any]], list[Any]]) -> None:
     """More tiles than places, fewer, or one that is turned impossibly: no board could be drawn of it."""
-    game = played(Setup(2), seed=6, commands=10)
+    game = played(GameOptions(2), seed=6, commands=10)
     message = snapshot_message(snapshot(game.view, eyes_of(Seat(0))), len(game.events), None)
     content = msgpack.unpackb(encode(message))
     content["tiles"] = change(content["tiles"])

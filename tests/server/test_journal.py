@@ -155,7 +155,7 @@ async def test_a_restart_keeps_a_table_that_has_not_begun(tmp_path: Path) -> Non
             assert (await carla.join(code, "Carla")).seat == 1
             await peers[0].done(StartGame(peers[0].next_id()))
             assert peers[0].view is not None
-            assert peers[0].view.setup.starting == 2
+            assert peers[0].view.start.starting == 2
 
 
 async def test_after_a_restart_absent_players_lose_seats_at_tables_that_have_not_begun(

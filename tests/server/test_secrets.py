@@ -169,7 +169,7 @@ async def place(mover: Peer, face: str, field: str) -> None:
 def named(view: View, seat: int, face: str) -> str:
     """Return the piece of the seat that a plan calls `0 m*`, say: of its first people."""
     number, kind = face.split()
-    return view.setup.peoples[seat][int(number)] + kind
+    return view.start.peoples[seat][int(number)] + kind
 
 
 async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int, taken: str | None) -> None:
@@ -179,7 +179,7 @@ async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int,
     if what == 0 and taken is not None:
         assert mover.view is not None
         assert mover.seat is not None
-        held = rng.choice(sorted(mover.view.setup.hands[mover.seat]))
+        held = rng.choice(sorted(mover.view.start.hands[mover.seat]))
         await mover.refused(PlacePiece(mover.next_id(), str(held), taken))
     elif what == 1:
         await mover.refused(PlacePiece(mover.next_id(), rng.choice(["Am*", "Af*", "As"]), taken or "A1"))

@@ -10,7 +10,7 @@ from engine.board import Field, Tile
 from engine.errors import Fault
 from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled
 from engine.pieces import Kind, Piece
-from engine.scoring import Board, influences, soldiers_settled
+from engine.scoring import Board, influences, soldier_acts
 from engine.view import View
 
 
@@ -120,7 +120,7 @@ def influence_of(model: TableModel, field: Field) -> Influence | None:
 
 def act_of(model: TableModel, field: Field) -> SoldierFled | Captured | None:
     """Return what the soldier on `field` would do if its hill were scored now."""
-    found = () if model.view is None else soldiers_settled(_board(model.view), Tile(field[0]))
+    found = () if model.view is None else soldier_acts(_board(model.view), Tile(field[0]))
     return next((each for each in found if each.field == field), None)
 
 

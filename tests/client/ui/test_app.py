@@ -16,7 +16,7 @@ from client.table import TableModel
 from client.ui import app
 from client.ui.app import Client, Options, run
 from client.ui.state import Ui
-from engine.game import Setup
+from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.view import eyes_of, snapshot
 from protocol.messages import (
@@ -330,7 +330,7 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
 
 async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
     """Its player comes back to see the result, under the name that the seat was taken with."""
-    game = played(Setup(2, random_layout=True), 1)
+    game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(line: Line) -> None:
         await line.welcome()
@@ -382,7 +382,7 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
 
 async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
     """The one of the finished game is forgotten; what was said at the table before is still in the log."""
-    game = played(Setup(2, random_layout=True), 1)
+    game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(line: Line) -> None:
         await line.welcome()

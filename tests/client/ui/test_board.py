@@ -10,7 +10,7 @@ from client.ui.grid import HEX_POSITIONS, LARGE, MEDIUM, SMALL, Scale, borders
 from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from engine.board import neighbours
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.view import SPECTATOR, snapshot
 from tests.client.ui.seen import assert_screen
 from tests.games import games, played
@@ -22,7 +22,7 @@ ALL_LAID = frozenset(range(7))
 @pytest.mark.parametrize("name", SCALES)
 def test_board_as_text(name: str) -> None:
     """The board at every scale, with and without Unicode."""
-    view = snapshot(played(Setup(5, random_layout=True), 2, 24).view, SPECTATOR)
+    view = snapshot(played(GameOptions(5, random_layout=True), 2, 24).view, SPECTATOR)
     texts = [board_text(view, ascii_only=ascii_only, scale=SCALES[name]) for ascii_only in (False, True)]
     assert texts[1].isascii()
     assert_screen(f"board-{name}", "\n\n".join(texts) + "\n")

@@ -12,7 +12,7 @@ from client.ui.look import UNICODE
 from client.ui.screen import drawn
 from client.ui.state import Outage, Ui
 from client.ui.update import pressed
-from engine.game import Setup
+from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatLine, TableState
@@ -22,7 +22,7 @@ from tests.games import played
 
 def playing(*seats: SeatLine, seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game where these sit, as `seat` sees it at the moment 100 it was told at."""
-    game = turn_of(played(Setup(len(seats), random_layout=True), 3, 12), 0)
+    game = turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
     model = model_of(game, seat)
     model.state = TableState("KXQT", "playing", list(seats), 0)
     return replace(ui_of(game, model), now=100.0, told_at=100.0, clock_at=100.0), model

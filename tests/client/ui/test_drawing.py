@@ -13,11 +13,11 @@ from client.ui.look import ASCII, UNICODE
 from client.ui.screen import drawn
 from client.ui.update import pressed
 from engine.events import Command, Place
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.pieces import Kind, Piece
 from engine.view import Phase
 from tests.client.ui.seen import model_of, ui_of
-from tests.games import begun, games, seeds, setups
+from tests.games import begun, game_options, games, seeds
 
 SIZES = st.sampled_from(
     [(80, 24), (96, 31), (100, 50), (120, 40), (200, 60), (79, 24), (20, 10), (1, 1)]
@@ -41,10 +41,10 @@ def test_any_screen_of_any_game_fits(
         assert all(plain(line).isascii() for line in frame.lines)
 
 
-@given(setups(), seeds, st.integers(1, 30), st.data())
-def test_nothing_hidden_is_drawn(setup: Setup, seed: int, turns: int, data: st.DataObject) -> None:
+@given(game_options(), seeds, st.integers(1, 30), st.data())
+def test_nothing_hidden_is_drawn(options: GameOptions, seed: int, turns: int, data: st.DataObject) -> None:
     """R4.2: two games that differ only in what lies under others' wolves look the same to a seat."""
-    game, twin = begun(setup, seed), begun(setup, seed)
+    game, twin = begun(options, seed), begun(options, seed)
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     chooser = random.Random(seed)
     for _ in range(turns):

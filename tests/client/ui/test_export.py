@@ -13,7 +13,7 @@ from client.recording import Recording
 from client.ui.export import as_json, as_svg, as_text
 from engine.events import Event, Placed
 from engine.final import scored_line
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.record import replayed
 from engine.view import eyes_of
@@ -133,7 +133,7 @@ def test_json_has_the_documented_keys_and_the_scoring_that_score_prints() -> Non
 
 def test_the_move_before_the_scoring_keeps_its_secrets() -> None:
     """All pieces stand and none is turned up: the last move is not the end yet."""
-    recording = Recording.of(played(Setup(3, random_layout=True), 4).events, {})
+    recording = Recording.of(played(GameOptions(3, random_layout=True), 4).events, {})
     view = recording.view(recording.moves, eyes_of(Seat(0)))
     assert len(view.placed) == 36
     assert not view.gone

@@ -31,7 +31,7 @@ from client.ui.typed import Misread, meaning, replay_meaning
 from client.ui.update import pressed
 from commands.learn import practice
 from engine.components import Laurel
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.view import SPECTATOR, redacted
 from palatinus import _parser
 from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
@@ -135,7 +135,7 @@ def test_every_word_of_the_lessons_is_translated() -> None:
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_record_is_translated() -> None:
     """On the screen, in its help, and in a picture."""
-    recording = Recording.of(played(Setup(3), 11).events, dict(enumerate(NAMES)))
+    recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(NAMES)))
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
             ui = opened(recording, stop, eyes)
@@ -170,7 +170,7 @@ def test_every_word_about_every_event_is_translated(game: Game, watching: bool) 
 def test_every_word_about_a_misread_line_is_translated() -> None:
     """But for what was typed, and for what is to be typed instead."""
     _, model = placing()
-    replay = opened(Recording.of(played(Setup(3), 1, 20).events, {}), 0, SPECTATOR).replay
+    replay = opened(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).replay
     assert replay is not None
     for text in (
         "",

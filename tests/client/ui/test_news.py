@@ -11,7 +11,7 @@ from client.ui.news import heard, listed, refused
 from client.ui.state import LOG_KEPT, Outage, Ui, Where, last_step, where
 from client.ui.texts import again_told
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.view import SPECTATOR, redacted
 from protocol.messages import SeatLine, TableLine, TableState
@@ -32,7 +32,7 @@ def test_every_event_is_told_in_words(game: Game) -> None:
 
 
 def test_the_last_piece_is_marked() -> None:
-    game = played(Setup(3, random_layout=True), 1, 5)
+    game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
     placed = [event for event in game.events if isinstance(event, Placed)]
     assert ui_of(game, model).last == placed[-1].field
@@ -40,7 +40,7 @@ def test_the_last_piece_is_marked() -> None:
 
 
 def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> None:
-    game = played(Setup(3, random_layout=True), 1)
+    game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     assert model.view is not None
     assert where(ui_of(game, model), model) is Where.SCORING
@@ -116,7 +116,7 @@ def test_who_has_gone_on_stands_on_the_result() -> None:
 
 
 def test_a_move_made_because_the_time_was_up_is_told() -> None:
-    game = played(Setup(3, random_layout=True), 1, 6)
+    game = played(GameOptions(3, random_layout=True), 1, 6)
     model = model_of(game, None)
     placed = redacted(game.events[-1], SPECTATOR)
     assert isinstance(placed, Placed | WolfPlaced)

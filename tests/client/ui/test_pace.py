@@ -15,14 +15,14 @@ from client.ui.screen import drawn
 from client.ui.state import Ui, last_step
 from client.ui.update import pressed, updated
 from client.ui.walk import scene
-from engine.game import Setup
+from engine.game import GameOptions
 from tests.client.ui.seen import after, model_of, text_of, ui_of
 from tests.client.ui.test_replay import recording_of
 from tests.games import played
 
 
 def scoring() -> tuple[Ui, TableModel]:
-    game = played(Setup(3, random_layout=True), 11)
+    game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
     return ui_of(game, model), model
 
@@ -74,7 +74,7 @@ def test_a_click_anywhere_stops_it() -> None:
 
 
 def test_a_record_goes_by_itself_through_moves_and_scoring() -> None:
-    recording = recording_of(played(Setup(3, random_layout=True), 11))
+    recording = recording_of(played(GameOptions(3, random_layout=True), 11))
     ui = opened(recording, recording.moves - 2, recording.all_eyes)
     ui, _ = updated(ui, Act.RUN, seen_in(ui))
     stops = []

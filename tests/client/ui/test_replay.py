@@ -18,7 +18,7 @@ from client.ui.screen import drawn
 from client.ui.state import Overlay, Ui, Where, last_step, where
 from client.ui.update import pressed, updated
 from engine.board import HILLS
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat, Wolf
 from engine.record import names_in, replayed
 from engine.view import SPECTATOR, eyes_of, snapshot
@@ -90,7 +90,7 @@ def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
 )
 def test_names_are_read_where_they_can_be_shown(comment: str, name: str) -> None:
     """The comments of a record, or the seat's number."""
-    game = played(Setup(2), 1, 3)
+    game = played(GameOptions(2), 1, 3)
     assert Recording.of(game.events, names_in(f"palatinus record 1\n{comment}\n")).names[0] == name
 
 
@@ -130,7 +130,7 @@ def test_the_scoring_is_walked_through_like_a_live_one() -> None:
 
 
 def test_a_running_game_ends_with_its_last_move() -> None:
-    recording = recording_of(played(Setup(4, random_layout=True), 3, 9))
+    recording = recording_of(played(GameOptions(4, random_layout=True), 3, 9))
     ui = after(start(recording), "end")
     assert (stop(ui), ui.step) == (9, 0)
     assert after(ui, "right") == ui
@@ -249,7 +249,7 @@ def test_every_size_is_filled_and_no_more(name: str, width: int, height: int, lo
 
 
 def test_the_longest_names_leave_the_move_in_sight() -> None:
-    game = played(Setup(3), 1)
+    game = played(GameOptions(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
     title = shown(after(start(recording), "right", "1")).split("\n")[0]
     assert "move 1 of 42" in title

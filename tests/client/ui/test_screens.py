@@ -21,7 +21,7 @@ from client.ui.update import updated
 from engine.board import Field
 from engine.components import DEALS
 from engine.events import Place
-from engine.game import Setup
+from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
 from protocol.messages import SeatLine, TableLine, TableState
@@ -37,7 +37,7 @@ TABLES = (
 
 def placing(players: int = 4) -> tuple[Ui, TableModel]:
     """Return a game some turns on, with Ann to place."""
-    game = turn_of(played(Setup(players, random_layout=True), 3, 12), 0)
+    game = turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
     model = model_of(game, 0, away=players - 1)
     return after(ui_of(game, model), model, "tab", "l", "j"), model
 
@@ -49,14 +49,14 @@ def counting(players: int) -> tuple[Ui, TableModel]:
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = turn_of(played(Setup(3), 5, 3), 1)
+    game = turn_of(played(GameOptions(3), 5, 3), 1)
     model = model_of(game, 1)
     return after(ui_of(game, model), model, "r", "r", "right"), model
 
 
 def over(step: int) -> tuple[Ui, TableModel]:
     """Return a finished game at a step of its scoring, counted from the end if negative."""
-    game = played(Setup(3, random_layout=True), 11)
+    game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
     assert model.view is not None
     return replace(ui_of(game, model), step=step if step >= 0 else last_step(model.view) + 1 + step), model
@@ -147,7 +147,7 @@ def test_the_counting_page_fits(players: int, language: str, in_language: Callab
 
 def test_who_watches_is_told_so() -> None:
     """In the title; and no key is offered that only players have a use for."""
-    model = model_of(played(Setup(3, random_layout=True), 3, 12), None)
+    model = model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
     frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
     assert plain(frame.lines[0]).endswith("  watching ")
     assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(target.action for target in frame.targets)
@@ -206,7 +206,7 @@ def test_every_sign_of_the_look_is_explained() -> None:
 @pytest.mark.parametrize("players", DEALS)
 def test_the_rules_tell_the_hands(players: int) -> None:
     """R3.5: as many of each as a game of so many really deals."""
-    dealt = begun(Setup(players, Seat(0)), 1).view.setup
+    dealt = begun(GameOptions(players, Seat(0)), 1).view.start
     rows = [plain(row).split() for row in hands_table()]
     column = list(DEALS).index(players) - len(DEALS)
     for piece, count in dealt.hands[0].items():

@@ -13,7 +13,7 @@ from client.ui.state import House, Notice, Outage, Overlay, Ui, Where, last_step
 from client.ui.update import pressed, updated
 from engine.board import HILLS
 from engine.events import HillScored, LayTile, Place
-from engine.game import Game, Setup
+from engine.game import Game, GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
@@ -26,19 +26,19 @@ LOBBY = TableModel()
 
 
 def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
-    game = turn_of(played(Setup(players, random_layout=True), 1, 6), seat)
+    game = turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
     model = model_of(game, seat)
     return ui_of(game, model), model
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = turn_of(played(Setup(3), 1, 1), 1)
+    game = turn_of(played(GameOptions(3), 1, 1), 1)
     model = model_of(game, 1)
     return ui_of(game, model), model
 
 
 def over() -> tuple[Ui, TableModel]:
-    game: Game = played(Setup(3, random_layout=True), 1)
+    game: Game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     return ui_of(game, model), model
 
@@ -119,7 +119,7 @@ def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
 
 def test_who_watched_watches_the_next_game_too() -> None:
     ui, _ = over()
-    model = model_of(played(Setup(3, random_layout=True), 1), None)
+    model = model_of(played(GameOptions(3, random_layout=True), 1), None)
     assert after(ui, model, "s", "m").notice is not None
     assert model.state is not None
     model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
@@ -269,7 +269,7 @@ def test_what_cannot_be_sent_is_explained() -> None:
         after(ui, model, "h", "1", "enter").notice is not None
     )  # the cursor begins beside the centre's hill
     assert after(ui, model, "1", "escape").piece is None
-    game = played(Setup(3, random_layout=True), 1, 6)
+    game = played(GameOptions(3, random_layout=True), 1, 6)
     watching = model_of(game, None)
     assert after(ui_of(game, watching), watching, "tab", "enter").notice is not None
 
