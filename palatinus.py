@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name is None or error.name.partition(".")[0] in _OURS:
             raise
         return wrong_use(
-            _("the package {name} is missing; {setup} sets everything up, and then it is {program}").format(
+            _("the package {name} is missing: run {setup} once, then {program}").format(
                 name=error.name,
                 setup="python3 -m venv .venv && .venv/bin/pip install -e .",
                 program=".venv/bin/palatinus",
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=Version)
     parser.set_defaults(run=at_start_screen)
     commands = parser.add_subparsers(
-        title=_("commands"), metavar=_("COMMAND"), description=_("without one: the start screen")
+        title=_("commands"), metavar=_("COMMAND"), description=_("without a command, the start screen opens")
     )
     for add in (
         add_learn,

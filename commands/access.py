@@ -41,13 +41,13 @@ def add_access(command: argparse.ArgumentParser) -> None:
         "--tls-ca",
         type=Path,
         metavar="FILE",
-        help=_("with wss://, trust the certificates that this file vouches for"),
+        help=_("with wss://, trust the CA certificates in this file"),
     )
-    add_password(command, _("the server's password is this file's first line"))
+    add_password(command, _("read the server's password from the first line of this file"))
 
 
 def add_password(command: argparse.ArgumentParser, meaning: str) -> None:
-    also = _("also: the environment's {variable}").format(variable=_PASSWORD)
+    also = _("or set {variable} in the environment").format(variable=_PASSWORD)
     command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
 
 
@@ -68,7 +68,7 @@ def password_of(arguments: argparse.Namespace) -> str | None:
             reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
             raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
         if not password:
-            raise WrongUse(_("{file} holds no password: write one on its first line").format(file=file))
+            raise WrongUse(_("{file} contains no password: write one on its first line").format(file=file))
     if password is not None and len(password) > PASSWORD_LENGTH:
         raise WrongUse(_("the password is too long: at most {most} characters").format(most=PASSWORD_LENGTH))
     return password
@@ -85,7 +85,7 @@ def access_of(arguments: argparse.Namespace) -> "Access":
         try:
             tls = ssl.create_default_context(cafile=file)
         except ssl.SSLError as error:
-            raise WrongUse(_("{file} holds no certificate (PEM)").format(file=file)) from error
+            raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
         except OSError as error:
             raise WrongUse(
                 _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)

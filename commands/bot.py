@@ -12,29 +12,44 @@ from commands.parsing import Commands, table_code, wrong_use
 def add_bot(commands: Commands) -> None:
     bot = commands.add_parser("bot", help=_("let bots play on a server"))
     bot.add_argument("server", help=_("ws://HOST:PORT"))
-    bot.add_argument("table", nargs="?", type=table_code, help=_("a table's code; without it they open one"))
+    bot.add_argument(
+        "table", nargs="?", type=table_code, help=_("a table's code; without one, the bots open a new table")
+    )
     bot.add_argument(
         "--brain",
         default="greedy",
         metavar="BRAIN[,BRAIN...]",
-        help=_("random, greedy (default), or your own as module:attribute; several are dealt out in turn"),
+        help=_(
+            "random, greedy (default), or your own as module:attribute; with several, the bots take them "
+            "in turn"
+        ),
     )
     bot.add_argument(
         "--players", type=int, default=2, metavar="N", help=_("players at a new table (default: 2)")
     )
-    bot.add_argument("--seats", type=int, default=1, metavar="N", help=_("seats that bots take (default: 1)"))
     bot.add_argument(
-        "--games", type=int, default=1, metavar="N", help=_("games to play, one table each (default: 1)")
+        "--seats", type=int, default=1, metavar="N", help=_("seats for the bots to take (default: 1)")
     )
-    bot.add_argument("--seed", type=int, help=_("let the bots choose the same again; the server draws anew"))
-    bot.add_argument("--random-layout", action="store_true", help=_("tiles at random at a new table"))
-    bot.add_argument("--rematch", action="store_true", help=_("play again when others at the table do"))
+    bot.add_argument(
+        "--games",
+        type=int,
+        default=1,
+        metavar="N",
+        help=_("games to play, each at its own table (default: 1)"),
+    )
+    bot.add_argument("--seed", type=int, help=_("repeat the bots' choices; the server still draws at random"))
+    bot.add_argument(
+        "--random-layout", action="store_true", help=_("at a new table, lay the tiles at random")
+    )
+    bot.add_argument(
+        "--rematch", action="store_true", help=_("play again when other players at the table do")
+    )
     bot.add_argument(
         "--absence",
         default="wait",
         metavar="POLICY",
         help=_(
-            "at a new table, who moves for players who are away or slow: wait (default), move-clock:60, "
+            "at a new table, what happens when a player is away or slow: wait (default), move-clock:60, "
             "game-clock:30m, vote:2m, bot:60s"
         ),
     )

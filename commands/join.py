@@ -11,14 +11,17 @@ from commands.parsing import Commands, need_terminal, table_code, wrong_use
 
 def add_join(commands: Commands) -> None:
     join = commands.add_parser("join", help=_("play on a server, or watch"))
-    join.add_argument("server", help=_("as the host's screen shows it: ws://HOST:PORT"))
+    join.add_argument("server", help=_("the address on the host's screen: ws://HOST:PORT"))
     join.add_argument(
-        "table", nargs="?", type=table_code, help=_("a table's code; without it, choose in the lobby")
+        "table",
+        nargs="?",
+        type=table_code,
+        help=_("a table's code; without one, choose a table in the lobby"),
     )
     how = join.add_mutually_exclusive_group()
     how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
     how.add_argument(
-        "--new", action="store_true", help=_("join as another player, even where a seat of yours is kept")
+        "--new", action="store_true", help=_("join as a new player, even where a seat is kept for you")
     )
     add_access(join)
     add_looks(join)
@@ -33,7 +36,7 @@ def _join(arguments: argparse.Namespace) -> int:
     from client.ui.app import told
 
     if arguments.watch and arguments.table is None:
-        return wrong_use(_("to watch, say which TABLE; or choose one in the lobby, without --watch"))
+        return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     try:
         url = server_url(arguments.server)
     except BadAddress as error:

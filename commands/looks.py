@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 def add_looks(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--name", help=_("what others call you (default: as on the start screen, else your login name)")
+        "--name",
+        help=_(
+            "your name, as others see it (default: the one on the start screen, otherwise your login name)"
+        ),
     )
     add_confirm(command)
     add_drawing(command)
@@ -26,7 +29,7 @@ def add_confirm(command: argparse.ArgumentParser) -> None:
         "--confirm",
         action="store_true",
         default=argparse.SUPPRESS,
-        help=_("ask once more before every move"),
+        help=_("ask for confirmation before every move"),
     )
 
 
@@ -40,13 +43,15 @@ def add_drawing(command: argparse.ArgumentParser) -> None:
         "--theme",
         choices=[theme.value for theme in Theme],
         default=argparse.SUPPRESS,
-        help=_("what the terminal draws on (default: as it tells, else colours that fit both)"),
+        help=_(
+            "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
+        ),
     )
     command.add_argument(
         "--colours",
         choices=[colours.value for colours in Colours],
         default=argparse.SUPPRESS,
-        help=_("how many colours it has (default: as it tells)"),
+        help=_("how many colours the terminal has (default: as the terminal reports)"),
     )
 
 

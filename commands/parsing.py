@@ -29,9 +29,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_language(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--lang", choices=LANGUAGES, help=_("the language of all texts (default: the system's)")
-    )
+    parser.add_argument("--lang", choices=LANGUAGES, help=_("the language to use (default: the system's)"))
 
 
 def told_to_host(error: "HostError") -> str:
@@ -41,7 +39,7 @@ def told_to_host(error: "HostError") -> str:
 
 def need_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUse(_("this is played in a terminal; palatinus --help lists what needs none"))
+        raise WrongUse(_("this needs a terminal; see palatinus --help for commands that work without one"))
 
 
 def data_folder() -> Path:
@@ -68,14 +66,14 @@ def wrong_use(text: str) -> int:
 def move_number(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is no move: count from 0").format(word=repr(text)))
+    raise argparse.ArgumentTypeError(_("{word} is not a move number: count from 0").format(word=repr(text)))
 
 
 def table_code(text: str) -> str:
     code = text.upper()
     if re.fullmatch(r"[A-Z]{4}", code) is None:
         raise argparse.ArgumentTypeError(
-            _("{text} is no table's code: it has four letters, such as KRTV").format(text=repr(text))
+            _("{text} is not a table code: a code has four letters, such as KRTV").format(text=repr(text))
         )
     return code
 
@@ -83,13 +81,13 @@ def table_code(text: str) -> str:
 def port_number(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) <= 65535:
         return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is no port: choose 0 to 65535").format(word=repr(text)))
+    raise argparse.ArgumentTypeError(_("{word} is not a port: choose 0 to 65535").format(word=repr(text)))
 
 
 def positive(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is no number above zero").format(word=repr(text)))
+    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
 
 
 class Version(argparse.Action):

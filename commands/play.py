@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_play(commands: Commands) -> None:
-    play = commands.add_parser("play", help=_("play against bots, here and now"))
+    play = commands.add_parser("play", help=_("play against bots on this computer"))
     add_game(play)
     add_looks(play)
     play.set_defaults(run=play_here)
@@ -29,15 +29,23 @@ def add_play(commands: Commands) -> None:
 def add_game(play: argparse.ArgumentParser) -> None:
     """Add the options that tell what game is played."""
     play.add_argument(
-        "--players", type=int, choices=range(2, 6), default=3, help=_("you and bots (default: 3)")
+        "--players",
+        type=int,
+        choices=range(2, 6),
+        default=3,
+        help=_("number of players, you included (default: 3)"),
     )
     play.add_argument(
         "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=_("see palatinus bot --help")
     )
-    play.add_argument("--seed", type=int, help=_("play the same game again"))
-    play.add_argument("--records", type=Path, metavar="DIR", help=_("write the finished game's record here"))
+    play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
     play.add_argument(
-        "--random-layout", action="store_true", help=_("tiles at random instead of laid by players")
+        "--records", type=Path, metavar="DIR", help=_("write the record of the finished game to this folder")
+    )
+    play.add_argument(
+        "--random-layout",
+        action="store_true",
+        help=_("lay the tiles at random instead of letting the players lay them"),
     )
 
 

@@ -69,7 +69,7 @@ def _replayed(file: str) -> "tuple[Game, str]":
 
 
 def add_replay(commands: Commands) -> None:
-    replay = commands.add_parser("replay", help=_("look through a game's record"))
+    replay = commands.add_parser("replay", help=_("step through a game's record"))
     _add_moment(replay, _("start at this move (default: 0)"))
     add_drawing(replay)
     replay.set_defaults(run=_replay)
@@ -87,12 +87,18 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def add_export(commands: Commands) -> None:
-    export = commands.add_parser("export", help=_("draw the board of a game's record"))
-    _add_moment(export, _("the board after this move (default: at the end, when a finished game is scored)"))
+    export = commands.add_parser(
+        "export", help=_("write the board from a game's record as a picture, text or JSON")
+    )
+    _add_moment(
+        export, _("the board after this move (default: the end; for a finished game, after the scoring)")
+    )
     form = export.add_mutually_exclusive_group(required=True)
-    form.add_argument("--svg", metavar="OUT", help=_("write a picture to this file, - for standard output"))
+    form.add_argument(
+        "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
+    )
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
-    form.add_argument("--json", metavar="OUT", help=_("write all that is known as JSON"))
+    form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
     add_ascii(export, _("with --text: ASCII characters only"))
     export.set_defaults(run=_export)
 
@@ -126,7 +132,7 @@ def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
         "--eyes",
         metavar="SEAT|all|none",
         default="all",
-        help=_("who sees it: a seat from 1, all (default), none"),
+        help=_("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)"),
     )
 
 
@@ -158,6 +164,6 @@ def _eyes(text: str, recording: "Recording") -> "Eyes":
         return SPECTATOR
     numbers = [str(seat + 1) for seat in recording.seats]
     if text not in numbers:
-        told = _("there are no eyes {eyes}: --eyes takes {seats}, all or none")
+        told = _("{eyes} is not a view: --eyes takes {seats}, all or none")
         raise WrongUse(told.format(eyes=repr(text), seats=", ".join(numbers)))
     return eyes_of(Seat(numbers.index(text)))

@@ -9,7 +9,7 @@ from commands.parsing import Commands, wrong_use
 
 
 def add_score(commands: Commands) -> None:
-    score = commands.add_parser("score", help=_("score final positions, one JSON object a line"))
+    score = commands.add_parser("score", help=_("score final positions, one JSON object per line"))
     score.add_argument("file", help=_("a file of positions, or - for standard input"))
     score.set_defaults(run=_score)
 
@@ -22,7 +22,7 @@ def _score(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return wrong_use(_("cannot read {file}: {reason}").format(file=arguments.file, reason=error.strerror))
     if not content.strip():
-        return wrong_use(_("{file} is empty: write one position a line").format(file=arguments.file))
+        return wrong_use(_("{file} is empty: write one position per line").format(file=arguments.file))
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
         try:
             print(scored_line(line.decode()))

@@ -12,10 +12,10 @@ from commands.parsing import Commands, DefaultFolder, WrongUse, port_number, pos
 
 
 def add_serve(commands: Commands) -> None:
-    serve = commands.add_parser("serve", help=_("host games for the LAN"))
+    serve = commands.add_parser("serve", help=_("host games on the local network"))
     serve.add_argument("--host", default="0.0.0.0", help=_("address to listen on (default: all)"))  # noqa: S104 - a LAN host
     serve.add_argument(
-        "--port", type=port_number, default=DEFAULT_PORT, help=_("port (default: %(default)s)")
+        "--port", type=port_number, default=DEFAULT_PORT, help=_("port to listen on (default: %(default)s)")
     )
     where = serve.add_mutually_exclusive_group()
     where.add_argument(
@@ -23,62 +23,76 @@ def add_serve(commands: Commands) -> None:
         type=Path,
         metavar="DIR",
         default=DefaultFolder(),
-        help=_("where to keep running games (default: %(default)s)"),
+        help=_("folder where games are kept (default: %(default)s)"),
     )
-    where.add_argument("--memory", action="store_true", help=_("keep nothing: games end with the server"))
+    where.add_argument(
+        "--memory", action="store_true", help=_("keep nothing on disk: all games end when the server stops")
+    )
     serve.add_argument(
-        "--records", type=Path, metavar="DIR", help=_("write every finished game's record here")
+        "--records",
+        type=Path,
+        metavar="DIR",
+        help=_("write the record of every finished game to this folder"),
     )
     serve.add_argument(
         "--durable",
         choices=("normal", "full"),
         default="normal",
-        help=_("full: no move is lost in a power cut either; every move waits for the disk"),
+        help=_("full: every move waits for the disk, so that not even a power cut loses one"),
     )
-    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help=_("certificate chain, for wss://"))
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help=_("private key, if not in --tls-cert"))
-    add_password(serve, _("let in only who knows the password in this file's first line"))
+    serve.add_argument(
+        "--tls-cert", type=Path, metavar="FILE", help=_("certificate chain (PEM), to serve wss://")
+    )
+    serve.add_argument(
+        "--tls-key", type=Path, metavar="FILE", help=_("private key, if it is not in the --tls-cert file")
+    )
+    add_password(serve, _("require the password on the first line of this file"))
     serve.add_argument(
         "--max-tables",
         type=positive,
         metavar="N",
         default=500,
-        help=_("tables at once (default: %(default)s)"),
+        help=_("maximum number of tables at once (default: %(default)s)"),
     )
     serve.add_argument(
         "--tables-per-minute",
         type=positive,
         metavar="N",
-        help=_("tables opened from one address in a minute (default: 120, 30 of them from one connection)"),
+        help=_(
+            "maximum number of tables opened per minute from one address "
+            "(default: 120, and 30 from one connection)"
+        ),
     )
     serve.add_argument(
         "--max-connections",
         type=positive,
         metavar="N",
         default=1000,
-        help=_("connections at once (default: %(default)s)"),
+        help=_("maximum number of connections at once (default: %(default)s)"),
     )
     serve.add_argument(
         "--connections-per-address",
         type=positive,
         metavar="N",
         default=250,
-        help=_("connections at once from one address (default: %(default)s)"),
+        help=_("maximum number of connections at once from one address (default: %(default)s)"),
     )
     serve.add_argument(
         "--rate",
         type=positive,
         metavar="N",
         default=20,
-        help=_("messages a second from one client (default: %(default)s)"),
+        help=_("messages per second read from one client (default: %(default)s)"),
     )
-    serve.add_argument("-v", "--verbose", action="store_true", help=_("log who comes and goes"))
+    serve.add_argument(
+        "-v", "--verbose", action="store_true", help=_("also log who connects, takes a seat and leaves")
+    )
     serve.add_argument(
         "--metrics",
         action=argparse.BooleanOptionalAction,
-        help=_("answer /healthz and /metrics (default: only where no other machine can ask)"),
+        help=_("serve /healthz and /metrics (default: only on a loopback address)"),
     )
-    serve.add_argument("--log-json", action="store_true", help=_("log one JSON object a line"))
+    serve.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
     serve.set_defaults(run=_serve)
 
 
@@ -91,7 +105,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     if arguments.memory and arguments.durable == "full":
         raise WrongUse(
-            _("--memory keeps nothing, so --durable full has nothing to keep: leave out one of them")
+            _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         )
     limits = Limits(
         tables=arguments.max_tables,
@@ -124,7 +138,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _announce(addresses: list[str]) -> None:
-    print(_("Palatinus is served. Others join with one of these; stop with Ctrl-C."))
+    print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     for address in addresses:
         print(f"  palatinus join {address}")
     sys.stdout.flush()

@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
 
 def add_tables(commands: Commands) -> None:
-    tables = commands.add_parser("tables", help=_("look at the games a server has kept, or remove them"))
+    tables = commands.add_parser("tables", help=_("list, show, export or remove the games a server keeps"))
     _add_data(tables, default=None)
     tables.set_defaults(run=_tables_listed)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    listing = actions.add_parser("list", help=_("list all tables (this is done if no command is given)"))
+    listing = actions.add_parser("list", help=_("list all tables (the default)"))
     listing.set_defaults(run=_tables_listed)
     show = actions.add_parser("show", help=_("show one table"))
-    show.add_argument("--open", action="store_true", help=_("show what wolf pieces of a running game are"))
+    show.add_argument("--open", action="store_true", help=_("reveal the wolf pieces of a running game"))
     add_ascii(show, _("draw with ASCII characters only"))
     show.set_defaults(run=_table_shown)
     export = actions.add_parser("export", help=_("write a game's record"))
     export.set_defaults(run=_table_exported)
     removal = actions.add_parser("remove", help=_("remove tables for good"))
-    removal.add_argument("--yes", action="store_true", help=_("do not ask first"))
+    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     removal.set_defaults(run=_tables_removed)
     for action in (show, export):
         action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
     export.add_argument(
-        "file", nargs="?", help=_("where to, - for standard output (default: CODE.txt, if there is none yet)")
+        "file",
+        nargs="?",
+        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
     )
     removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
     for action in (listing, show, export, removal):
@@ -44,7 +46,7 @@ def add_tables(commands: Commands) -> None:
 
 
 def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
-    help_text = _("where the server keeps games")
+    help_text = _("folder where the server keeps its games")
     command.add_argument("--data", type=Path, metavar="DIR", default=default, help=help_text)
 
 
@@ -115,7 +117,7 @@ def _table_exported(arguments: argparse.Namespace) -> int:
             text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
             raise WrongUse(text) from error
     if table.stage == "playing":
-        print(_("This game is running: the record tells what all wolf pieces are."), file=sys.stderr)
+        print(_("This game is still running: its record reveals all wolf pieces."), file=sys.stderr)
     return 0
 
 
@@ -127,7 +129,9 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
         tables = [_stored(folder, code) for code in codes]
         if not arguments.yes:
             if not sys.stdin.isatty():
-                raise WrongUse(_("nobody is here to be asked: add --yes to remove without a question"))
+                raise WrongUse(
+                    _("cannot ask for confirmation without a terminal: add --yes to remove without it")
+                )
             print(*listing(tables), sep="\n")
             form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
             yes = _("y")

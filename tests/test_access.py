@@ -67,7 +67,7 @@ async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority:
         assert "is not trusted" in said
         assert "--tls-ca" in said
     assert missing[0] == text[0] == 2
-    assert "holds no certificate" in text[1]
+    assert "contains no certificate" in text[1]
     for _, said in (none, other, missing, text):
         assert said.count("\n") == 1
 

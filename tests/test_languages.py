@@ -192,7 +192,11 @@ def test_lang_is_heard_before_anything_is_said(language: str, capsys: pytest.Cap
     with pytest.raises(SystemExit):
         main(["play", "--help", "--lang", language])
     told = " ".join(capsys.readouterr().out.split())
-    for text in ("play the same game again", "show this help message and exit", "options"):
+    for text in (
+        "seed of the draws and the bots, to repeat a game",
+        "show this help message and exit",
+        "options",
+    ):
         assert said[text] in told
     with pytest.raises(SystemExit):
         main(["join", f"--lang={language}"])

@@ -142,7 +142,7 @@ def test_a_damaged_record_is_one_line(
     [
         (["--svg", "-", "--at", "43"], "--at takes 0 to 42"),
         (["--svg", "-", "--at", "-1"], "--at"),
-        (["--svg", "-", "--at", "last"], "'last' is no move"),
+        (["--svg", "-", "--at", "last"], "'last' is not a move number"),
         (["--svg", "-", "--eyes", "0"], "--eyes takes 1, 2, 3, all or none"),
         (["--svg", "-", "--text", "-"], "--text"),
         ([], "--svg --text --json"),
@@ -163,7 +163,7 @@ def test_what_is_played_in_a_terminal_says_so_elsewhere(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     """One line, before anything is begun."""
-    assert "in a terminal" in complaint(capsys, *words)
+    assert "this needs a terminal" in complaint(capsys, *words)
 
 
 def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

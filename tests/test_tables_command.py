@@ -112,7 +112,7 @@ def test_records_are_exported(
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == record
     out, err = told(capsys, tmp_path, "export", playing, "-")
     assert not replayed(out).over
-    assert "the record tells what all wolf pieces are" in err
+    assert "its record reveals all wolf pieces" in err
     assert "has not begun" in complaint(capsys, tmp_path, "export", tables["gathering"][0].code)
 
 

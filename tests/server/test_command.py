@@ -153,7 +153,7 @@ def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None
         ("--max-tables", f"{limits.tables}"),
         (
             "--tables-per-minute",
-            f"{limits.tables_per_address}, {limits.tables_per_connection} of them from one connection",
+            f"{limits.tables_per_address}, and {limits.tables_per_connection} from one connection",
         ),
         ("--max-connections", f"{limits.connections}"),
         ("--connections-per-address", f"{limits.connections_per_address}"),
