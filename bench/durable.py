@@ -19,8 +19,8 @@ from bench import Samples
 from bench.process import subject
 from protocol.messages import PlacePiece
 from server.config import Durable
-from server.entries import Played
-from server.sqlite_journal import SqliteJournal
+from server.storage.entries import Played
+from server.storage.sqlite_journal import SqliteJournal
 
 _REPEATS: Final = 3
 _TABLES: Final = (1, 50)

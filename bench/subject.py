@@ -17,7 +17,7 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from server.app import running
 from server.config import Config, Durable, Limits
-from server.loop import new_loop
+from server.event_loop import new_loop
 
 _UNLIMITED: Final = Limits(
     connections=20_000,

@@ -129,9 +129,9 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
 
     from client.seats import Seats, seats_folder
     from client.ui.app import Visit, visit
-    from server.command import reachable
     from server.config import Config
     from server.errors import JournalError, StartError
+    from server.process import reachable
 
     data = platformdirs.user_data_path("palatinus", appauthor=False)
     for port in (DEFAULT_PORT, 0):

@@ -98,10 +98,10 @@ def add_serve(commands: Commands) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from client.bots.greedy import greedy
-    from server.command import only_here, serve
     from server.config import Config, Limits
     from server.errors import HostError
     from server.logs import log_to
+    from server.process import only_here, serve
 
     if arguments.memory and arguments.durable == "full":
         raise WrongUse(

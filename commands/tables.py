@@ -13,7 +13,7 @@ from commands.parsing import Commands, WrongUse, add_language, data_folder, told
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from server.data_folder import DataFolder, StoredTable
+    from server.storage.data_folder import DataFolder, StoredTable
 
 
 def add_tables(commands: Commands) -> None:
@@ -53,8 +53,8 @@ def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
 @contextlib.contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
     """Open the data folder that is meant; raises WrongUse if that cannot be."""
-    from server.data_folder import DataFolder
     from server.errors import JournalError
+    from server.storage.data_folder import DataFolder
 
     try:
         with DataFolder(arguments.data or data_folder()) as folder:

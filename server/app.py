@@ -16,14 +16,14 @@ from engine.game import Game, RandomChance
 from protocol.codes import CloseCode
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config
-from server.conversation import Conversation
 from server.counts import Counts
-from server.door import Door
 from server.errors import StartError
-from server.journal import Journal, NoJournal
-from server.lobby import Lobby, chances, kept_tables
-from server.records import prepare_folder, write_record
-from server.session import Session
+from server.net.connection_limits import Door
+from server.net.conversation import Conversation
+from server.net.session import Session
+from server.storage.journal import Journal, NoJournal
+from server.storage.records import prepare_folder, write_record
+from server.tables.lobby import Lobby, chances, kept_tables
 
 _BACKLOG: Final = 1024
 # Moves make many small objects and few cycles: to look for those at Python's usual 700 costs a tenth more.
@@ -161,7 +161,7 @@ class _House:
 def _journal(config: Config) -> Journal:
     if config.data is None:
         return NoJournal()
-    from server.sqlite_journal import SqliteJournal  # noqa: PLC0415 - a game against bots starts without SQLite
+    from server.storage.sqlite_journal import SqliteJournal  # noqa: PLC0415 - a game against bots starts without SQLite
 
     return SqliteJournal(config.data, config.durable, config.limits.archived_tables)
 

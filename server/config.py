@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from server.stand_in import Choose, at_random
+from server.tables.stand_in import Choose, at_random
 
 Durable: TypeAlias = Literal["normal", "full"]
 

@@ -16,10 +16,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from server.counts import COMMIT_SECONDS, Counts
-from server.door import Door, Page
-from server.journal import Journal
-from server.lobby import Lobby
-from server.seating import Stage
+from server.net.connection_limits import Door, Page
+from server.storage.journal import Journal
+from server.tables.lobby import Lobby
+from server.tables.state import Stage
 
 _PLAIN: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"

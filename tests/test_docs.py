@@ -173,7 +173,7 @@ def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str])
 def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     """Wherever the server logs."""
     known: dict[tuple[str, str], set[str]] = {}
-    for file in (ROOT / "server").glob("*.py"):
+    for file in (ROOT / "server").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(

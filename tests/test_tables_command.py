@@ -14,7 +14,7 @@ from engine.record import names_in, replayed
 from palatinus import main
 from server.app import running
 from server.config import Config, Limits
-from server.journal_file import FILE_NAME
+from server.storage.journal_file import FILE_NAME
 from tests.server.peer import Peer, company, eventually, game, play_on
 
 

@@ -23,8 +23,8 @@ from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, Refused, Seated, ServerMessage, Snapshot
 from protocol.snapshot import snapshot_message
-from server.lobby import chances, kept_tables
-from server.sqlite_journal import SqliteJournal
+from server.storage.sqlite_journal import SqliteJournal
+from server.tables.lobby import chances, kept_tables
 
 _PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
 

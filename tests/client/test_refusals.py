@@ -55,7 +55,7 @@ def said_precisely(refused: Refused) -> bool:
 
 def test_why_connections_are_closed_is_told() -> None:
     """Every reason that the server gives is in the catalogues."""
-    source = (ROOT / "server" / "conversation.py").read_text(encoding="utf-8")
+    source = (ROOT / "server" / "net" / "conversation.py").read_text(encoding="utf-8")
     assert {*CLOSINGS} == {*re.findall(r'Goodbye\(CloseCode\.\w+, "([^"]+)"\)', source)}
 
 

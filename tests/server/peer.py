@@ -48,7 +48,7 @@ from protocol.messages import (
 from protocol.snapshot import view_of
 from server.app import Running, running
 from server.config import Config, Limits
-from server.table import Table
+from server.tables.table import Table
 
 PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
 

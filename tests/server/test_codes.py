@@ -28,7 +28,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
-from server.requests import TimeUp
+from server.tables.requests import TimeUp
 from tests.client.test_refusals import said_precisely
 from tests.server.peer import Peer, company, connected, game, house, stranger, table_of
 

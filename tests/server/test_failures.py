@@ -11,7 +11,7 @@ from protocol.messages import JoinTable, Leave, ListTables, Refused, Rematch, Sy
 from server.app import running
 from server.config import Config
 from server.logs import told
-from server.table import Table
+from server.tables.table import Table
 from tests.server.peer import Peer, connected, eventually, game, house, play_on, table_of
 
 
@@ -65,9 +65,9 @@ async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.Mon
     async with house() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
-            patch.setattr("server.room.table_state", failing)
+            patch.setattr("server.tables.context.table_state", failing)
             assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.NO_SUCH_TABLE
-            patch.setattr("server.usher.check_name", failing)
+            patch.setattr("server.tables.seat_admission.check_name", failing)
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
             assert (await peers[0].refused(asking)).code == Code.NO_SUCH_TABLE
         await peers[0].open(2)
@@ -79,7 +79,7 @@ async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch:
 
     async with house() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(5))
-        monkeypatch.setattr("server.lobby.played_again", failing)
+        monkeypatch.setattr("server.tables.lobby.played_again", failing)
         await peers[0].send(Rematch(peers[0].next_id()))
         for peer in peers:
             await _told_of_the_end(peer)
@@ -138,7 +138,7 @@ async def test_a_record_that_cannot_be_written_harms_nobody(
         (tmp_path / "records").write_text("in its place")
         for mistake in (False, True):
             if mistake:
-                monkeypatch.setattr("server.records.recorded", failing)
+                monkeypatch.setattr("server.storage.records.recorded", failing)
             async with game(server.port, 2) as peers:
                 await play_on(peers, random.Random(4))
                 await eventually(lambda: "could not be written" in caplog.text)

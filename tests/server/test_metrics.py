@@ -9,7 +9,7 @@ from protocol.messages import Lay, OpenTable, Ping, Watch
 from server.app import running
 from server.config import Config
 from tests.server.peer import connected, game, page, play_on
-from tests.server.test_journal import full_disk
+from tests.server.storage.test_journal import full_disk
 
 
 async def samples(port: int) -> dict[str, float]:

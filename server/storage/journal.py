@@ -1,0 +1,84 @@
+"""What tables need of storage: entries are committed before anyone hears of them."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol, TypeAlias
+
+from server.counts import Durations
+from server.errors import JournalError
+from server.storage.entries import Entry
+
+# A table's code, the number of the first entry, and the entries.
+Part: TypeAlias = tuple[str, int, Sequence[Entry]]
+
+
+class Journal(Protocol):
+    """What tables and the lobby need of storage; whatever fails raises JournalError and changes nothing."""
+
+    @property
+    def archived(self) -> Collection[str]:
+        """Return the codes of the archived tables."""
+
+    @property
+    def commits(self) -> Durations:
+        """Return how long commits took."""
+
+    @property
+    def failing(self) -> bool:
+        """Tell whether the last commit failed."""
+
+    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
+        """Store `entries` of the table `code`, from number `first`."""
+
+    async def append_together(self, parts: Sequence[Part]) -> None:
+        """Store entries of several tables, all or none."""
+
+    def tables(self) -> dict[str, list[Entry]]:
+        """Return the entries of every table that is neither forgotten nor archived."""
+
+    def damaged(self, what: str) -> JournalError:
+        """Return the error that tells what is wrong with the entries."""
+
+    async def archive(self, code: str) -> None:
+        """Put a table away that nobody is at; a journal without an archive forgets it."""
+
+    async def archived_entries(self, code: str) -> list[Entry]:
+        """Return the entries of an archived table, none if it is archived no longer."""
+
+    async def bring_back(self, code: str) -> None:
+        """Take a table out of the archive: what is appended to it goes on from what it has."""
+
+    async def close(self) -> None: ...
+
+
+class NoJournal:
+    """A journal that keeps nothing: for games that end with the process."""
+
+    archived: Collection[str] = ()
+    failing = False
+
+    def __init__(self) -> None:
+        self.commits = Durations()
+
+    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
+        pass
+
+    async def append_together(self, parts: Sequence[Part]) -> None:
+        pass
+
+    def tables(self) -> dict[str, list[Entry]]:
+        return {}
+
+    def damaged(self, what: str) -> JournalError:
+        return JournalError("{reason}", reason=what)
+
+    async def archive(self, code: str) -> None:
+        pass
+
+    async def archived_entries(self, code: str) -> list[Entry]:  # noqa: ARG002 - as Journal has it
+        return []
+
+    async def bring_back(self, code: str) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass

@@ -1,0 +1,256 @@
+"""The journal on disk: one SQLite file for all tables.
+
+Whatever the tables append in one turn of the event loop goes into one commit.
+"""
+
+import asyncio
+import functools
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from server.config import Durable
+from server.counts import Durations
+from server.errors import JournalError
+from server.logs import about
+from server.storage.entries import Entry, Forgotten, entry_text
+from server.storage.journal import Part
+from server.storage.journal_file import FILE_NAME, opened
+from server.storage.stored_tables import archived_codes, archived_table, bring_back, in_use, put_away, remove
+
+_ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Append:
+    rows: list[tuple[str, int, str, int]]
+    forgotten: list[str]
+    stored: asyncio.Future[None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """What is rarely done, each in a transaction of its own."""
+
+    work: Callable[[sqlite3.Connection], Any]
+    done: asyncio.Future[Any]
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What the tables have asked for since the last commit began."""
+
+    appends: list[_Append] = field(default_factory=list)
+    errands: list[_Errand] = field(default_factory=list)
+
+
+class SqliteJournal:
+    """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
+
+    `durable` "full" waits with each commit until the disk has it, so that not even a power cut loses a move.
+    The archive keeps the `most_archived` games that were archived last.
+    Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
+    """
+
+    def __init__(self, data: Path, durable: Durable = "normal", most_archived: int = 10_000) -> None:
+        self.path = data / FILE_NAME
+        self._durable = durable
+        self._most_archived = most_archived
+        self.commits = Durations()
+        self.failing = False
+        self._batch = _Batch()
+        self._entries_since_checkpoint = 0
+        self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
+        self._loop = asyncio.get_running_loop()
+        self._database = opened(self.path, durable)
+        # In order of archiving; the database could not be asked while a commit is under way.
+        self._archived: dict[str, None] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
+        try:
+            self._archived = dict.fromkeys(archived_codes(self._database))
+        except sqlite3.Error as error:
+            self._database.close()
+            raise self.damaged(str(error)) from error
+
+    @property
+    def archived(self) -> Collection[str]:
+        return self._archived.keys()
+
+    def tables(self) -> dict[str, list[Entry]]:
+        try:
+            return {table.code: table.entries for table in in_use(self._database)}
+        except (sqlite3.Error, ValueError) as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> JournalError:
+        return JournalError(
+            "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
+            file=self.path,
+            reason=what,
+        )
+
+    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
+        await self._appended(((code, first, entries),))
+
+    async def append_together(self, parts: Sequence[Part]) -> None:
+        await self._appended(parts)
+
+    async def archive(self, code: str) -> None:
+        await self._done(lambda database: put_away(database, code))
+        self._archived[code] = None
+        while len(self._archived) > self._most_archived:
+            oldest = next(iter(self._archived))
+            del self._archived[oldest]
+            await self._done(functools.partial(remove, code=oldest))
+
+    async def archived_entries(self, code: str) -> list[Entry]:
+        table = await self._done(lambda database: archived_table(database, code))
+        return [] if table is None else table.entries
+
+    async def bring_back(self, code: str) -> None:
+        await self._done(lambda database: bring_back(database, code))
+        del self._archived[code]
+
+    async def close(self) -> None:
+        self._settle()
+        while self._at_work is not None:
+            await asyncio.wait((self._at_work,))
+            await asyncio.sleep(0)  # for its callback
+        self._thread.shutdown()
+        self._database.close()
+
+    def _appended(self, parts: Sequence[Part]) -> asyncio.Future[None]:
+        now = int(time.time())
+        rows = [
+            (code, first + index, entry_text(entry), now)
+            for code, first, entries in parts
+            for index, entry in enumerate(entries)
+        ]
+        forgotten = [code for code, _, entries in parts for entry in entries if isinstance(entry, Forgotten)]
+        stored: asyncio.Future[None] = self._loop.create_future()
+        self._batch.appends.append(_Append(rows, forgotten, stored))
+        self._settle_soon()
+        return stored
+
+    async def _done(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        errand = _Errand(work, self._loop.create_future())
+        self._batch.errands.append(errand)
+        self._settle_soon()
+        return await errand.done
+
+    def _settle_soon(self) -> None:
+        if self._at_work is None and len(self._batch.appends) + len(self._batch.errands) == 1:
+            self._loop.call_soon(self._settle)
+
+    def _settle(self) -> None:
+        """Commit what the tables have appended in this turn of the event loop, all together.
+
+        Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
+        microseconds a move, and handing the interpreter to a thread and back took five times as long. What
+        waits for the disk or takes long is done in a thread; what is asked for meanwhile comes after it.
+        """
+        batch = self._batch
+        if self._at_work is not None or not (batch.appends or batch.errands):
+            return
+        self._batch = _Batch()
+        if batch.errands or self._log_begins or self._durable == "full":
+            self._log_begins = False
+            self._work(lambda: self._worked_off(batch), lambda results: self._told_of(batch, results))
+        else:
+            self._tell(batch.appends, self._committed(batch.appends))
+            self._checkpoint_if_due()
+
+    def _work(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        """Let the thread have the database for `work`, and go on with what it returned."""
+
+        def ended(at_work: asyncio.Future[Any]) -> None:
+            self._at_work = None
+            then(at_work.result())
+            if self._at_work is None:
+                self._settle()
+
+        self._at_work = self._loop.run_in_executor(self._thread, work)
+        self._at_work.add_done_callback(ended)
+
+    def _worked_off(self, batch: _Batch) -> tuple[sqlite3.Error | None, list[Any]]:
+        return self._committed(batch.appends), [self._outcome(errand) for errand in batch.errands]
+
+    def _told_of(self, batch: _Batch, results: tuple[sqlite3.Error | None, list[Any]]) -> None:
+        error, outcomes = results
+        self._tell(batch.appends, error)
+        for errand, outcome in zip(batch.errands, outcomes, strict=True):
+            if errand.done.done():  # whoever asked was cancelled meanwhile
+                continue
+            if isinstance(outcome, JournalError):
+                errand.done.set_exception(outcome)
+            else:
+                errand.done.set_result(outcome)
+        self._checkpoint_if_due()
+
+    def _tell(self, appends: list[_Append], error: sqlite3.Error | None) -> None:
+        for append in appends:
+            if append.stored.done():  # its table was cancelled meanwhile
+                continue
+            if error is None:
+                append.stored.set_result(None)
+            else:
+                append.stored.set_exception(
+                    JournalError("the journal could not be written: {reason}", reason=error)
+                )
+
+    def _committed(self, appends: list[_Append]) -> sqlite3.Error | None:
+        if not appends:
+            return None
+        rows = [row for append in appends for row in append.rows]
+        self._entries_since_checkpoint += len(rows)
+        began = time.perf_counter()
+        try:
+            with self._database:
+                self._database.executemany(
+                    "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)", rows
+                )
+                for append in appends:
+                    for code in append.forgotten:
+                        self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
+        except sqlite3.Error as error:
+            self.failing = True
+            return error
+        self.failing = False
+        self.commits.add(time.perf_counter() - began)
+        return None
+
+    def _outcome(self, errand: _Errand) -> Any:
+        try:
+            with self._database:
+                return errand.work(self._database)
+        except sqlite3.Error as error:
+            return JournalError("the journal could not be used: {reason}", reason=error)
+        except ValueError as error:
+            return self.damaged(str(error))
+
+    def _checkpoint_if_due(self) -> None:
+        """Let the write-ahead log flow into the database now and then: the disk has to be waited for."""
+        if self._entries_since_checkpoint >= _ENTRIES_BETWEEN_CHECKPOINTS:
+            self._entries_since_checkpoint = 0
+            self._work(self._checkpoint, self._told_of_checkpoint)
+
+    def _checkpoint(self) -> sqlite3.Error | None:
+        try:
+            self._database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        except sqlite3.Error as error:
+            return error
+        return None
+
+    def _told_of_checkpoint(self, error: sqlite3.Error | None) -> None:
+        if error is None:
+            self._log_begins = True
+        else:
+            log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))

@@ -1,0 +1,118 @@
+"""What a journal's file holds: the tables of the server, and the archive of games that everyone has left.
+
+In the archive a game is one row, packed, until one of its players comes back to it.
+"""
+
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from server.storage.entries import Entry, entry_of
+
+Line: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A table as a journal holds it: its entries, and when the first and the last were stored if known."""
+
+    code: str
+    entries: list[Entry]
+    opened: int | None
+    changed: int | None
+    archived: int | None = None  # None: it is no archived one
+
+
+def packed(lines: Iterable[Line]) -> bytes:
+    """Return the entries of a table as little as they get: a table plays some 40 of them, all alike."""
+    return zlib.compress("\n".join(f"{time or 0} {body}" for time, body in lines).encode())
+
+
+def unpacked(content: bytes) -> list[Line]:
+    """Return the entries that `content` packs; raises ValueError if it packs none."""
+    try:
+        lines = zlib.decompress(content).decode().split("\n")
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    split = (line.partition(" ") for line in lines)
+    return [(int(when) or None, body) for when, _, body in split]
+
+
+def stored(code: str, lines: list[Line], archived: int | None = None) -> Stored:
+    """Return the table `code` with these entries; raises ValueError if there is something else among them."""
+    entries = []
+    for number, (_, body) in enumerate(lines):
+        try:
+            entries.append(entry_of(body))
+        except (msgspec.DecodeError, TypeError) as error:
+            raise ValueError(f"entry {number} of table {code}: {error}") from error
+    return Stored(code, entries, lines[0][0], lines[-1][0], archived)
+
+
+def in_use(database: sqlite3.Connection) -> list[Stored]:
+    """Return the tables that are not archived; raises ValueError if they are damaged."""
+    tables: dict[str, list[Line]] = {}
+    for code, number, body, when in database.execute(
+        "SELECT code, number, body, time FROM entry ORDER BY id"
+    ):
+        lines = tables.setdefault(code, [])
+        if number != len(lines):
+            raise ValueError(f"entry {len(lines)} of table {code} is missing")
+        lines.append((when, body))
+    return [stored(code, lines) for code, lines in tables.items()]
+
+
+def archived(database: sqlite3.Connection) -> list[Stored]:
+    """Return the archived tables, those archived first in front; raises ValueError if they are damaged."""
+    rows = database.execute("SELECT code, archived, entries FROM archive ORDER BY archived, rowid")
+    return [_of_row(*row) for row in rows]
+
+
+def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
+    """Return an archived table, None if there is none; raises ValueError if it is damaged."""
+    rows = database.execute("SELECT code, archived, entries FROM archive WHERE code = ?", (code,))
+    row = rows.fetchone()
+    return None if row is None else _of_row(*row)
+
+
+def archived_codes(database: sqlite3.Connection) -> list[str]:
+    """Return the codes of archived tables, those archived first in front."""
+    return [code for (code,) in database.execute("SELECT code FROM archive ORDER BY archived, rowid")]
+
+
+def put_away(database: sqlite3.Connection, code: str) -> None:
+    """Move a table's entries into the archive."""
+    lines = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
+    row = (code, int(time.time()), packed(lines))
+    database.execute("INSERT OR REPLACE INTO archive (code, archived, entries) VALUES (?, ?, ?)", row)
+    database.execute("DELETE FROM entry WHERE code = ?", (code,))
+
+
+def bring_back(database: sqlite3.Connection, code: str) -> None:
+    """Move an archived table's entries back to those of the server's tables."""
+    row = database.execute("SELECT entries FROM archive WHERE code = ?", (code,)).fetchone()
+    if row is None:
+        raise ValueError(f"table {code} is not archived")
+    database.executemany(
+        "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)",
+        [(code, number, body, when) for number, (when, body) in enumerate(unpacked(row[0]))],
+    )
+    database.execute("DELETE FROM archive WHERE code = ?", (code,))
+
+
+def remove(database: sqlite3.Connection, code: str) -> None:
+    """Remove a table, wherever it is."""
+    database.execute("DELETE FROM entry WHERE code = ?", (code,))
+    database.execute("DELETE FROM archive WHERE code = ?", (code,))
+
+
+def _of_row(code: str, when: int, content: bytes) -> Stored:
+    try:
+        return stored(code, unpacked(content), when)
+    except ValueError as error:
+        raise ValueError(f"archived table {code}: {error}") from error

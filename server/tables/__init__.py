@@ -1,0 +1,1 @@
+"""The lobby and its tables: who sits where, the games, and what happens when players are away."""

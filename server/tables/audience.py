@@ -1,0 +1,121 @@
+"""Who is at a table right now, and what each of them is told: every frame is redacted for its reader."""
+
+from collections.abc import Iterator
+
+from engine.events import Event, SeenEvent
+from engine.game import Game
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
+from protocol.events import event_map, legal_message
+from protocol.messages import EventMap, Events, ServerMessage, Substitute
+from protocol.snapshot import snapshot_message
+from server.net.session import Session, framed
+
+
+class Audience:
+    """The sessions at a table: one at most for each seat, and spectators."""
+
+    def __init__(self) -> None:
+        self.seated: dict[Seat, Session] = {}
+        self.spectators: set[Session] = set()
+        self.gone_on: set[Seat] = set()  # whose players sit at the next table
+
+    def __len__(self) -> int:
+        return len(self.seated) + len(self.spectators)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter((*self.seated.values(), *self.spectators))
+
+    def remove(self, session: Session) -> None:
+        """Let the session go, unless another one has taken its seat over meanwhile."""
+        if session.seat is None:
+            self.spectators.discard(session)
+        elif self.seated.get(session.seat) is session:
+            del self.seated[session.seat]
+        session.table, session.seat = None, None
+
+    def broadcast(self, message: ServerMessage) -> None:
+        """Tell everyone the same."""
+        frame = framed(message)
+        for session in self:
+            session.post(frame)
+
+    def publish(
+        self,
+        game: Game,
+        happened: tuple[Event, ...],
+        whole: list[EventMap],
+        mover: Session | None = None,
+        move: int | None = None,
+        *,
+        by: Substitute | None = None,
+        clock: int | None = None,
+    ) -> None:
+        """Tell everyone what just happened in `game`, each as much as they may know.
+
+        `whole` is what happened as maps, secrets included, for the events that are seen as they are.
+        To the session `mover` it is the answer to its move with the id `move`. `by` tells that the stand-in
+        moved, `clock` how many milliseconds the next turn has.
+        """
+        first = len(game.events) - len(happened) + 1
+        legal = _legal(game, clock)
+        turn = game.view.turn
+        public = all(redacted(event, SPECTATOR) is event for event in happened)  # and to everybody else
+        encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
+        for session in self:
+            eyes = _eyes(session)
+            seen = happened if public else tuple([redacted(event, eyes) for event in happened])
+            may = _told(legal, eyes)
+            answers = move if session is mover else None
+            for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once
+                if known == seen and known_may is may and known_answers == answers:
+                    session.post(frame)
+                    break
+            else:
+                maps = [
+                    known_map if shown is event else event_map(shown)
+                    for event, known_map, shown in zip(happened, whole, seen, strict=True)
+                ]
+                frame = framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
+                encoded.append((seen, may, answers, frame))
+                session.post(frame)
+
+
+def catch_up(session: Session, game: Game, after: int, clock: int | None) -> None:
+    """Send what happened since event `after`: the missing events, or everything as a snapshot."""
+    eyes = _eyes(session)
+    may = _told(_legal(game, clock), eyes)
+    if 0 < after <= len(game.events):
+        missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
+        session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))
+    else:
+        session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may, clock))
+
+
+def _eyes(session: Session) -> Eyes:
+    return SPECTATOR if session.seat is None else eyes_of(session.seat)
+
+
+def _legal(game: Game, clock: int | None) -> Legal | None:
+    """Return what the seat on turn may do; nothing once its time is up."""
+    return None if clock == 0 else game.legal()
+
+
+def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
+    """Return the legal moves if `eyes` are those on turn: they would give a hand away to others (R3.5)."""
+    return legal if legal is not None and legal.seat in eyes else None
+
+
+def _events_message(
+    first: int,
+    events: list[EventMap],
+    turn: Seat | None,
+    legal: Legal | None,
+    *,
+    answers: int | None = None,
+    by: Substitute | None = None,
+    clock: int | None = None,
+) -> Events:
+    may = None if legal is None else legal_message(legal)
+    return Events(first, events, turn, may, answers, by, clock)

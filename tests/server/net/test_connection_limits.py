@@ -1,0 +1,232 @@
+"""Browsers, scanners and floods at the port: a short polite answer, and nobody is disturbed."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
+
+from protocol.codec import encode
+from protocol.messages import Hello
+from server.app import Running
+from server.net.connection_limits import counted_as
+from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, house
+
+TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
+
+
+@contextlib.asynccontextmanager
+async def quiet_house(
+    caplog: pytest.LogCaptureFixture, **limits: float
+) -> AsyncIterator[tuple[Running, Peer]]:
+    """Serve with a player who must notice nothing; fail if the server logs a warning or a traceback."""
+    caplog.set_level(logging.DEBUG)
+    async with house(**limits) as server, connected(server.port) as player:
+        yield server, player
+        await player.nothing_but_pong()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING or record.exc_info]
+
+
+async def told(port: int, *pieces: bytes) -> bytes:
+    """Send bytes over a new connection and return all that comes back."""
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+            while more := await reader.read(65536):
+                answer += more
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        return answer
+
+
+def request(method: str, headers: str = "", body: str = "") -> bytes:
+    return f"{method} / HTTP/1.1\r\nHost: here\r\n{headers}\r\n{body}".encode()
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "body"),
+    [
+        ("GET", "", ""),
+        ("GET", "User-Agent: Mozilla/5.0\r\nAccept: */*\r\n", ""),
+        ("OPTIONS", "", ""),
+        ("POST", "Content-Length: 0\r\n", ""),
+        ("POST", "Content-Length: 5\r\n", "hello"),
+        ("POST", "Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"),
+        ("GET", "Upgrade: h2c\r\n", ""),
+        ("GET", "Upgrade: h2c\r\nUpgrade: h2c\r\n", ""),
+        ("GET", "Connection: keep-alive\r\nConnection: close\r\n", ""),
+    ],
+)
+async def test_plain_http_gets_a_sentence(
+    caplog: pytest.LogCaptureFixture, method: str, headers: str, body: str
+) -> None:
+    """Whoever is no game client is told what this is and how to play."""
+    async with quiet_house(caplog) as (server, _):
+        answer = await told(server.port, request(method, headers, body))
+        assert answer.startswith((b"HTTP/1.1 426 ", b"HTTP/1.1 400 "))
+        assert b"Palatinus game server" in answer
+        assert b"palatinus join" in answer
+        assert len(answer) < 1000
+
+
+async def test_head_is_answered_without_a_body(caplog: pytest.LogCaptureFixture) -> None:
+    """As HTTP wants it."""
+    async with quiet_house(caplog) as (server, _):
+        answer = await told(server.port, request("HEAD"))
+        assert answer.startswith(b"HTTP/1.1 426 ")
+        assert answer.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b""],
+        [b"\r\n\r\n"],
+        [bytes(range(256)) * 40],
+        [TLS_HELLO],
+        [b"SSH-2.0-scanner\r\n"],
+        [b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000],
+        [b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"],
+        [b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000],
+        [b"GET / HTTP/9.9\r\n\r\n"],
+        [UPGRADE.replace(b"Upgrade: websocket", b"Upgrade: websocket\r\nUpgrade: websocket")],
+        [UPGRADE.replace(b"Version: 13", b"Version: 12")],
+        [UPGRADE.replace(b"Sec-WebSocket-Key: ", b"Sec-WebSocket-Key: !")],
+        [UPGRADE.replace(b"GET", b"POST")],
+        [UPGRADE, b"\xff" * 1000],
+        [UPGRADE, frame(0x3, b"reserved")],
+        [UPGRADE, b"\x82\x05hello"],  # not masked
+        [UPGRADE, frame(0x0, b"no beginning")],
+        [UPGRADE, frame(0x8, b"\x03\xe8\xff\xfe")],  # a reason that is not UTF-8
+        [UPGRADE, frame(0x8, b"\x00\x01")],  # no close code
+        [UPGRADE, b"\x82\xff" + b"\xff" * 12],  # a frame of 2**64 bytes
+        [UPGRADE, b"\xc2\x80\x00\x00\x00\x00"],  # compressed, though nobody agreed to that
+    ],
+)
+async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture, pieces: list[bytes]) -> None:
+    """Whatever the bytes: the connection ends, and no error is logged."""
+    async with quiet_house(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _):
+        await told(server.port, *pieces)
+
+
+async def test_a_connection_that_says_nothing_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    """An idle TCP connection ends after the hello time."""
+    async with quiet_house(caplog, hello_seconds=0.1) as (server, _):
+        assert await told(server.port) == b""
+
+
+async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
+    """The server stops at once though a silent connection has much time left."""
+    async with house(hello_seconds=PATIENCE * 5) as server:
+        _, silent = await asyncio.open_connection("127.0.0.1", server.port)
+        _, slow = await asyncio.open_connection("127.0.0.1", server.port)
+        slow.write(b"GET / HTTP/1.1\r\n")
+        async with connected(server.port) as player:  # by now the server has the other two
+            await player.nothing_but_pong()
+        stopping = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - stopping < PATIENCE
+    silent.close()
+    slow.close()
+
+
+async def test_connections_that_say_nothing_take_no_more_than_their_address_may_have() -> None:
+    """Silent connections count: those beyond the limit, and a few more, are closed at once."""
+    async with house(connections_per_address=4, hello_seconds=PATIENCE * 5) as server:
+        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
+        waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
+        async with asyncio.timeout(PATIENCE):
+            while len(waiting) > 20:
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for _, writer in streams:
+        writer.close()
+    await asyncio.wait(waiting)
+
+
+async def test_a_page_in_a_browser_is_refused() -> None:
+    """An Origin header means a web page, which could play with its visitor's seat."""
+    async with house() as server:
+        with pytest.raises(InvalidStatus) as refusal:
+            async with connect(
+                f"ws://127.0.0.1:{server.port}", origin=Origin("http://evil.example"), proxy=None
+            ):
+                pass
+        assert refusal.value.response.status_code == 403
+
+
+async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
+    """Nagle's algorithm is off on every connection: with it a game crawls at 40 ms a move."""
+    async with house() as server, connected(server.port) as peer:
+        await peer.open(2)
+        session = next(iter(server.lobby.tables[peer.code]._audience))
+        accepted = session.connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_compression_is_not_agreed_to() -> None:
+    """A compressed bomb cannot burst here."""
+    async with (
+        house() as server,
+        connect(f"ws://127.0.0.1:{server.port}", compression="deflate", proxy=None) as client,
+    ):
+        assert not client.protocol.extensions
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [frame(0x9), frame(0x9, b"x" * 125), frame(0xA, b"x"), frame(0x2, b"\xc1"), frame(0x2)],
+    ids=["pings", "long pings", "pongs", "malformed messages", "empty messages"],
+)
+async def test_a_flood_that_reads_nothing_ends_and_disturbs_nobody(
+    caplog: pytest.LogCaptureFixture, flood: bytes
+) -> None:
+    """Megabytes of tiny frames end the connection that sends them; the log stays quiet."""
+    hello = encode(Hello([1], "flood"))
+    async with quiet_house(caplog, close_seconds=0.1, rate=1000.0) as (server, player):
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(UPGRADE + frame(0x2, hello))
+            with contextlib.suppress(ConnectionError):
+                while not writer.is_closing():
+                    writer.write(flood * (100_000 // len(flood)))
+                    await writer.drain()
+                    await player.nothing_but_pong()
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+                await writer.wait_closed()
+
+
+async def test_a_client_may_ping_now_and_then() -> None:
+    """Websocket pings at a human pace are answered."""
+    async with house() as server, connected(server.port) as peer:
+        for _ in range(20):
+            async with asyncio.timeout(PATIENCE):
+                await (await peer.socket.ping())
+        await peer.nothing_but_pong()
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("no address", "no address"),
+    ],
+)
+def test_an_ipv6_network_counts_as_one_address(address: str, counted: str) -> None:
+    """Who has one address of a /64 has them all."""
+    assert counted_as(address) == counted

@@ -1,0 +1,116 @@
+"""A crowd that does anything in any order: nothing breaks, and in the end nothing is left."""
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from engine.board import FIELDS
+from engine.pieces import NOTATIONS
+from protocol.codec import decode_server, encode
+from protocol.messages import (
+    ClientMessage,
+    Hello,
+    JoinTable,
+    Lay,
+    Leave,
+    ListTables,
+    OpenTable,
+    PlacePiece,
+    Resume,
+    Say,
+    Seated,
+    ServerMessage,
+    StartGame,
+    Sync,
+    Watch,
+)
+from server.app import Running, running
+from server.config import Config, Limits
+from server.tables.state import Seating
+from tests.server.peer import eventually, stranger
+
+
+class Visitor:
+    """Comes, says what it likes, sometimes garbles it, and goes without a word; knows some tokens."""
+
+    def __init__(self, server: Running, rng: random.Random, tokens: list[tuple[str, str]]) -> None:
+        self._server = server
+        self._rng = rng
+        self._tokens = tokens
+
+    async def visit(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async with stranger(self._server.port) as peer:
+                await peer.hello()
+                for _ in range(self._rng.randrange(120)):
+                    frame = bytearray(encode(self._something()))
+                    if self._rng.random() < 0.02:
+                        frame[self._rng.randrange(len(frame))] = self._rng.randrange(256)
+                    await peer.socket.send(bytes(frame))
+                    if self._rng.random() < 0.5:
+                        self._keep(decode_server(await peer.socket.recv(decode=False)))
+                peer.socket.transport.abort()
+
+    def _keep(self, message: ServerMessage) -> None:
+        if isinstance(message, Seated) and message.token is not None:
+            self._tokens.append((message.table, message.token))
+
+    def _something(self) -> ClientMessage:
+        pick, number = self._rng.choice, self._rng.randrange(60)
+        code = pick([*self._server.lobby.tables, "AAAA"])
+        token = pick([*self._tokens, (code, "guessed")])
+        choices: list[Callable[[], ClientMessage]] = [
+            lambda: OpenTable(number, 2, pick(["Anna", "Bruno", "\x1b"]), pick([True, False])),
+            lambda: JoinTable(number, code, pick(["Carla", "Dario", "Emma"])),
+            lambda: Resume(number, *token, pick([0, 1, 5, 99])),
+            lambda: Watch(number, code, pick([0, 3])),
+            lambda: StartGame(number),
+            lambda: Lay(number, pick(range(1, 7)), pick(range(6))),
+            lambda: PlacePiece(number, pick(sorted(NOTATIONS)), pick(FIELDS)),
+            lambda: Sync(number, pick([0, 3])),
+            lambda: Say(number, "hm"),
+            lambda: Leave(number) if self._rng.random() < 0.2 else ListTables(number),
+            lambda: Hello([1], "again"),
+        ]
+        return pick(choices)()
+
+
+async def test_a_crowd_breaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No warning is logged, the journal agrees with every table, and tables end when all are gone."""
+    caplog.set_level(logging.WARNING)
+    limits = Limits(
+        burst=10**6,
+        bad_messages=50,
+        requests=3,
+        tables=8,
+        tables_per_connection=1000,
+        tables_per_address=1000,
+        close_seconds=0.1,
+    )
+    tokens: list[tuple[str, str]] = []
+    rng = random.Random(1)
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        for _ in range(4):
+            async with asyncio.TaskGroup() as crowd:
+                for _ in range(10):
+                    crowd.create_task(Visitor(server, random.Random(rng.random()), tokens).visit())
+        await eventually(lambda: not any(table._audience for table in server.lobby.tables.values()))
+        tables = {code: _lasting(table.seating) for code, table in server.lobby.tables.items()}
+        archived = list(server.lobby._journal.archived)  # what everyone had left when room was needed
+    assert archived or any(seating[-1] for seating in tables.values()), "no game was begun"
+    limits = Limits(seat_grace_seconds=0.01, unattended_seconds=0.01, over_seconds=0.01)
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        assert {code: _lasting(table.seating) for code, table in server.lobby.tables.items()} == tables
+        await eventually(lambda: not server.lobby.tables)
+    assert not caplog.records
+
+
+def _lasting(seating: Seating) -> tuple[object, ...]:
+    players = [player and (player.name, player.token_hash) for player in seating.players]
+    return seating.options, players, seating.entries, seating.game and seating.game.events

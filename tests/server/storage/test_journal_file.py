@@ -1,0 +1,186 @@
+"""The journal's file over the versions: older ones are migrated, nothing of anyone's is overwritten."""
+
+import asyncio
+import contextlib
+import random
+import signal
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.app import running
+from server.config import Config
+from server.errors import JournalError
+from server.storage.entries import Entry, entry_text
+from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION, opened
+from server.storage.sqlite_journal import SqliteJournal
+from tests.server.peer import game, play_on
+
+# As version 1 made it.
+VERSION_1 = """
+    CREATE TABLE entry (
+        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL
+    );
+    CREATE INDEX entry_of_table ON entry (code);
+    PRAGMA user_version = 1;
+    PRAGMA journal_mode = WAL;
+"""
+
+
+@pytest.fixture
+async def entries(tmp_path: Path) -> dict[str, list[Entry]]:
+    """Return the entries of two tables in the middle of their games."""
+    async with (
+        running(Config(data=tmp_path / "before")) as server,
+        game(server.port, 2) as first,
+        game(server.port, 3) as second,
+    ):
+        await play_on(first, random.Random(1), moves=5)
+        await play_on(second, random.Random(1), moves=7)
+    return await held(tmp_path / "before")
+
+
+async def held(data: Path) -> dict[str, list[Entry]]:
+    journal = SqliteJournal(data)
+    try:
+        return journal.tables()
+    finally:
+        await journal.close()
+
+
+def write_version_1(data: Path, entries: dict[str, list[Entry]]) -> Path:
+    data.mkdir(exist_ok=True)
+    path = data / FILE_NAME
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(VERSION_1)
+        for code, known in entries.items():
+            database.executemany(
+                "INSERT INTO entry (code, number, body) VALUES (?, ?, ?)",
+                [(code, number, entry_text(entry)) for number, entry in enumerate(known)],
+            )
+        database.commit()
+    return path
+
+
+def version(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def unfinished(data: Path) -> list[Path]:
+    return list(data.glob("*.unfinished"))
+
+
+async def test_a_file_of_version_1_is_migrated_and_kept_beside(
+    tmp_path: Path, entries: dict[str, list[Entry]]
+) -> None:
+    """Every table goes on, and the old file stays beside the new one for its owner's eyes."""
+    path = write_version_1(tmp_path, entries)
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        assert server.lobby.tables.keys() == {*entries, peers[0].code}
+    assert version(path) == SCHEMA_VERSION
+    assert (await held(tmp_path)).items() >= entries.items()
+    copy = tmp_path / f"{FILE_NAME}.v1"
+    assert copy.stat().st_mode & 0o077 == 0
+    assert version(copy) == 1
+    with contextlib.closing(sqlite3.connect(copy)) as database:
+        kept = database.execute("SELECT code, body FROM entry ORDER BY id").fetchall()
+    assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
+
+
+async def test_an_older_copy_is_not_overwritten(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:
+    """Whoever put an old file back may want both."""
+    first = tmp_path / f"{FILE_NAME}.v1"
+    first.write_text("dear to somebody")
+    write_version_1(tmp_path, entries)
+    assert await held(tmp_path) == entries
+    assert first.read_text() == "dear to somebody"
+    assert version(tmp_path / f"{FILE_NAME}.v1-2") == 1
+
+
+KILLED_WHILE_MIGRATING = """
+import os, signal, sqlite3, sys
+from functools import partial
+from pathlib import Path
+
+class Dying(sqlite3.Connection):
+    def execute(self, statement, *values):
+        found = super().execute(statement, *values)
+        if sys.argv[2] in statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    def backup(self, copy):
+        super().backup(copy)
+        if sys.argv[2] == "backup":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sqlite3.connect = partial(sqlite3.connect, factory=Dying)
+from server.storage.journal_file import opened
+opened(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("moment", ["backup", "ALTER TABLE", "CREATE TABLE archive", "user_version = "])
+async def test_a_migration_that_is_killed_is_done_again(
+    tmp_path: Path, entries: dict[str, list[Entry]], moment: str
+) -> None:
+    """At whatever moment: the file is as it was, or as it should be."""
+    path = write_version_1(tmp_path, entries)
+    root = Path(__file__).parents[3]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED_WHILE_MIGRATING, str(path), moment, cwd=root
+    )
+    assert await process.wait() == -signal.SIGKILL
+    assert await held(tmp_path) == entries
+    assert version(path) == SCHEMA_VERSION
+    assert not unfinished(tmp_path)
+
+
+@pytest.mark.parametrize("number", [0, 1, SCHEMA_VERSION])
+def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path, number: int) -> None:
+    """Whatever version it bears."""
+    path = tmp_path / FILE_NAME
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE bookmark (address)")
+        database.execute(f"PRAGMA user_version = {number}")
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="no journal of Palatinus"):
+        opened(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("durable", "level"), [("normal", 1), ("full", 2)])
+async def test_games_are_played_at_either_durability(tmp_path: Path, durable: str, level: int) -> None:
+    """What is promised is what SQLite is told; several tables at once are stored either way."""
+    async with (
+        running(Config(data=tmp_path, durable=durable)) as server,  # type: ignore[arg-type]
+        game(server.port, 2) as first,
+        game(server.port, 2) as second,
+    ):
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)
+        await asyncio.gather(*(play_on(peers, random.Random(2), moves=6) for peers in (first, second)))
+        tables = {code: table.seating.entries for code, table in server.lobby.tables.items()}
+    assert {code: len(known) for code, known in (await held(tmp_path)).items()} == tables
+
+
+async def test_what_is_appended_during_a_checkpoint_is_stored_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
+) -> None:
+    """The write-ahead log is cleared while the tables go on, and nothing is lost over it."""
+    monkeypatch.setattr("server.storage.sqlite_journal._ENTRIES_BETWEEN_CHECKPOINTS", 3)
+    known = next(iter(entries.values()))
+    codes = [f"AAA{letter}" for letter in "BCDFGH"]
+    journal = SqliteJournal(tmp_path)
+
+    async def appended(code: str) -> None:
+        for number, entry in enumerate(known):
+            await journal.append(code, number, [entry])
+
+    await asyncio.gather(*map(appended, codes))
+    await journal.close()
+    assert await held(tmp_path) == dict.fromkeys(codes, known)

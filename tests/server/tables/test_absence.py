@@ -1,0 +1,794 @@
+"""Players who are away or slow: what each policy does about them, over real sockets and restarts."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.events import Command, LayTile, Place
+from engine.game import Game, RandomChance
+from engine.legal import Legal, LegalLays
+from engine.pieces import Piece, Seat, Wolf
+from engine.view import View
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.codec import encode
+from protocol.codes import CloseCode, Code
+from protocol.messages import (
+    Events,
+    Leave,
+    ListTables,
+    Ping,
+    PlacePiece,
+    Pong,
+    SeatLine,
+    Snapshot,
+    StartGame,
+    Tables,
+    TableState,
+    Vote,
+)
+from server.app import Running, running
+from server.config import Config, Limits
+from server.errors import JournalError
+from server.net.session import Session
+from server.storage.entries import (
+    Entry,
+    Held,
+    Kept,
+    Opened,
+    Played,
+    Returned,
+    StoodIn,
+    Taken,
+    Voted,
+    entry_of,
+    entry_text,
+)
+from server.tables.absence import Steward, votes_needed
+from server.tables.clocks import Clocks
+from server.tables.stand_in import Choose, StandIn, at_random
+from server.tables.state import Seating
+from tests.games import begun
+from tests.server.peer import (
+    PATIENCE,
+    Peer,
+    check_views,
+    company,
+    connected,
+    eventually,
+    game,
+    on_turn,
+    play_on,
+    table_of,
+    together,
+)
+from tests.server.process import serving
+from tests.server.storage.test_journal import back
+
+seat_numbers = st.integers(0, 3)
+
+QUICK = 0.001  # a policy's second in the tests, in seconds
+LONG = 3600.0
+
+
+@contextlib.asynccontextmanager
+async def served(
+    data: Path | None = None, stand_in: Choose = at_random, *, pause: float = 0.0, second: float = QUICK
+) -> AsyncIterator[Running]:
+    limits = Limits(stand_in_seconds=pause, policy_second=second)
+    async with running(Config(data=data, stand_in=stand_in, limits=limits)) as server:
+        yield server
+
+
+async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
+    """Return the next state of the table that is as wanted."""
+    while not condition(state := await peer.until(TableState)):
+        pass
+    return state
+
+
+def held(seat: int) -> Callable[[TableState], bool]:
+    return lambda state: state.seats[seat].bot
+
+
+async def play_with_stand_in(peers: Sequence[Peer], chooser: random.Random) -> list[Events]:
+    """Play to the end, the stand-in for whoever is not among `peers`; return what told of its moves."""
+    told: list[Events] = []
+    while peers[0].view is None or peers[0].view.result is None:
+        if (mover := on_turn(peers)) is not None:
+            await mover.done(mover.some_move(chooser))
+            await together(peers, mover.seq)
+        else:
+            events = await peers[0].until(Events)
+            told.append(events)
+            await together(peers, peers[0].seq)
+    return told
+
+
+def steward_of(server: Running, peers: Sequence[Peer]) -> Steward:
+    steward = table_of(server, peers)._room.steward
+    assert steward is not None
+    return steward
+
+
+def table_game(server: Running, peers: Sequence[Peer]) -> Game:
+    game = table_of(server, peers).seating.game
+    assert game is not None
+    return game
+
+
+async def gone(peer: Peer, among: Peer) -> TableState:
+    """Break the peer's connection; return the state in which another one hears of it."""
+    seat = peer.seat
+    assert seat is not None
+    await peer.socket.close()
+    return await state_where(among, lambda state: not state.seats[seat].here)
+
+
+def encode_key(name: str) -> bytes:
+    """Return a key as it stands in a msgpack map."""
+    return bytes([0xA0 | len(name)]) + name.encode()
+
+
+# -- waiting --------------------------------------------------------------------------------------
+
+
+async def test_a_table_that_waits_pays_no_byte_for_policies() -> None:
+    """What is not chosen is not sent: neither policy, nor clock, nor anything of a seat."""
+    async with served() as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=3)
+        assert table_of(server, peers)._room.steward is None
+        await gone(peers[1], peers[0])
+        keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
+        assert not [key for key in keys for frame in peers[0].frames if key in frame]
+
+
+async def test_the_policy_is_told_and_kept(tmp_path: Path) -> None:
+    """At the table, in the list, and after a restart; `wait` in words is the same as no word of it."""
+    for policy in (WAIT, MoveClock(60), GameClock(1800), ByVote(0), ByBot(86400)):
+        data = tmp_path / policy.__struct_config__.tag  # type: ignore[operator]
+        async with served(data) as server, company(server.port, 2, absence=policy) as peers:
+            table = table_of(server, peers)
+            assert peers[0].heard[-1].absence == policy  # type: ignore[union-attr]
+        async with served(data) as server, connected(server.port) as late:
+            tables = await late.ask(ListTables(late.next_id()))
+            assert isinstance(tables, Tables)
+            assert [line.absence for line in tables.tables] == [policy]
+            assert (b"absence" in encode(tables)) == (policy != WAIT)
+            assert server.lobby.tables[table.code].seating.absence == policy
+
+
+def test_a_journal_from_before_policies_can_be_read() -> None:
+    """What it lacks is what was meant: to wait, and no time used."""
+    assert entry_of('{"t":"opened","players":2,"random_layout":true,"starting":null}') == Opened(
+        2, True, None
+    )
+    played = entry_of('{"t":"played","seat":0,"move":{"t":"start","id":7},"events":[]}')
+    assert played == Played(0, StartGame(7), [])
+    taken: list[Taken | Kept] = [Taken(0, "Anna", "hash"), Kept(0, "Anna", "hash")]
+    for entry in taken:
+        assert "program" not in entry_text(entry)
+        assert entry_of(entry_text(entry)) == entry
+        assert not entry.program
+
+
+# -- a bot for who is away ------------------------------------------------------------------------
+
+
+async def test_a_bot_moves_for_who_is_away(tmp_path: Path) -> None:
+    """It holds the seat for all to see, its moves are marked as its own, and the game goes to its end."""
+    async with (
+        served(tmp_path) as server,
+        game(server.port, 3, watched=True, absence=ByBot(0), random_layout=False) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=7)
+        state = await gone(peers[1], peers[0])
+        if not state.seats[1].bot:
+            state = await state_where(peers[0], held(1))
+        assert state.seats[1] == SeatLine("Player 1", here=False, bot=True)
+        rest = [peers[0], peers[2], peers[3]]
+        told = await play_with_stand_in(rest, random.Random(2))
+        assert {events.by for events in told} == {"bot"}
+        assert {content["seat"] for events in told for content in events.events[:1]} == {1}
+        check_views(table_of(server, peers), rest)
+        assert not any(seat.bot for seat in (await peers[0].until(TableState)).seats)
+    async with served(tmp_path) as server:
+        assert server.lobby.tables[peers[0].code].seating.stage == "over"
+
+
+async def test_the_time_until_a_bot_comes_is_told() -> None:
+    """As of each state; it starts anew when the player was back in between."""
+    async with served(second=1.0) as server, game(server.port, 2, absence=ByBot(600)) as peers:
+        state = await gone(peers[1], peers[0])
+        assert state.seats[1].seconds_left in range(595, 601)
+        assert not state.seats[1].bot
+        async with connected(server.port) as again:
+            await again.resume(peers[1].code, peers[1].token)
+            state = await state_where(peers[0], lambda state: state.seats[1].here)
+            assert state.seats[1] == SeatLine("Player 1", here=True)
+            await again.done(Leave(again.next_id()))
+            state = await state_where(peers[0], lambda state: not state.seats[1].here)
+            assert state.seats[1].seconds_left in range(595, 601)
+
+
+async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
+    """In the middle of its pause: the bot does not move any more, the player does."""
+    async with served(pause=LONG) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        await gone(peers[0], peers[1])
+        await eventually(lambda: steward_of(server, peers)._instead is not None)
+        async with connected(server.port) as again:
+            await again.resume(peers[0].code, peers[0].token)
+            assert isinstance(await again.news(), Snapshot)
+            assert again.legal is not None
+            assert steward_of(server, peers)._instead is None
+            await again.done(again.some_move(random.Random(1)))
+            told = await peers[1].until(Events)
+            assert told.by is None
+            assert table_of(server, peers).seating.held == set()
+
+
+async def test_bots_do_not_play_among_themselves() -> None:
+    """While no player is here nothing happens, whoever watches; with the first to return it goes on."""
+    async with served() as server, game(server.port, 2, watched=True, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        await gone(peers[1], peers[2])
+        await gone(peers[0], peers[2])
+        await eventually(lambda: table.seating.held == {0, 1})
+        assert steward_of(server, peers)._instead is None
+        async with connected(server.port) as again:
+            await again.resume(peers[1].code, peers[1].token)
+            assert (await peers[2].until(Events)).by == "bot"
+
+
+async def test_who_is_away_when_the_game_starts_is_replaced_too() -> None:
+    async with served() as server, company(server.port, 2, absence=ByBot(0)) as peers:
+        await gone(peers[1], peers[0])
+        await peers[0].done(StartGame(peers[0].next_id()))
+        await state_where(peers[0], held(1))
+
+
+async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
+    """The bot goes on at once for who was away before; who is new to being away gets the time again."""
+    async with served(tmp_path, second=1.0) as server, game(server.port, 3, absence=ByBot(600)) as peers:
+        await gone(peers[1], peers[0])
+        table = table_of(server, peers)
+        steward_of(server, peers).away_too_long(Seat(1))
+        await table._room.give_to_bots()
+        assert table.seating.held == {1}
+    async with served(tmp_path, second=1.0) as server, back(server.port, peers[0]) as (anna,):
+        assert server.lobby.tables[anna.code].seating.held == {1}
+        state = await anna.ask(Leave(anna.next_id()))
+        await anna.resume(anna.code, anna.token, anna.seq)
+        state = await anna.until(TableState)
+        assert state.seats[1] == SeatLine("Player 1", bot=True)
+        assert state.seats[2].seconds_left in range(595, 601)
+        async with back(server.port, peers[1]):
+            assert server.lobby.tables[anna.code].seating.held == set()
+
+
+async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> None:
+    """Its stand-in goes on where a player was away, as soon as another one is back."""
+    async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        anna, bruno = peers
+        await play_on(peers, random.Random(1), moves=3)
+        await bruno.done(Leave(bruno.next_id()))
+        await state_where(anna, held(1))
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, back(server.port, anna) as (anna,):
+        assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
+        if anna.legal is None:
+            assert (await anna.until(Events)).by == "bot"
+        await anna.done(anna.some_move(random.Random(2)))
+        assert (await anna.until(Events)).by == "bot"
+
+
+async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
+    """To the millisecond for those who wait; the turn that it was killed in begins anew."""
+    async with (
+        serving("--data", str(tmp_path)) as server,
+        game(server.port, 3, absence=GameClock(600)) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=4)
+        anna, bruno, carla = peers
+        await carla.done(Leave(carla.next_id()))
+        state = await state_where(anna, lambda state: not state.seats[2].here)
+        clocks = [seat.clock or 0 for seat in state.seats]
+        assert all(590_000 < clock <= 600_000 for clock in clocks)
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, back(server.port, anna, bruno) as (anna, bruno):
+        state = await state_where(anna, lambda state: state.seats[1].here)
+        again = [seat.clock or 0 for seat in state.seats]
+        assert anna.view is not None
+        assert anna.view.turn == 1
+        assert (again[0], again[2]) == (clocks[0], clocks[2])
+        assert 590_000 < again[1] <= 600_000
+
+
+async def test_a_seat_that_could_not_be_given_away_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody is told of failed is not left undone."""
+    monkeypatch.setattr("server.tables.context.AGAIN_SECONDS", 0.01)
+    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        journal = table_of(server, peers)._journal
+        append, failures = journal.append, iter(range(3))
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if next(failures, None) is not None:
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await gone(peers[1], peers[0])
+        await state_where(peers[0], held(1))
+        assert next(failures, None) is None
+
+
+async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path) -> None:
+    """Nobody hears of a move that was not stored; it is made when it can be."""
+    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal, tried = table._journal, asyncio.Event()
+        append = journal.append
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if isinstance(entries[0], StoodIn):
+                tried.set()
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await gone(peers[0], peers[1])
+        await tried.wait()
+        await peers[1].send(Ping(7))
+        while not isinstance(message := await peers[1].receive(), Pong):
+            assert isinstance(message, TableState)
+        journal.append = append  # type: ignore[method-assign]
+        assert (await peers[1].until(Events)).by == "bot"
+        check_views(table, peers[1:])
+
+
+# -- votes ----------------------------------------------------------------------------------------
+
+
+def vote(peer: Peer, seat: int, *, agree: bool = True) -> Vote:
+    return Vote(peer.next_id(), seat, agree)
+
+
+def tally(state: TableState, seat: int) -> tuple[list[int], int]:
+    return state.seats[seat].votes, state.seats[seat].votes_needed
+
+
+async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) -> None:
+    """Votes are told, may be taken back, and need no more than those who are here; the player ends it."""
+    async with (
+        served(tmp_path) as server,
+        game(server.port, 4, watched=True, absence=ByVote(0)) as peers,
+    ):
+        anna, bruno, carla, dario, viewer = peers
+        await gone(dario, anna)
+        state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
+        assert tally(state, 3) == ([], 2)
+        await anna.done(vote(anna, 3))
+        assert tally(await state_where(viewer, lambda state: bool(state.seats[3].votes)), 3) == ([0], 2)
+        await anna.done(vote(anna, 3, agree=False))
+        assert tally(await state_where(viewer, lambda state: not state.seats[3].votes), 3) == ([], 2)
+        await carla.done(vote(carla, 3))
+        await carla.done(vote(carla, 3))  # once is enough, and twice no more
+        assert not table_of(server, peers).seating.held
+        await bruno.done(vote(bruno, 3))
+        await state_where(viewer, held(3))
+        await anna.done(vote(anna, 3))  # as good as done
+        assert (await anna.refused(vote(anna, 3, agree=False))).code == Code.NO_VOTE
+        async with connected(server.port) as again:
+            await again.resume(dario.code, dario.token)
+            state = await state_where(viewer, lambda state: state.seats[3].here)
+            assert state.seats[3] == SeatLine("Player 3", here=True)
+            assert table_of(server, peers).seating.votes == {}
+
+
+async def test_votes_count_while_their_voters_are_here(tmp_path: Path) -> None:
+    """One who leaves needs not be asked any more, and has no say; both last over a restart."""
+    async with served(tmp_path) as server, game(server.port, 4, absence=ByVote(0)) as peers:
+        anna, bruno, carla, dario = peers
+        await gone(dario, anna)
+        await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
+        await bruno.done(vote(bruno, 3))
+        state = await gone(bruno, anna)
+        assert tally(state, 3) == ([], 2)
+        await carla.done(vote(carla, 3))
+    async with served(tmp_path) as server, back(server.port, anna, carla) as (anna, carla):
+        await eventually(lambda: {1, 3} <= steward_of(server, [anna])._overdue)
+        assert server.lobby.tables[anna.code].seating.votes == {3: {1, 2}}
+        await anna.socket.close()
+        await state_where(carla, held(3))
+        assert server.lobby.tables[anna.code].seating.held == {3}
+
+
+async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None:
+    """Players whom it sends away have not left: neither for a bot, nor so that one vote is a majority."""
+    async with contextlib.AsyncExitStack() as clients:
+        async with served(tmp_path) as server:
+            peers = await clients.enter_async_context(game(server.port, 4, absence=ByVote(0)))
+            others = await clients.enter_async_context(game(server.port, 5, absence=ByBot(0)))
+            await gone(peers[3], peers[0])
+            await state_where(peers[0], lambda state: state.seats[3].seconds_left == 0)
+            await peers[2].done(vote(peers[2], 3))
+        for peer in (*peers[:3], *others):
+            assert (await peer.closed())[0] == CloseCode.GOING_AWAY
+    async with served(tmp_path) as server:
+        tables = server.lobby.tables
+        assert tables[peers[0].code].seating.votes == {3: {2}}
+        assert tables[peers[0].code].seating.held == tables[others[0].code].seating.held == set()
+
+
+async def test_a_vote_that_makes_no_sense_is_refused() -> None:
+    """For who is here, for oneself, for no seat, too early, by a spectator, elsewhere, in no game."""
+    async with (
+        served(second=1.0) as server,
+        game(server.port, 3, watched=True, absence=ByVote(600)) as peers,
+        company(server.port, 2, absence=ByVote(0)) as waiting,
+        game(server.port, 2, absence=ByBot(600)) as others,
+        game(server.port, 2) as patient,
+    ):
+        await gone(peers[2], peers[0])
+        await gone(waiting[1], waiting[0])
+        await gone(others[1], others[0])
+        await gone(patient[1], patient[0])
+
+        async def code(peer: Peer, seat: int) -> str:
+            return (await peer.refused(vote(peer, seat))).code
+
+        assert [await code(peers[0], seat) for seat in range(5)] == [
+            Code.NOT_AWAY,
+            Code.NOT_AWAY,
+            Code.TOO_EARLY,
+            Code.NOT_AWAY,
+            Code.NOT_AWAY,
+        ]
+        assert await code(peers[3], 2) == Code.NOT_A_PLAYER
+        for peer in (waiting[0], others[0], patient[0]):
+            assert await code(peer, 1) == Code.NO_VOTE
+        assert not table_of(server, peers).seating.votes
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["comes", "goes", "is overdue"]), seat_numbers),
+        st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_numbers, seat_numbers),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=60)
+@given(steps, st.sets(seat_numbers))
+def test_whoever_comes_goes_and_votes(
+    steps: list[tuple[str, int, int] | tuple[str, int]], programs: set[int]
+) -> None:
+    """A bot gets a seat exactly if its player was away for long and more than half of the people here agree.
+
+    For programs there are no votes, and none of theirs counts.
+    """
+
+    async def told() -> None:
+        entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
+        entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
+        seating = Seating(entries, RandomChance(random.Random(1)))
+        seating.game = begun(seating.options, 1)
+        here: dict[Seat, Session] = {}
+        loop = asyncio.get_running_loop()
+        stand_in = StandIn(at_random, 1)
+        steward = Steward(seating, here, stand_in, Limits(), lambda wait, _: loop.call_later(wait, int))
+        overdue: set[int] = set()
+        for what, number, *on in steps:
+            seat = Seat(number)
+            match what:
+                case "comes":
+                    here[seat] = cast("Session", object())
+                    overdue.discard(seat)
+                    seating.fold(Returned(seat))
+                    steward.came(seat)
+                case "goes":
+                    here.pop(seat, None)
+                    steward.went(seat)
+                case "is overdue":
+                    steward.away_too_long(seat)
+                    overdue |= {seat} - here.keys() - programs
+                case _:
+                    seating.fold(Voted(on[0], seat, what == "agrees on"))
+            due = [
+                each
+                for each in sorted(overdue - seating.held)
+                if 2 * len(seating.votes.get(Seat(each), set()) & here.keys() - programs)
+                > len(here.keys() - programs)
+            ]
+            assert steward.to_hold() == due
+            for each in due:
+                seating.fold(Held(each))
+            assert not steward.to_hold()
+        steward.close()
+        stand_in.close()
+
+    asyncio.run(told())
+
+
+@given(st.integers(0, 5))
+def test_a_vote_needs_more_than_half(voters: int) -> None:
+    needed = votes_needed(voters)
+    assert 2 * needed > voters >= 2 * (needed - 1)
+
+
+# -- clocks ---------------------------------------------------------------------------------------
+
+
+async def test_a_move_clock_moves_for_who_is_slow() -> None:
+    """Each turn has its time; players keep their seats, and may be quicker the next time."""
+    async with served(pause=LONG) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+        await eventually(lambda: steward_of(server, peers)._instead is not None)
+        assert (await peers[0].refused(peers[0].some_move(random.Random(1)))).code == Code.TIME_UP
+        assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
+    async with served() as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+        told = [await peers[0].until(Events) for _ in range(6)]
+        assert {events.by for events in told} == {"clock"}
+        assert [events.turn for events in told] == [1, 0] * 3
+        assert all(0 < (events.clock or 0) <= 5000 for events in told)
+        assert all(events.legal is not None for events in told[1::2])
+        await peers[1].done(Leave(peers[1].next_id()))
+        state = await state_where(peers[0], lambda state: not state.seats[1].here)
+        assert state.seats[1] == SeatLine("Player 1")
+
+
+async def test_a_move_in_time_starts_the_next_clock() -> None:
+    """What is left of the turn is told with each move and to whoever comes; nobody moved instead."""
+    async with (
+        served(second=1.0) as server,
+        game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=4)
+        moves = [events for events in peers[2].heard if isinstance(events, Events)]
+        assert len(moves) >= 5
+        assert all(events.by is None for events in moves)
+        assert all(590_000 < (events.clock or 0) <= 600_000 for events in moves)
+        async with connected(server.port) as late:
+            await late.watch(peers[0].code)
+            snapshot = await late.news()
+            assert snapshot.clock is not None
+            assert 590_000 < snapshot.clock <= 600_000
+
+
+async def test_who_has_used_up_the_game_clock_may_watch() -> None:
+    """The stand-in moves at once for all of them until the end, and they are told no legal moves."""
+    async with served() as server, game(server.port, 2, absence=GameClock(30)) as peers:
+        told = []
+        while peers[0].view is None or peers[0].view.result is None:
+            told.append(await peers[0].until(Events))
+        await together(peers, peers[0].seq)
+        assert {events.by for events in told} == {"clock"}
+        assert 0 < (told[0].clock or 0) <= 30_000
+        assert {events.clock for events in told[2:-1]} == {0}
+        assert all(events.legal is None for events in told[2:])
+        check_views(table_of(server, peers), peers)
+
+
+async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
+    """What the moves took is charged, the time in between and the running turn are not."""
+    async with served(tmp_path, second=0.01) as server, game(server.port, 2, absence=GameClock(600)) as peers:
+        await play_on(peers, random.Random(1), moves=6)
+        clocks = table_of(server, peers).seating.clocks
+        left = [clocks.left(Seat(seat)) for seat in (0, 1)]
+        assert all(time is not None and 0 < time < 600_000 for time in left)
+        await peers[0].done(Leave(peers[0].next_id()))
+        state = await state_where(peers[1], lambda state: not state.seats[0].here)
+        assert [seat.clock for seat in state.seats][1] == left[1]
+    async with served(tmp_path, second=LONG) as server, back(server.port, *peers) as again:
+        clocks = table_of(server, again).seating.clocks
+        assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
+        assert steward_of(server, again).clock() == left[0]
+
+
+@given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
+def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
+    """What a seat may still think is what it had, less what it used, and never less than nothing."""
+    clocks = Clocks(GameClock(seconds), 4)
+    used = [0] * 4
+    for number, taken in turns:
+        seat = Seat(number)
+        allowance = clocks.allowance(seat)
+        assert allowance is not None
+        clocks.charge(seat, min(taken, allowance))
+        used[seat] += taken
+    for seat in map(Seat, range(4)):
+        assert clocks.left(seat) == max(0, 1000 * seconds - used[seat])
+        assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
+
+
+@given(st.sampled_from([WAIT, ByVote(0), ByBot(0), MoveClock(7)]), st.integers(0, 10**9))
+def test_other_policies_have_no_clock_for_the_game(policy: Absence, taken: int) -> None:
+    clocks = Clocks(policy, 2)
+    clocks.charge(Seat(0), taken)
+    assert clocks.left(Seat(0)) is None
+    assert not clocks.used_up(Seat(0))
+    assert clocks.allowance(Seat(0)) == (7000 if policy == MoveClock(7) else None)
+
+
+# -- programs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
+async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -> None:
+    """Whatever the policy: it holds the seat for all to see until the program is back."""
+    async with (
+        served(second=1.0) as server,
+        game(server.port, 2, programs={1}, absence=policy) as peers,
+    ):
+        anna, program = peers
+        await play_on(peers, random.Random(1), moves=1)
+        assert (await gone(program, anna)).seats[1].bot
+        for _ in range(2):
+            assert (await anna.until(Events)).by == "bot"
+            await anna.done(anna.some_move(random.Random(1)))
+        async with back(server.port, program) as (again,):
+            state = await state_where(anna, lambda state: state.seats[1].here)
+            assert not state.seats[1].bot
+            await again.caught_up(len(table_game(server, peers).events))
+            await play_on([anna, again], random.Random(2))
+            check_views(table_of(server, peers), [anna, again])
+
+
+async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
+    """And its clock, which ran on meanwhile, still ends the turn."""
+    async with (
+        served(pause=LONG, second=1.0) as server,
+        game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
+    ):
+        steward = steward_of(server, peers)
+        await gone(peers[0], peers[1])
+        assert steward._instead is not None
+        assert 590_000 < (steward.clock() or 0) <= 600_000
+        async with back(server.port, peers[0]) as (again,):
+            assert steward._instead is None
+            assert steward._timer is not None
+            assert not steward._timer.cancelled()
+            await again.done(again.some_move(random.Random(1)))
+            assert (await peers[1].until(Events)).by is None
+
+
+async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) -> None:
+    """The programs went with the server, as where one hosts; it goes on with a person."""
+    async with served(tmp_path) as server, game(server.port, 3, programs={1, 2}) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        await gone(peers[0], peers[1])
+    async with served(tmp_path) as server:
+        assert steward_of(server, peers)._instead is None
+        assert len(table_game(server, peers).events) == peers[0].seq
+        async with back(server.port, peers[0]) as (anna,):
+            assert {events.by for events in await play_with_stand_in([anna], random.Random(2))} == {"bot"}
+            check_views(table_of(server, peers), [anna])
+
+
+async def test_programs_do_not_play_an_abandoned_game() -> None:
+    """While no person is here nobody moves for one of them; when one comes the game goes on."""
+    async with served() as server, game(server.port, 3, programs={1, 2}) as peers:
+        anna, *_ = peers
+        await play_on(peers, random.Random(1), moves=1)
+        await gone(anna, peers[1])
+        await gone(peers[1], peers[2])
+        await eventually(lambda: table_of(server, peers).players_here == 1)
+        assert steward_of(server, peers)._instead is None
+        async with back(server.port, anna) as (anna,):
+            assert (await anna.until(Events)).by == "bot"
+
+
+async def test_programs_among_themselves_wait_for_nobody() -> None:
+    """A table where only programs play goes on when one of them ends."""
+    async with served() as server, game(server.port, 2, programs={0, 1}) as peers:
+        await gone(peers[1], peers[0])
+        await play_with_stand_in(peers[:1], random.Random(1))
+
+
+async def test_programs_have_no_vote(tmp_path: Path) -> None:
+    """More than half of the people here is enough, also after a restart; on programs there is no vote."""
+    async with (
+        served(tmp_path) as server,
+        game(server.port, 4, programs={1, 2}, absence=ByVote(0)) as peers,
+    ):
+        anna, program, other, dario = peers
+        await gone(dario, anna)
+        state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
+        assert tally(state, 3) == ([], 1)
+        assert (await program.refused(vote(program, 3))).code == Code.NO_VOTE
+        await gone(other, anna)
+        await anna.done(vote(anna, 2))  # as good as done
+        assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.NO_VOTE
+        assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
+    async with served(tmp_path) as server, back(server.port, anna, program) as (anna, program):
+        await eventually(lambda: 3 in steward_of(server, peers)._overdue)
+        await anna.done(vote(anna, 3))
+        assert table_of(server, peers).seating.held == {3}
+        await play_with_stand_in([anna, program], random.Random(1))
+
+
+# -- the stand-in ---------------------------------------------------------------------------------
+
+
+async def test_the_stand_in_sees_what_its_seat_sees() -> None:
+    """One pair of eyes, no other hand, and others' wolves as wolves."""
+    views: list[View] = []
+
+    def looking(view: View, legal: Legal, rng: random.Random) -> Command:
+        views.append(view)
+        return at_random(view, legal, rng)
+
+    async with served(stand_in=looking) as server, game(server.port, 3, absence=ByBot(0)) as peers:
+        await gone(peers[2], peers[0])
+        await play_with_stand_in(peers[:2], random.Random(1))
+    assert len(views) == 12
+    for view in views:
+        assert view.eyes == {2}
+        assert set(view.hands) == {2}
+        others = [piece for field, piece in view.placed.items() if view.owners[field] != 2]
+        assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
+    assert any(isinstance(piece, Wolf) for piece in views[-1].placed.values())
+
+
+def raising(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    raise RuntimeError("Em* is in my hand")
+
+
+def cheating(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    if isinstance(legal, LegalLays):
+        return LayTile(legal.seat, 0, 9)
+    return Place(Seat((legal.seat + 1) % 2), legal.pieces[0], legal.fields[0])
+
+
+def silent(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    return None  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("brain", [raising, cheating, silent])
+async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFixture, brain: Choose) -> None:
+    """The game goes to its end; one line of the log says so, and nothing of what the brain said."""
+    caplog.set_level(logging.INFO)
+    async with (
+        served(stand_in=brain) as server,
+        game(server.port, 2, absence=ByBot(0), random_layout=False) as peers,
+    ):
+        await gone(peers[1], peers[0])
+        await play_with_stand_in(peers[:1], random.Random(1))
+        check_views(table_of(server, peers), peers[:1])
+    complaints = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(complaints) == 1
+    assert "at random" in complaints[0].getMessage()
+    assert "Em*" not in caplog.text
+
+
+async def test_a_thinking_stand_in_delays_no_one() -> None:
+    """While it thinks for one table, this one is asked and answers."""
+    thinks, may_move = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(thinks.set)
+        may_move.wait(PATIENCE)
+        return at_random(view, legal, rng)
+
+    async with served(stand_in=slow) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        try:
+            await gone(peers[0], peers[1])
+            await thinks.wait()
+            async with game(server.port, 2) as others:
+                await play_on(others, random.Random(1), moves=2)
+        finally:
+            may_move.set()
+        assert (await peers[1].until(Events)).by == "bot"

@@ -1,0 +1,248 @@
+"""Games that everyone has left: put away, and back as they were when one of their players comes back."""
+
+import asyncio
+import contextlib
+import gc
+import random
+import sqlite3
+import weakref
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.absence import WAIT, Absence, ByBot
+from protocol.codes import Code
+from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
+from server.app import running
+from server.config import Config, Limits
+from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite_journal import SqliteJournal
+from server.storage.stored_tables import Line, packed, unpacked
+from tests.server.peer import (
+    Peer,
+    check_views,
+    connected,
+    eventually,
+    game,
+    house,
+    play_on,
+    table_of,
+    together,
+)
+
+SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(1, 2**40), st.text(st.characters(codec="utf-8", exclude_characters="\n"))
+        ),
+        min_size=1,
+    )
+)
+def test_packing_loses_nothing(lines: list[Line]) -> None:
+    """Whatever names there are, and where the times are not known, as in journals of version 1."""
+    assert unpacked(packed(lines)) == lines
+
+
+def in_file(data: Path, table: str) -> set[str]:
+    """Return the codes that a journal which nobody uses has in one of its two tables."""
+    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
+        return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
+
+
+async def listed(peer: Peer) -> set[str]:
+    answer = await peer.ask(ListTables(peer.next_id()))
+    assert isinstance(answer, Tables)
+    return {line.table for line in answer.tables}
+
+
+async def back_at(port: int, stack: contextlib.AsyncExitStack, before: list[Peer]) -> list[Peer]:
+    """Bring players back over new connections, all at the same time, from what they last knew."""
+    again = [await stack.enter_async_context(connected(port)) for _ in before]
+    for peer, known in zip(again, before, strict=True):
+        peer.view, peer.seq, peer.seen = known.view, known.seq, known.seen
+    await asyncio.gather(
+        *(peer.resume(known.code, known.token, known.seq) for peer, known in zip(again, before, strict=True))
+    )
+    for peer in again:
+        await peer.news()
+    return again
+
+
+@pytest.mark.parametrize("absence", [WAIT, ByBot(600)])
+async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) -> None:
+    """Nobody has to look for cycles: that would stop all other tables."""
+    async with running(Config(limits=SOON)) as server:
+        gc.collect()
+        gc.disable()
+        try:
+            async with game(server.port, 2, absence=absence) as peers:
+                await play_on(peers, random.Random(1))
+                ended = weakref.ref(table_of(server, peers))
+            await eventually(lambda: ended() is None)
+        finally:
+            gc.enable()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: Path, restarted: bool) -> None:
+    """Out of memory and list meanwhile, also over a restart; nobody notices who comes back."""
+    config = Config(data=tmp_path, limits=SOON)
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running(config))
+        async with game(server.port, 3) as peers:
+            await play_on(peers, random.Random(1), moves=7)
+            entries = table_of(server, peers).seating.entries
+        await eventually(lambda: not server.lobby.tables)
+        if restarted:
+            await stack.aclose()
+            assert in_file(tmp_path, "archive") == {peers[0].code}
+            assert not in_file(tmp_path, "entry")
+            server = await stack.enter_async_context(running(config))
+        async with connected(server.port) as other:
+            assert await listed(other) == set()
+        again = await back_at(server.port, stack, peers)
+        table = table_of(server, peers)
+        assert table.seating.entries == entries
+        check_views(table, again)
+        await play_on(again, random.Random(2))
+        check_views(table, again)
+        assert again[0].view is not None
+        assert again[0].view.result is not None
+    async with running(Config(data=tmp_path)) as server:
+        assert server.lobby.tables[peers[0].code].seating.stage == "over"
+
+
+async def test_a_finished_game_is_kept_too(tmp_path: Path) -> None:
+    """Its players may look at the result again."""
+    async with running(Config(data=tmp_path, limits=SOON)) as server, contextlib.AsyncExitStack() as stack:
+        async with game(server.port, 2) as peers:
+            await play_on(peers, random.Random(3))
+        await eventually(lambda: not server.lobby.tables)
+        peer = await stack.enter_async_context(connected(server.port))
+        await peer.resume(peers[1].code, peers[1].token)
+        await peer.news()
+        assert peer.view == peers[1].view
+
+
+async def test_the_archive_opens_to_its_games_players_alone(tmp_path: Path) -> None:
+    """Not to those who know the code; wrong tokens end the connection as they do elsewhere."""
+    async with running(Config(data=tmp_path, limits=SOON)) as server, connected(server.port) as stranger:
+        async with game(server.port, 2) as peers:
+            code = peers[0].code
+        await eventually(lambda: not server.lobby.tables)
+        assert (await stranger.refused(Watch(1, code))).code == Code.NO_SUCH_TABLE
+        assert (await stranger.refused(JoinTable(2, code, "Anna"))).code == Code.NO_SUCH_TABLE
+        for number in range(4):
+            assert (await stranger.refused(Resume(3 + number, code, "guessed"))).code == Code.BAD_TOKEN
+        assert not server.lobby.tables
+        await stranger.send(Resume(9, code, "guessed"))
+        assert await stranger.closed() == (1008, "too many wrong tokens")
+
+
+async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: Path) -> None:
+    """The request that waited while the archive was written is answered from there."""
+    async with running(Config(data=tmp_path, limits=SOON)) as server, connected(server.port) as peer:
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        archive, waiting, may_go_on = journal.archive, asyncio.Event(), asyncio.Event()
+
+        async def slowly(code: str) -> None:
+            waiting.set()
+            await may_go_on.wait()
+            await archive(code)
+
+        journal.archive = slowly  # type: ignore[method-assign]
+        async with game(server.port, 2) as peers:
+            table = table_of(server, peers)
+        await waiting.wait()
+        resume = Resume(peer.next_id(), peers[0].code, peers[0].token)
+        await peer.send(resume)
+        await eventually(lambda: not table.requests.empty())
+        may_go_on.set()
+        await peer.news()
+        assert not any(isinstance(message, Refused) for message in peer.heard)
+        assert peer.view is not None
+        assert server.lobby.tables[peers[0].code] is not table
+
+
+async def test_a_game_that_cannot_be_put_away_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Until the journal can be written again; it is tried again by itself."""
+    async with running(Config(data=tmp_path, limits=SOON)) as server:
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        async with game(server.port, 2) as peers:
+            journal._database.execute("PRAGMA query_only = ON")
+        await eventually(lambda: caplog.text.count("not put away") > 1)
+        assert table_of(server, peers).seating.stage == "playing"
+        journal._database.execute("PRAGMA query_only = OFF")
+        await eventually(lambda: not server.lobby.tables)
+
+
+async def test_the_archive_lets_go_of_those_put_away_first(tmp_path: Path) -> None:
+    """It is bounded, in memory and in the file."""
+    limits = Limits(unattended_seconds=0.01, archived_tables=2)
+    codes = []
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        for _ in range(4):
+            async with game(server.port, 2) as peers:
+                codes.append(peers[0].code)
+            await eventually(lambda: not server.lobby.tables)
+        assert list(server.lobby._journal.archived) == codes[2:]
+    assert in_file(tmp_path, "archive") == set(codes[2:])
+
+
+async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -> None:
+    """Nobody fills the house with games that nobody is at; whoever left one loses nothing."""
+    async with (
+        running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+    ):
+        async with game(server.port, 2) as left_first:
+            await play_on(left_first, random.Random(4), moves=3)
+        await eventually(lambda: table_of(server, left_first).unattended_since is not None)
+        async with game(server.port, 2) as left_second:
+            pass
+        await eventually(lambda: table_of(server, left_second).unattended_since is not None)
+        await anna.open(2)
+        assert server.lobby.tables.keys() == {left_second[0].code, anna.code}
+        await bruno.open(2)
+        assert server.lobby.tables.keys() == {anna.code, bruno.code}
+        async with contextlib.AsyncExitStack() as stack:
+            again = await back_at(server.port, stack, left_first)
+            check_views(table_of(server, again), again)
+            await play_on(again, random.Random(5), moves=2)
+            late = await stack.enter_async_context(connected(server.port))
+            assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
+            await together(again, again[0].seq)
+
+
+async def test_without_a_journal_a_game_that_everyone_left_ends() -> None:
+    """There is nothing to keep it in."""
+    async with house(unattended_seconds=0.01) as server, connected(server.port) as peer:
+        async with game(server.port, 2) as peers:
+            pass
+        await eventually(lambda: not server.lobby.tables)
+        refused = await peer.refused(Resume(1, peers[0].code, peers[0].token))
+        assert refused.code == Code.NO_SUCH_TABLE
+
+
+async def test_a_damaged_game_in_the_archive_harms_nobody_else(tmp_path: Path) -> None:
+    """It is told to the log and to whoever asks for it; the others play on."""
+    config = Config(data=tmp_path, limits=SOON)
+    async with running(config) as server, game(server.port, 2) as peers:
+        pass
+    async with running(config) as server:
+        await eventually(lambda: not server.lobby.tables)
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute("UPDATE archive SET entries = x'00'")
+        database.commit()
+    async with running(config) as server, connected(server.port) as peer, game(server.port, 2) as others:
+        refused = await peer.refused(Resume(1, peers[0].code, peers[0].token))
+        assert refused.code == Code.NOT_STORED
+        await play_on(others, random.Random(6), moves=2)

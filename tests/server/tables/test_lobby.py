@@ -1,0 +1,468 @@
+"""Tables before and around their game: opening, joining, watching, leaving, names and chat."""
+
+import asyncio
+import gc
+import random
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+from protocol.codes import Code
+from protocol.limits import ARRAY_LENGTH
+from protocol.messages import (
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    SeatLine,
+    StartGame,
+    Sync,
+    TableLine,
+    Tables,
+    TableState,
+    Watch,
+)
+from protocol.text import unsafe
+from server.net.rate_limits import PerMinute
+from server.tables.lobby import Lobby
+from tests.server.peer import Peer, company, connected, eventually, game, house, play_on, table_of
+
+
+async def lines(peer: Peer) -> list[TableLine]:
+    answer = await peer.ask(ListTables(peer.next_id()))
+    assert isinstance(answer, Tables)
+    return answer.tables
+
+
+async def state_where(peer: Peer, fits: Callable[[TableState], bool]) -> TableState:
+    """Return the first state of the table from now on that fits."""
+    state = await peer.until(TableState)
+    while not fits(state):
+        state = await peer.until(TableState)
+    return state
+
+
+async def gone(lobby: Lobby, code: str) -> None:
+    """Wait until there is no table with this code."""
+    await eventually(lambda: code not in lobby.tables)
+
+
+async def test_the_list_shows_tables_newest_first() -> None:
+    """Host, seats, stage and option of each table."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        assert await lines(anna) == []
+        first = await anna.open(2, "Anna")
+        second = await bruno.open(5, "Bruno", random_layout=True)
+        assert await lines(anna) == [
+            TableLine(second.table, "Bruno", 5, 1, "gathering", random_layout=True),
+            TableLine(first.table, "Anna", 2, 1, "gathering"),
+        ]
+
+
+async def test_the_list_tells_the_stage() -> None:
+    """A table is gathering, then playing, then over."""
+    async with house() as server, game(server.port, 2) as peers:
+        assert (await lines(peers[0]))[0].stage == "playing"
+        await play_on(peers, random.Random(1))
+        assert (await lines(peers[0]))[0].stage == "over"
+
+
+async def test_a_list_of_very_many_tables_can_be_read() -> None:
+    """The list is cut to what a message may hold."""
+    async with house() as server, connected(server.port) as peer:
+        seated = await peer.open(2)
+        table = server.lobby.tables[seated.table]
+        server.lobby.tables.update({f"no. {number}": table for number in range(520)})
+        assert len(await lines(peer)) == ARRAY_LENGTH
+        for number in range(520):
+            del server.lobby.tables[f"no. {number}"]
+
+
+async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
+    """Everybody at the table is told who sits where."""
+    async with house() as server, connected(server.port) as peer:
+        seated = await peer.open(3, "Anna", random_layout=True)
+        assert seated.seat == 0
+        assert seated.token is not None
+        assert len(seated.token) == 43
+        state = await peer.until(TableState)
+        assert state == TableState(
+            seated.table,
+            "gathering",
+            [SeatLine("Anna", here=True), SeatLine(), SeatLine()],
+            0,
+            random_layout=True,
+        )
+
+
+async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
+    """A free seat may be chosen by its number; every seat has a token of its own."""
+    async with (
+        house() as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+        connected(server.port) as carla,
+    ):
+        code = (await anna.open(4, "Anna")).table
+        assert (await bruno.join(code, "Bruno", seat=2)).seat == 2
+        assert (await carla.join(code, "Carla")).seat == 1
+        assert len({anna.token, bruno.token, carla.token}) == 3
+        state = await state_where(anna, lambda state: state.seats[1].name == "Carla")
+        assert [seat.name for seat in state.seats] == ["Anna", "Carla", "Bruno", None]
+
+
+async def test_a_seat_that_is_taken_or_does_not_exist_is_refused() -> None:
+    """The refusal names the free seats."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        code = (await anna.open(3)).table
+        for seat in (0, 3, 4):
+            refused = await bruno.refused(JoinTable(bruno.next_id(), code, "Bruno", seat))
+            assert refused.code == Code.SEAT_TAKEN
+            assert "1, 2" in refused.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "An\x1b[31mna",
+        "Anna\n",
+        "An\x07na",
+        "Anna\x9b2J",
+        " Anna",
+        "Anna\u3000",
+        " ",
+        "\u202eannA",
+        "An\u200bna",
+        "An\u200dna",
+        "Anna\ufeff",
+        "An\u2028na",
+        "A\u0301nna",  # not composed
+        "x\u0336\u0337\u0338",
+        "\ue000",
+        "\U000e0041",
+        "\u3164",
+        "Anna\u2800",
+    ],
+    ids=ascii,
+)
+async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
+    """Control, format, blank and private characters reach no other terminal, nor the refusal itself."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        code = (await anna.open(2)).table
+        refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
+        assert refused.code == Code.BAD_NAME
+        assert unsafe(refused.text) is None
+        assert (await bruno.refused(OpenTable(bruno.next_id(), 2, name))).code == Code.BAD_NAME
+        assert [line.taken for line in await lines(bruno)] == [1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Anna", "anna", "ANNA", "\uff21nna", "Ann\u00aa", "Anna\ufe0f", "An na", "\u0391\u039d\u039d\u0391"],
+    ids=ascii,
+)
+async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str) -> None:
+    """Nobody can pass for somebody else by case, width, ligatures, spaces or invisible marks."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        code = (await anna.open(2, "Anna")).table
+        refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
+        assert refused.code == Code.NAME_TAKEN
+
+
+@pytest.mark.parametrize("name", ["Žofie", "Иван", "花子", "Ann", "Anna 2", "a" * 20, "🦊", "कि"])
+async def test_names_of_all_scripts_are_welcome(name: str) -> None:
+    """What can be shown safely is shown as it was given."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        code = (await anna.open(2, "Anna")).table
+        await bruno.join(code, name)
+        assert (await state_where(anna, lambda state: state.seats[1].here)).seats[1].name == name
+
+
+async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
+    """The lowest seat that is taken is host; the seat can be taken by somebody else."""
+    async with house() as server, company(server.port, 3) as peers, connected(server.port) as late:
+        host, second, third = peers
+        await host.done(Leave(host.next_id()))
+        state = await state_where(third, lambda state: state.seats[0].name is None)
+        assert state.host == 1
+        assert (await third.refused(StartGame(third.next_id()))).code == Code.NOT_THE_HOST
+        assert (await second.refused(StartGame(second.next_id()))).code == Code.SEATS_EMPTY
+        assert (await late.join(second.code, "Late")).seat == 0
+        await host.nothing_but_pong()
+        await late.done(StartGame(late.next_id()))
+
+
+async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
+    """A seat that was given up is given up, also when somebody else has it."""
+    async with house() as server, company(server.port, 2) as (host, second):
+        await second.done(Leave(second.next_id()))
+        resume = Resume(second.next_id(), host.code, second.token)
+        assert (await second.refused(resume)).code == Code.BAD_TOKEN
+        old = second.token
+        await second.join(host.code, "Second")
+        await second.done(Leave(second.next_id()))
+        await second.join(host.code, "Third")
+        await second.done(Leave(second.next_id()))
+        assert (await second.refused(Resume(second.next_id(), host.code, old))).code == Code.BAD_TOKEN
+
+
+async def test_a_table_closes_when_everybody_left_it() -> None:
+    """Spectators are told, and are in the lobby again."""
+    async with house() as server, company(server.port, 2, watched=True) as (host, second, spectator):
+        await host.done(Leave(host.next_id()))
+        await second.done(Leave(second.next_id()))
+        refused = await spectator.until(Refused)
+        assert (refused.code, refused.id) == (Code.NO_SUCH_TABLE, None)
+        assert await lines(spectator) == []
+        assert (await host.refused(Watch(host.next_id(), host.code))).code == Code.NO_SUCH_TABLE
+        await spectator.open(2)
+
+
+async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
+    """However many joins and watches are under way when a table closes, each gets its answer."""
+    async with house(requests=2) as server, connected(server.port) as host:
+        code = (await host.open(2)).table
+        peers = [connected(server.port) for _ in range(20)]
+        others = [await peer.__aenter__() for peer in peers]
+        await asyncio.gather(
+            host.send(Leave(host.next_id())), *(other.send(Watch(1, code)) for other in others)
+        )
+        for other in others:
+            while getattr(await other.receive(), "id", None) != 1:
+                pass
+        for peer in peers:
+            await peer.__aexit__(None, None, None)
+        await gone(server.lobby, code)
+
+
+async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
+    """A player whose connection broke comes back to the seat; the others see both."""
+    async with house() as server, company(server.port, 2) as (host, second):
+        await second.socket.close()
+        await state_where(host, lambda state: not state.seats[1].here)
+        async with connected(server.port) as again:
+            assert (await again.resume(host.code, second.token)).seat == 1
+            state = await state_where(host, lambda state: state.seats[1].here)
+            assert state.seats[1].name == "Player 1"
+
+
+async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
+    """Who does not come back before the game starts makes room."""
+    async with house(seat_grace_seconds=0.05) as server, company(server.port, 2) as (host, second):
+        await second.socket.close()
+        await state_where(host, lambda state: state.seats[1].name is None)
+        async with connected(server.port) as again:
+            resume = Resume(again.next_id(), host.code, second.token)
+            assert (await again.refused(resume)).code == Code.BAD_TOKEN
+
+
+async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
+    """Coming back stops the clock: an earlier absence does not shorten the grace of a later one."""
+    async with house(seat_grace_seconds=0.8) as server, company(server.port, 2) as (host, second):
+        table = table_of(server, [host])
+        clock = asyncio.get_running_loop().time
+        first_left = clock()
+        await second.socket.close()
+        await state_where(host, lambda state: not state.seats[1].here)
+        await eventually(lambda: clock() > first_left + 0.3)
+        async with connected(server.port) as again:
+            await again.resume(host.code, second.token)
+            last_left = clock()
+        await eventually(lambda: clock() > first_left + 0.85)
+        assert clock() > last_left + 0.8 or table.seating.players[1] is not None
+        await state_where(host, lambda state: state.seats[1].name is None)
+
+
+async def test_a_table_that_everybody_lost_before_the_game_is_closed() -> None:
+    """When the grace of the last seat has run out, the table is gone."""
+    async with house(seat_grace_seconds=0.05) as server, connected(server.port) as peer:
+        await peer.open(2)
+        await peer.socket.close()
+        await gone(server.lobby, peer.code)
+
+
+async def test_a_running_table_keeps_its_seats_and_is_closed_only_after_long_absence() -> None:
+    """The grace does not count during a game; the time for unattended tables does."""
+    limits = {"seat_grace_seconds": 0.01, "unattended_seconds": 0.3}
+    async with house(**limits) as server, connected(server.port) as later:
+        async with game(server.port, 2) as peers:
+            code, token = peers[0].code, peers[0].token
+        await later.resume(code, token)
+        assert [player is not None for player in server.lobby.tables[code].seating.players] == [
+            True,
+            True,
+        ]
+        await later.done(Leave(later.next_id()))
+        await gone(server.lobby, code)
+
+
+async def test_a_finished_table_is_closed_when_everybody_has_left() -> None:
+    """Not while somebody still looks at the result."""
+    async with house(over_seconds=0.05) as server, connected(server.port) as late:
+        async with game(server.port, 2) as peers:
+            await play_on(peers, random.Random(1))
+            code = peers[0].code
+            assert code in server.lobby.tables
+            await late.watch(code)
+        assert code in server.lobby.tables
+        await late.done(Leave(late.next_id()))
+        await gone(server.lobby, code)
+
+
+async def test_closed_tables_leave_nothing_behind() -> None:
+    """No timer keeps a table that has ended in memory."""
+    async with house() as server, connected(server.port) as peer:
+        await peer.open(2)
+        table = weakref.ref(server.lobby.tables[peer.code])
+        await peer.done(Leave(peer.next_id()))
+        await gone(server.lobby, peer.code)
+        await peer.nothing_but_pong()
+        gc.collect()
+        assert table() is None
+
+
+async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
+    """The seat is kept, and is shown as away meanwhile."""
+    async with house() as server, game(server.port, 2) as (host, second):
+        await second.done(Leave(second.next_id()))
+        await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1")
+        await second.resume(host.code, second.token)
+        await state_where(host, lambda state: state.seats[1].here)
+
+
+async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
+    """A client that numbers its messages anew on each connection still gets out of the table."""
+    async with house() as server, game(server.port, 2) as (_, second):
+        for _ in range(2):
+            await second.done(Leave(77))
+            assert (await second.refused(Sync(78))).code == Code.NOT_AT_A_TABLE
+            await second.resume(second.code, second.token)
+
+
+async def test_one_sits_at_one_table_at_a_time() -> None:
+    """Open, join, resume and watch are refused at a table."""
+    async with house() as server, company(server.port, 2) as (host, second):
+        for message in (
+            OpenTable(1000, 2, "Twice"),
+            JoinTable(1001, host.code, "Twice"),
+            Resume(1002, host.code, host.token),
+            Watch(1003, host.code),
+        ):
+            assert (await second.refused(message)).code == Code.AT_A_TABLE
+
+
+async def test_a_token_opens_only_its_own_table() -> None:
+    """A guessed token, another table's token and a token's hash are refused; a few wrong ones end it."""
+    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        first = await anna.open(2)
+        second = await bruno.open(2)
+        await bruno.done(Leave(bruno.next_id()))
+        await bruno.open(2)
+        player = server.lobby.tables[first.table].seating.players[0]
+        assert player is not None
+        await bruno.done(Leave(bruno.next_id()))
+        for token in (second.token or "", "x" * 43, player.token_hash[:43], "0"):
+            refused = await bruno.refused(Resume(bruno.next_id(), first.table, token))
+            assert refused.code == Code.BAD_TOKEN
+        await bruno.send(Resume(bruno.next_id(), first.table, "y"))
+        assert await bruno.closed() == (1008, "too many wrong tokens")
+
+
+async def test_tables_are_limited_in_all() -> None:
+    """The refusal changes nothing, and a table that closes makes room."""
+    async with house(tables=1) as server, connected(server.port) as anna, connected(server.port) as bruno:
+        await anna.open(2)
+        assert (await bruno.refused(OpenTable(1, 2, "Bruno"))).code == Code.TOO_MANY_TABLES
+        await anna.done(Leave(anna.next_id()))
+        await gone(server.lobby, anna.code)
+        await bruno.open(2)
+
+
+@pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
+async def test_tables_are_opened_at_a_pace(limit: str) -> None:
+    """By connection and by address; the refusal tells when to try again, and nobody is kept from playing."""
+    async with (
+        house(**{limit: 2}) as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+    ):
+        for _ in range(2):
+            await anna.open(2)
+            await anna.done(Leave(anna.next_id()))
+        refused = await anna.refused(OpenTable(7, 2, "Anna"))
+        assert refused.code == Code.TOO_SOON
+        assert refused.about is not None
+        assert 0 < int(refused.about["seconds"]) <= 60
+        assert refused.about["seconds"] in refused.text
+        if limit == "tables_per_connection":
+            await anna.join((await bruno.open(2, "Bruno")).table, "Anna")
+        else:
+            assert (await bruno.refused(OpenTable(7, 2, "Bruno"))).code == Code.TOO_SOON
+
+
+def test_whoever_waited_a_minute_may_go_on() -> None:
+    """Any minute counts, not the clock's; those who have done nothing for one are not remembered."""
+    pace = PerMinute(2)
+    for now in (0.0, 30.0):
+        assert pace.wait("a", now) == 0
+        pace.count("a", now)
+    assert pace.wait("a", 30.5) == 30
+    assert pace.wait("b", 30.5) == 0
+    assert pace.wait("a", 60.0) == 0
+    pace.count("a", 60.0)
+    assert pace.wait("a", 60.0) == 30
+    pace.count("b", 200.0)
+    assert list(pace._times) == ["b"]
+
+
+async def test_spectators_are_limited() -> None:
+    """A spectator too many is told so; one who leaves makes room."""
+    async with (
+        house(spectators=1) as server,
+        company(server.port, 2, watched=True) as peers,
+        connected(server.port) as late,
+    ):
+        assert (await late.refused(Watch(1, peers[0].code))).code == Code.TABLE_FULL
+        await peers[2].done(Leave(peers[2].next_id()))
+        await late.watch(peers[0].code)
+
+
+async def test_everybody_at_the_table_hears_what_is_said() -> None:
+    """Players by seat, spectators without one; nobody else."""
+    async with (
+        house() as server,
+        company(server.port, 2, watched=True) as peers,
+        connected(server.port) as other,
+    ):
+        await peers[1].done(Say(peers[1].next_id(), "hello 🦊"))
+        await peers[2].done(Say(peers[2].next_id(), "I watch"))
+        for peer in peers:
+            said = [message for message in peer.heard if isinstance(message, Said)]
+            while len(said) < 2:
+                said.append(await peer.until(Said))
+            assert said == [Said("hello 🦊", 1), Said("I watch")]
+        await other.nothing_but_pong()
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b]0;title\x07", "two\nlines", "bell\x07", "\u202ereversed", "\x9b31m", " "]
+)
+async def test_what_a_terminal_could_act_on_cannot_be_said(text: str) -> None:
+    """The sender is refused, and the others hear nothing."""
+    async with house() as server, company(server.port, 2) as (host, second):
+        assert (await host.refused(Say(host.next_id(), text))).code == Code.BAD_TEXT
+        await second.nothing_but_pong()
+
+
+async def test_spectators_do_not_play() -> None:
+    """They may speak and sync, no more."""
+    async with house() as server, game(server.port, 2, watched=True) as peers:
+        spectator = peers[2]
+        assert (await spectator.refused(StartGame(1))).code == Code.NOT_A_PLAYER
+        await spectator.done(Sync(2))
+        await spectator.done(Say(3, "hm"))

@@ -1,0 +1,261 @@
+"""`palatinus serve` as a stranger runs it: addresses, signals, and wrong use told in one line."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import trustme
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from palatinus import main
+from protocol.messages import TableState
+from server.app import running
+from server.config import Config, Limits
+from server.process import reachable
+from server.storage.journal_file import FILE_NAME
+from tests.server.peer import PATIENCE, Peer, connected, game, house
+from tests.server.process import refused_to_start, serving
+
+
+def check_one_line(code: int, err: str, *words: str) -> None:
+    """Fail unless wrong use ended in exit code 2 and one clear line that has `words`."""
+    assert code == 2
+    assert err.startswith("palatinus"), err
+    assert err.endswith("\n")
+    assert err.count("\n") == 1, err
+    for word in words:
+        assert word in err
+
+
+async def test_the_addresses_are_printed_as_commands() -> None:
+    """Others type what stands there."""
+    async with serving("--memory") as server:
+        assert server.announced[-1] == f"  palatinus join ws://127.0.0.1:{server.port}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    """Clients get a close code and a reason; the exit code is 0; stderr stays empty."""
+    async with serving("--data", str(tmp_path)) as server:
+        async with game(server.port, 2, watched=True) as peers, connected(server.port) as in_lobby:
+            _, silent = await asyncio.open_connection("127.0.0.1", server.port)
+            await in_lobby.nothing_but_pong()
+            server.process.send_signal(number)
+            for peer in (*peers, in_lobby):
+                assert await peer.closed() == (1001, "the server is stopping")
+            code, out, err = await server.ended()
+            silent.close()
+        assert (code, err) == (0, "")
+        assert out == "Palatinus has stopped.\n"
+
+
+async def test_a_port_in_use_is_told_in_one_line() -> None:
+    """What is wrong, and what to do."""
+    async with house() as other:
+        code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
+        check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
+        assert "attempting" not in err
+
+
+async def test_a_host_that_is_none_is_told_in_one_line() -> None:
+    """A name that cannot be found, cannot be a name, or is not this machine's."""
+    hosts = ("no such host", "x" * 300, "a..b", "192.0.2.1")
+    starts = [refused_to_start("--memory", "--host", host, "--port", "0") for host in hosts]
+    for code, err in await asyncio.gather(*starts):
+        check_one_line(code, err, "--host")
+
+
+async def test_a_bad_option_is_told_in_one_line() -> None:
+    """With the option's name."""
+    wrong = (
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--port", "http"],
+        ["--max-tables", "0"],
+        ["--max-connections", "none"],
+        ["--connections-per-address", "-1"],
+        ["--rate", "1e99"],
+        ["--nonsense"],
+        ["--data", "x", "--memory"],
+    )
+    for options, (code, err) in zip(
+        wrong, await asyncio.gather(*(refused_to_start(*options) for options in wrong)), strict=True
+    ):
+        check_one_line(code, err, options[-1] if options[-1] == "--memory" else options[0])
+
+
+async def test_a_data_folder_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """A file in its place, say."""
+    (tmp_path / "file").write_text("x")
+    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path / "file"))
+    check_one_line(code, err, "--data")
+
+
+async def test_a_folder_for_records_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """At the start, and not when the first game is over."""
+    (tmp_path / "file").write_text("x")
+    for records in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
+        check_one_line(code, err, str(records), "--records")
+
+
+async def test_a_journal_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    """The file stays as it is."""
+    (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)
+    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
+    check_one_line(code, err, str(tmp_path), "--data")
+    assert (tmp_path / FILE_NAME).read_bytes() == b"no database at all " * 100
+
+
+async def test_a_journal_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    """Two servers would write into each other's tables."""
+    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
+        await peer.open(2)
+        code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
+        check_one_line(code, err, "another server", "--data")
+        await peer.until(TableState)
+        await peer.nothing_but_pong()
+
+
+def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
+    """Nobody can join 0.0.0.0."""
+    everywhere = "0.0.0.0"  # noqa: S104 - nothing listens there
+    assert "127.0.0.1" in reachable(everywhere)
+    assert everywhere not in reachable(everywhere)
+    assert reachable("192.0.2.7") == ["192.0.2.7"]
+    assert reachable("game.example") == ["game.example"]
+
+
+async def test_all_addresses_are_those_of_ipv4_too() -> None:
+    """What `--host ::` announces can be joined."""
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this system has no IPv6")
+    async with running(Config(host="::")) as server:
+        for host in ("127.0.0.1", "::1"):
+            _, writer = await asyncio.open_connection(host, server.port)
+            writer.close()
+            await writer.wait_closed()
+
+
+def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand there twice, so that a help page need not load the server."""
+    limits = Limits()
+    with pytest.raises(SystemExit):
+        main(["serve", "--help", "--lang", "en"])
+    told = " ".join(capsys.readouterr().out.split())
+    for option, default in (
+        ("--max-tables", f"{limits.tables}"),
+        (
+            "--tables-per-minute",
+            f"{limits.tables_per_address}, and {limits.tables_per_connection} from one connection",
+        ),
+        ("--max-connections", f"{limits.connections}"),
+        ("--connections-per-address", f"{limits.connections_per_address}"),
+        ("--rate", f"{limits.rate:g}"),
+    ):
+        text = told.rpartition(f"{option} N ")[2]
+        assert text[: text.index(")")].endswith(f"(default: {default}"), option
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """Return a certificate for this machine, with its authority and its key in files beside it."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    made = authority.issue_cert("127.0.0.1")
+    path = tmp_path / "cert.pem"
+    made.cert_chain_pems[0].write_to_path(path)
+    made.private_key_pem.write_to_path(path.with_name("key.pem"))
+    return path
+
+
+async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
+    """The address says wss; plain connections and silent ones end without harm."""
+    key = certificate.with_name("key.pem")
+    async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        assert server.announced[-1] == f"  palatinus join wss://127.0.0.1:{server.port}"
+        trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
+        async with connect(f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None) as client:
+            peer = Peer(client)
+            await peer.hello()
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+            await peer.nothing_but_pong()
+            server.process.send_signal(signal.SIGTERM)
+            assert (await peer.closed())[0] == 1001
+        code, _, err = await server.ended()
+        assert (code, err) == (0, "")
+
+
+async def test_who_comes_and_goes_by_tls_is_counted_once(certificate: Path) -> None:
+    """However often an address comes, those who have left it take no place."""
+    trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
+    key, limits = certificate.with_name("key.pem"), Limits(connections_per_address=1)
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        for _ in range(3):
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    with contextlib.suppress(InvalidStatus):  # the one before is still leaving
+                        async with connect(
+                            f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None
+                        ) as client:
+                            await Peer(client).hello()
+                        break
+                    await asyncio.sleep(0.005)
+
+
+async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
+    """A connection that no limit counts yet must end soon."""
+    key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        async with asyncio.timeout(PATIENCE):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate: Path) -> None:
+    """Missing, without its key, no certificate, or a key without one: never plain in its place."""
+    key = str(certificate.with_name("key.pem"))
+    missing = str(certificate.with_name("missing.pem"))
+    wrong = (
+        ["--tls-cert", missing],
+        ["--tls-cert", str(certificate)],
+        ["--tls-cert", key],
+        ["--tls-cert", str(certificate), "--tls-key", missing],
+        ["--tls-key", key],
+    )
+    starts = [refused_to_start("--memory", "--port", "0", *options) for options in wrong]
+    for code, err in await asyncio.gather(*starts):
+        check_one_line(code, err, "cert")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")
+@pytest.mark.skipif(find_spec("uvloop") is not None, reason="uvloop turns them away without a word")
+async def test_without_open_files_it_complains_once_and_goes_on() -> None:
+    """A thousand lines a second would fill the disk."""
+    import resource
+
+    async with serving("--memory") as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+        writers = [(await asyncio.open_connection("127.0.0.1", server.port))[1] for _ in range(60)]
+        assert server.process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            line = (await server.process.stderr.readline()).decode()
+        for writer in writers:
+            writer.close()
+        assert "ERROR nobody more can be let in" in line
+        async with connected(server.port) as peer:
+            await peer.open(2)
+        server.process.terminate()
+        assert (await server.ended())[2] == ""
