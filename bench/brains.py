@@ -18,7 +18,8 @@ from typing import Final
 from client.bots.brains import NamedBrain, brain_named
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
-from engine.view import eyes_of, snapshot
+from engine.redaction import snapshot
+from engine.view import eyes_of
 
 _Z: Final = 1.96  # of a 95% interval
 _BATCHES: Final = 20

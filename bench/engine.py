@@ -15,8 +15,9 @@ from engine.events import Place
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
+from engine.redaction import redacted, snapshot
 from engine.scoring import Board, scored
-from engine.view import eyes_of, redacted, snapshot
+from engine.view import eyes_of
 from protocol.codec import decode_client, decode_server, encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, PlacePiece

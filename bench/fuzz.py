@@ -22,7 +22,8 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.table import Gap, TableModel
     from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
-    from engine.view import eyes_of, redacted, snapshot
+    from engine.redaction import redacted, snapshot
+    from engine.view import eyes_of
     from protocol.codec import BadMessage, decode_client, decode_server, encode
     from protocol.events import event_map, legal_message
     from protocol.messages import (

@@ -7,7 +7,8 @@ from typing import Self
 from client.language import _
 from engine.events import Event, GameStarted, Placed, SeenEvent, TileLaid, WolvesRevealed
 from engine.pieces import Seat
-from engine.view import Eyes, View, folded, redacted
+from engine.redaction import redacted
+from engine.view import Eyes, View, folded
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 

@@ -1,6 +1,6 @@
 """Commands and events: what a player asks for, and what happened, as facts.
 
-A game is its events. Those marked *secret* are told to others in another form: see `engine.view`.
+A game is its events. Others get those marked *secret* in another form: see `engine.redaction`.
 """
 
 import enum

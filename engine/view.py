@@ -1,13 +1,13 @@
-"""What a pair of eyes knows of a game, and the gate that decides what it may know (R4.2).
+"""What a pair of eyes knows of a game: the state that events fold into.
 
 The game itself is a view with every seat's eyes; players and spectators have fewer. All of them are
-folded from events by the same code.
+folded from events by the same code, and `engine.redaction` decides which events each of them gets.
 """
 
 import enum
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
 from engine.board import CENTRE, FIELDS, Field, LaidTile, Layout, Tile, layout_of
@@ -15,7 +15,6 @@ from engine.components import Laurel
 from engine.events import (
     Captured,
     CentreTurned,
-    Event,
     GameEnded,
     GameStarted,
     HillScored,
@@ -41,21 +40,6 @@ SPECTATOR: Final[Eyes] = frozenset()
 @functools.cache
 def eyes_of(seat: Seat) -> Eyes:
     return frozenset((seat,))
-
-
-def redacted(event: Event, eyes: Eyes) -> SeenEvent:
-    """Return what `eyes` may know of `event`: the only gate between secret and public (R4.2)."""
-    match event:
-        case Placed():
-            if event.piece.wolf and event.seat not in eyes:
-                return WolfPlaced(event.seat, event.piece.people, event.field)
-            return event
-        case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
-            return event
-        case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
-            return event
-        case _:
-            assert_never(event)
 
 
 class Phase(enum.StrEnum):
@@ -174,31 +158,6 @@ def folded(events: Iterable[SeenEvent], eyes: Eyes) -> View:
     for event in events:
         view.fold(event)
     return view
-
-
-def snapshot(view: View, eyes: Eyes) -> View:
-    """Return a copy of `view` that holds only what `eyes` may know.
-
-    Raises ValueError if `eyes` know more than `view` does.
-    """
-    if not eyes <= view.eyes:
-        raise ValueError("a snapshot cannot know more than the view it is taken from")
-    revealed = view.phase is Phase.OVER
-
-    def seen(name: Field, piece: Piece | Wolf) -> Piece | Wolf:
-        if isinstance(piece, Piece) and piece.wolf and not revealed and view.owners[name] not in eyes:
-            return Wolf.of(piece.people)
-        return piece
-
-    return replace(
-        view,
-        eyes=eyes,
-        placed={name: seen(name, piece) for name, piece in view.placed.items()},
-        owners=dict(view.owners),
-        hands={seat: dict(hand) for seat, hand in view.hands.items() if seat in eyes},
-        gone=set(view.gone),
-        remaining=list(view.remaining),
-    )
 
 
 def seat_of(started: GameStarted, people: People) -> Seat:

@@ -15,10 +15,10 @@ from bench.chaos.wiretap import Wiretap
 from engine.errors import DamagedRecord
 from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
 from engine.game import Game, RandomChance
-from engine.legal import Legal
 from engine.pieces import Seat
 from engine.record import recorded, replayed
-from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
+from engine.redaction import redacted, redacted_legal, snapshot
+from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, Refused, Seated, ServerMessage, Snapshot
@@ -152,7 +152,7 @@ class Judge:
                 last = message.seq + len(message.events) - 1
                 game = self.game(last)
                 seen = [event_map(event) for event in self._seen(eyes, message.seq, last)]
-                legal = _legal(game, eyes)
+                legal = redacted_legal(game.legal(), eyes)
                 may = None if legal is None else legal_message(legal)
                 return encode(message) == encode(
                     replace(message, events=seen, turn=game.view.turn, legal=may)
@@ -160,7 +160,8 @@ class Judge:
             case Snapshot():
                 game = self.game(message.seq)
                 view = snapshot(game.view, eyes)
-                return encode(message) == encode(snapshot_message(view, message.seq, _legal(game, eyes)))
+                legal = redacted_legal(game.legal(), eyes)
+                return encode(message) == encode(snapshot_message(view, message.seq, legal))
             case Refused():
                 own = {people for seat in eyes for people in self.game(1).view.start.peoples[seat]}
                 return set(_PIECES.findall(message.text)) <= own
@@ -180,12 +181,6 @@ def _tells_a_hidden_kind(eyes: Eyes, message: ServerMessage) -> bool:
         case _:
             return False
     return any(seat not in eyes and len(piece) == len("Em*") for seat, piece in placed)
-
-
-def _legal(game: Game, eyes: Eyes) -> Legal | None:
-    """Return what may be done, if these eyes are on turn."""
-    legal = game.legal()
-    return legal if legal is not None and legal.seat in eyes else None
 
 
 def _command(event: Event, seat: Seat) -> Command | None:

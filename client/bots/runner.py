@@ -18,7 +18,7 @@ from client.news import Closed
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Place
-from engine.view import snapshot
+from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH

@@ -6,7 +6,8 @@ from engine.events import Event, SeenEvent
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
-from engine.view import SPECTATOR, Eyes, eyes_of, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message
 from protocol.messages import EventMap, Events, ServerMessage, Substitute
 from protocol.snapshot import snapshot_message

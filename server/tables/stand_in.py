@@ -9,7 +9,8 @@ from typing import Protocol
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, LegalLays
-from engine.view import View, eyes_of, snapshot
+from engine.redaction import snapshot
+from engine.view import View, eyes_of
 from server.logs import about
 
 log = logging.getLogger(__name__)

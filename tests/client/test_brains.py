@@ -17,7 +17,8 @@ from engine.events import HillScored, Place, Placed
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
-from engine.view import View, eyes_of, snapshot
+from engine.redaction import snapshot
+from engine.view import View, eyes_of
 from protocol.codec import decode_server, encode
 from protocol.messages import Snapshot
 from protocol.snapshot import snapshot_message, view_of

@@ -24,7 +24,8 @@ from engine.events import Command
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
-from engine.view import eyes_of, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import eyes_of
 from protocol.events import event_map
 from protocol.limits import VERSIONS
 from protocol.messages import (

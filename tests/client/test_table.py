@@ -11,7 +11,8 @@ from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableMod
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
-from engine.view import SPECTATOR, Eyes, Phase, eyes_of, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 from protocol.codec import BadMessage, decode_server, encode
 from protocol.events import event_map, legal_message
 from protocol.messages import (

@@ -3,12 +3,13 @@
 import copy
 import random
 from collections import Counter
+from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.board import OUTER_POSITIONS, TILES, Field, field_hex, neighbours
+from engine.board import FIELDS, OUTER_POSITIONS, TILES, Field, field_hex, neighbours
 from engine.components import DEALS, Laurel
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
@@ -23,11 +24,11 @@ from engine.events import (
     TileDrawn,
     TileLaid,
 )
-from engine.game import Game, GameOptions
+from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalLays, LegalPlaces
-from engine.pieces import Kind, People, Piece, Seat
+from engine.pieces import NOTATIONS, Kind, People, Piece, Seat
 from engine.view import Phase, free_fields
-from tests.games import begun, finished_games, game_options, played, seeds
+from tests.games import begun, finished_games, game_options, games, played, seeds
 
 PLAYERS = tuple(DEALS)
 TURNS = {2: 16, 3: 12, 4: 8, 5: 7}  # R3.5
@@ -335,3 +336,35 @@ def test_a_refusal_draws_nothing() -> None:
         with pytest.raises(IllegalCommand):
             pestered.apply(LayTile(Seat(0), 1, 0))
     assert pestered.apply(LayTile(Seat(0), 2, 3)) == quiet.apply(LayTile(Seat(0), 2, 3))
+
+
+# -- legal ----------------------------------------------------------------------------------------
+
+
+def conceivable(players: int) -> list[Command]:
+    """Return every command that could be thought of: any seat, any piece, any field, and beyond."""
+    seats = [Seat(seat) for seat in range(players)]
+    lays = [LayTile(*each) for each in product(seats, range(-1, 9), range(-1, 8))]
+    fields = [*FIELDS, Field("A0"), Field("A7"), Field("H1")]
+    pieces = [Piece(notation) for notation in sorted(NOTATIONS)]
+    return [*lays, *(Place(*each) for each in product(seats, pieces, fields))]
+
+
+@settings(max_examples=12)
+@given(games(), seeds)
+def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int) -> None:
+    """R3.3, R4.1, R4.3: all conceivable commands are tried, those of seats not on turn too."""
+    listed = game.legal_commands()
+    assert len(set(listed)) == len(listed)
+    accepted = set()
+    before = copy.deepcopy(game.view)
+    fresh = Game(game.events, RandomChance(random.Random(seed)))
+    for command in conceivable(game.view.seats):
+        try:
+            fresh.apply(command)
+        except IllegalCommand:
+            continue
+        accepted.add(command)
+        fresh = Game(game.events, RandomChance(random.Random(seed)))
+    assert accepted == set(listed)
+    assert game.view == before == fresh.view

@@ -12,8 +12,9 @@ from engine.events import Placed
 from engine.game import Game, GameOptions
 from engine.knowledge import Bounds, Count, beside, hill_influence, holdings
 from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.redaction import redacted, snapshot
 from engine.scoring import Board, influences
-from engine.view import View, eyes_of, redacted, snapshot
+from engine.view import View, eyes_of
 from tests.games import all_eyes, game_options, games, played, seeds
 
 MOST_WOLVES = 9  # of unknown kind, so that every way they may lie can be tried

@@ -14,9 +14,10 @@ from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Kind, Piece, Seat
 from engine.position import Hand, Position, filled, hand_of, playout
+from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, terrain_of, unpacked
-from engine.view import eyes_of, snapshot
+from engine.view import eyes_of
 from tests.games import begun, game_options, layouts, played, seeds, some_command
 
 PLAYERS = tuple(DEALS)

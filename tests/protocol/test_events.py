@@ -14,7 +14,8 @@ from engine.events import Placed, WolfPlaced
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import NOTATIONS, People, Piece, Seat
-from engine.view import SPECTATOR, eyes_of, folded, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, eyes_of, folded
 from protocol.codec import BadMessage, decode_server, encode
 from protocol.events import EVENT_TAGS, event_map, event_of, legal_message, legal_of
 from protocol.messages import Events, Snapshot

@@ -16,7 +16,8 @@ from websockets.exceptions import ConnectionClosed
 from engine.board import FIELDS
 from engine.events import SeenEvent
 from engine.pieces import Seat
-from engine.view import SPECTATOR, View, eyes_of, folded, snapshot
+from engine.redaction import snapshot
+from engine.view import SPECTATOR, View, eyes_of, folded
 from protocol.codec import decode_server, encode
 from protocol.events import event_of
 from protocol.limits import VERSIONS

@@ -29,7 +29,8 @@ from client.ui.texts import influence_told, soldier_told
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Place
 from engine.legal import Legal
-from engine.view import Phase, eyes_of, folded, redacted
+from engine.redaction import redacted
+from engine.view import Phase, eyes_of, folded
 from protocol.messages import SeatLine, TableState
 
 _TABLE: Final = "lessons"

@@ -11,7 +11,8 @@ from client.ui.state import Ui
 from client.ui.update import pressed
 from engine.game import Game
 from engine.pieces import Seat
-from engine.view import SPECTATOR, eyes_of, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, eyes_of
 from protocol.messages import SeatLine, TableState
 
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")

@@ -18,7 +18,8 @@ from client.ui.app import Client, Options, run
 from client.ui.state import Ui
 from engine.game import GameOptions
 from engine.pieces import Seat
-from engine.view import eyes_of, snapshot
+from engine.redaction import snapshot
+from engine.view import eyes_of
 from protocol.messages import (
     Done,
     JoinTable,

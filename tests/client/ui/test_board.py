@@ -11,7 +11,8 @@ from client.ui.lines import plain
 from client.ui.look import ASCII, UNICODE, Look
 from engine.board import neighbours
 from engine.game import Game, GameOptions
-from engine.view import SPECTATOR, snapshot
+from engine.redaction import snapshot
+from engine.view import SPECTATOR
 from tests.client.ui.seen import assert_screen
 from tests.games import games, played
 

@@ -32,7 +32,8 @@ from client.ui.update import pressed
 from commands.learn import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
-from engine.view import SPECTATOR, redacted
+from engine.redaction import redacted
+from engine.view import SPECTATOR
 from palatinus import _parser
 from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
 from tests.client.ui.test_drawing import SIZES

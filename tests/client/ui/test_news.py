@@ -13,7 +13,8 @@ from client.ui.texts import again_told
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
-from engine.view import SPECTATOR, redacted
+from engine.redaction import redacted
+from engine.view import SPECTATOR
 from protocol.messages import SeatLine, TableLine, TableState
 from tests.client.ui.seen import model_of, state_of, ui_of
 from tests.games import all_eyes, games, played

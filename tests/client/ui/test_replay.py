@@ -21,7 +21,8 @@ from engine.board import HILLS
 from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat, Wolf
 from engine.record import names_in, replayed
-from engine.view import SPECTATOR, eyes_of, snapshot
+from engine.redaction import snapshot
+from engine.view import SPECTATOR, eyes_of
 from tests.client.ui.seen import NAMES, assert_screen, text_of, typed
 from tests.games import all_eyes, games, played
 

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from engine.events import Placed, WolfPlaced
-from engine.view import eyes_of, folded, redacted, snapshot
+from engine.redaction import redacted, snapshot
+from engine.view import eyes_of, folded
 from protocol.events import event_of
 from protocol.messages import Events, Snapshot, StartGame, TableState
 from tests.server.peer import (

@@ -1,0 +1,75 @@
+"""The one gate between secret and public: what a pair of eyes may know of a game (R3.5, R4.2).
+
+Until scoring two things are secret: the kind of a wolf piece, and what is left in a hand. Every event,
+snapshot and list of legal moves passes through here on its way to a player or a spectator.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from engine.events import (
+    Captured,
+    CentreTurned,
+    Event,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    LaurelsDealt,
+    LayoutDrawn,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    TileDrawn,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.legal import Legal
+from engine.pieces import Piece, Seat, Wolf
+from engine.view import Eyes, Phase, View
+
+
+def hidden_from(piece: Piece | Wolf, seat: Seat, eyes: Eyes) -> bool:
+    """Return whether the kind of a piece that `seat` placed is a secret to `eyes` before scoring (R4.2)."""
+    return seat not in eyes and (isinstance(piece, Wolf) or piece.wolf)
+
+
+def redacted(event: Event, eyes: Eyes) -> SeenEvent:
+    """Return what `eyes` may know of `event`."""
+    match event:
+        case Placed(seat, piece, field):
+            return WolfPlaced(seat, piece.people, field) if hidden_from(piece, seat, eyes) else event
+        case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
+            return event
+        case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
+            return event
+        case _:
+            assert_never(event)
+
+
+def redacted_legal(legal: Legal | None, eyes: Eyes) -> Legal | None:
+    """Return the legal moves if `eyes` are on turn, else None: they would give the hand away (R3.5)."""
+    return legal if legal is not None and legal.seat in eyes else None
+
+
+def snapshot(view: View, eyes: Eyes) -> View:
+    """Return a copy of `view` that holds only what `eyes` may know.
+
+    Raises ValueError if `eyes` know more than `view` does.
+    """
+    if not eyes <= view.eyes:
+        raise ValueError("a snapshot cannot know more than the view it is taken from")
+    placed = dict(view.placed)
+    if view.phase is not Phase.OVER:
+        for field, piece in view.placed.items():
+            if hidden_from(piece, view.owners[field], eyes):
+                placed[field] = Wolf.of(piece.people)
+    return replace(
+        view,
+        eyes=eyes,
+        placed=placed,
+        owners=dict(view.owners),
+        hands={seat: dict(hand) for seat, hand in view.hands.items() if seat in eyes},
+        gone=set(view.gone),
+        remaining=list(view.remaining),
+    )

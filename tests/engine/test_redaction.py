@@ -1,0 +1,227 @@
+"""The one gate, and the two invariants that it carries: fold and indistinguishable (R3.5, R4.2)."""
+
+import copy
+import random
+from itertools import product, takewhile
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from engine.board import Field
+from engine.errors import IllegalCommand
+from engine.events import Command, Event, LayTile, Place, Placed, TileLaid, WolfPlaced, WolvesRevealed
+from engine.game import Game, GameOptions
+from engine.pieces import NOTATIONS, Piece, Seat, Wolf
+from engine.redaction import hidden_from, redacted, redacted_legal, snapshot
+from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded
+from protocol.codec import encode
+from protocol.events import event_map, legal_message
+from protocol.messages import Events
+from protocol.snapshot import snapshot_message
+from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, game_options, games, played, seeds
+
+# -- what is hidden -------------------------------------------------------------------------------
+
+
+def test_only_the_kind_of_another_seats_wolf_is_hidden() -> None:
+    """R4.2: an open piece shows what it is, a wolf only its people, and both show all to their owner."""
+    seats = [Seat(seat) for seat in range(5)]
+    for seat, eyes in product(seats, [SPECTATOR, *map(eyes_of, seats), frozenset(seats)]):
+        for notation in NOTATIONS:
+            hidden = notation.endswith("*") and seat not in eyes
+            assert hidden_from(Piece(notation), seat, eyes) == hidden
+        assert hidden_from(Wolf("E*"), seat, eyes) == (seat not in eyes)
+
+
+@given(games())
+def test_an_event_and_a_snapshot_hide_the_same(game: Game) -> None:
+    """R4.2: one rule decides of both, for every piece and all eyes."""
+    for eyes in all_eyes(game):
+        for event in game.events:
+            if isinstance(event, Placed):
+                hidden = hidden_from(event.piece, event.seat, eyes)
+                assert isinstance(redacted(event, eyes), WolfPlaced) == hidden
+                shown = snapshot(game.view, eyes).placed[event.field]
+                assert isinstance(shown, Wolf) == (hidden and not game.over)
+            else:
+                assert redacted(event, eyes) is event
+
+
+@given(games())
+def test_legal_moves_are_for_the_seat_on_turn_alone(game: Game) -> None:
+    """R3.5: which pieces may be placed is what a hand holds, and nobody else may know that."""
+    legal = game.legal()
+    for eyes in all_eyes(game):
+        assert redacted_legal(legal, eyes) is (legal if game.view.turn in eyes else None)
+
+
+# -- fold -----------------------------------------------------------------------------------------
+
+
+@given(games())
+def test_fold_equals_snapshot_at_every_step(game: Game) -> None:
+    """R4.2: the fold of all redacted events is the snapshot, no more and no less."""
+    for eyes in all_eyes(game):
+        whole, heard = View(frozenset()), View(eyes)
+        whole.eyes = frozenset(Seat(seat) for seat in range(game.view.seats))
+        for event in game.events:
+            whole.fold(event)
+            heard.fold(redacted(event, eyes))
+            assert snapshot(whole, eyes) == heard
+
+
+@given(games())
+def test_a_snapshot_does_not_follow_the_game(game: Game) -> None:
+    """A snapshot is a value: what happens afterwards does not change it."""
+    taken = [(eyes, snapshot(game.view, eyes)) for eyes in all_eyes(game)]
+    before = copy.deepcopy(taken)
+    if commands := game.legal_commands():
+        game.apply(commands[0])
+    assert taken == before
+
+
+@given(games())
+def test_nobody_sees_another_hand_or_wolf(game: Game) -> None:
+    """R4.2, R3.5: other seats' wolf pieces have no kind and their hands are unknown, until scoring."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        assert set(seen.hands) == eyes
+        for field, piece in game.view.placed.items():
+            assert isinstance(piece, Piece)
+            hidden = piece.wolf and game.view.owners[field] not in eyes and not game.over
+            assert isinstance(seen.placed[field], Wolf) == hidden
+            assert seen.placed[field].people == piece.people
+
+
+@given(games())
+def test_how_many_pieces_are_left_is_public(game: Game) -> None:
+    """R3.5: everybody can count what every other seat has placed."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        for seat in range(seen.seats):
+            assert seen.remaining[Seat(seat)] == sum(game.view.hands[Seat(seat)].values())
+
+
+@given(games())
+def test_a_tile_in_hand_is_one_that_is_yet_to_be_laid(game: Game) -> None:
+    """R3.3: everybody sees the tile drawn until it lies; later there is none."""
+    for eyes in all_eyes(game):
+        seen = snapshot(game.view, eyes)
+        assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
+        assert seen.drawn not in [laid.tile for laid in seen.tiles if laid is not None]
+
+
+@given(finished_games())
+def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
+    """R5: at scoring all wolf pieces are turned up, and views differ in nothing but hands and eyes."""
+    spectator = folded((redacted(event, SPECTATOR) for event in game.events), SPECTATOR)
+    assert spectator.placed == game.view.placed
+    assert spectator.board == game.view.board
+    assert spectator.result == game.view.result
+    assert len(spectator.scoring) == len(game.view.scoring) > 7
+    assert not any(game.view.hands.values())
+
+
+@given(finished_games())
+def test_what_a_spectator_sees_whole_everybody_does(game: Game) -> None:
+    """R4.2: what a spectator may know everybody may; the server redacts such events once."""
+    for event in game.events:
+        if redacted(event, SPECTATOR) is event:
+            assert all(redacted(event, eyes) is event for eyes in all_eyes(game))
+
+
+@given(games())
+def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
+    """R4.2: a seat's view yields no view for other eyes."""
+    one = snapshot(game.view, eyes_of(Seat(0)))
+    with pytest.raises(ValueError, match="cannot know more"):
+        snapshot(one, eyes_of(Seat(1)))
+    assert snapshot(one, SPECTATOR) == snapshot(game.view, SPECTATOR)
+
+
+# -- indistinguishable ----------------------------------------------------------------------------
+
+
+def commands_of(events: list[Event]) -> list[Command]:
+    """Return the commands that led to `events`."""
+    commands: list[Command] = []
+    for event in events:
+        if isinstance(event, TileLaid):
+            commands.append(LayTile(event.seat, event.position, event.orientation))
+        elif isinstance(event, Placed):
+            commands.append(Place(event.seat, event.piece, event.field))
+    return commands
+
+
+def twin_commands(
+    options: GameOptions, seed: int, commands: list[Command], eyes: Eyes, mixer: int
+) -> list[Command]:
+    """Return the commands of a twin game, in which hidden wolf pieces may be of the other kind."""
+    rng = random.Random(mixer)
+    twin = begun(options, seed)
+    changed: list[Command] = []
+    for command in commands:
+        twinned = command
+        if isinstance(command, Place) and command.piece.wolf and command.seat not in eyes:
+            wolves = [
+                piece
+                for piece in twin.view.hands[command.seat]
+                if piece.wolf and piece.people == command.piece.people
+            ]
+            twinned = Place(command.seat, rng.choice(wolves), command.field)
+        twin.apply(twinned)
+        changed.append(twinned)
+    return changed
+
+
+def frames(options: GameOptions, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
+    """Return every byte that `eyes` get while the game runs, up to scoring; refusals included."""
+    game = begun(options, seed)
+    sent = _after(game, game.events, eyes)
+    for command in commands:
+        events = game.apply(command)
+        sent.extend(_after(game, list(events), eyes))
+    return sent
+
+
+def _after(game: Game, events: list[Event], eyes: Eyes) -> list[bytes]:
+    seen = [
+        event_map(redacted(event, eyes))
+        for event in takewhile(lambda event: not isinstance(event, WolvesRevealed), events)
+    ]
+    seq = len(game.events)
+    if game.view.phase is Phase.OVER:
+        return [encode(Events(seq, seen))]
+    legal = redacted_legal(game.legal(), eyes)
+    may = None if legal is None else legal_message(legal)
+    shown = snapshot_message(snapshot(game.view, eyes), seq, legal)
+    return [encode(Events(seq, seen, game.view.turn, may)), encode(shown), *refusals(game, eyes)]
+
+
+def refusals(game: Game, eyes: Eyes) -> list[bytes]:
+    """Return how the game refuses the seat every placement that is illegal."""
+    texts = []
+    for seat in eyes:
+        allowed = set(game.legal_commands())
+        for notation, field in product(sorted(NOTATIONS), ("A1", "D4", "G6", "H1")):
+            command = Place(seat, Piece(notation), Field(field))
+            if command not in allowed:
+                with pytest.raises(IllegalCommand) as refused:
+                    game.apply(command)
+                texts.append(f"{refused.value.fault} {refused.value}".encode())
+    return texts
+
+
+@settings(max_examples=25)
+@given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
+def test_hidden_kinds_reach_nobody(
+    options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject
+) -> None:
+    """R4.2: games that differ in what a seat may not know give it the same bytes until scoring."""
+    game = played(options, seed, commands)
+    eyes = data.draw(st.sampled_from(all_eyes(game)))
+    own = commands_of(game.events)
+    twin = twin_commands(options, seed, own, eyes, mixer)
+    assume(twin != own)
+    assert frames(options, seed, own, eyes) == frames(options, seed, twin, eyes)
