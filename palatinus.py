@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from client.colouring import Colouring, Colours, Theme, want
 from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.bot import add_bot
+from commands.display_options import add_confirm, add_drawing, set_display_defaults
 from commands.join import add_join
 from commands.learn import add_learn
-from commands.looks import add_confirm, add_drawing, set_looks_untold
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
 from commands.play import add_play
 from commands.records import add_check, add_export, add_replay
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_language(parser)
     add_confirm(parser)
     add_drawing(parser)
-    set_looks_untold(parser)
+    set_display_defaults(parser)
     parser.add_argument("--version", action=Version)
     parser.set_defaults(run=at_start_screen)
     commands = parser.add_subparsers(

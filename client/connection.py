@@ -11,21 +11,21 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
-from client.line import (
+from client.news import Back, Closed, Lost, Update
+from client.refusals import describe_refusal
+from client.table import Gap, Refreshed, TableModel
+from client.transport import (
     FREE_ACCESS,
     Access,
     Address,
     ConnectFailed,
-    Patience,
+    Timeouts,
     ending,
     not_understood,
     opened,
     received,
     why_not,
 )
-from client.news import Back, Closed, Lost, Update
-from client.refusals import refusal_told
-from client.table import Gap, Refreshed, TableModel
 from engine.board import Field
 from engine.events import Command, LayTile, Place
 from engine.pieces import Piece
@@ -68,8 +68,8 @@ __all__ = [
     "Connection",
     "Lost",
     "NoAnswer",
-    "Patience",
-    "Refusal",
+    "RequestRefused",
+    "Timeouts",
     "Update",
     "connected",
 ]
@@ -78,7 +78,7 @@ _UPDATES_KEPT: Final = 1024
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
-class Refusal(Exception):
+class RequestRefused(Exception):
     """The server refused one request, and nothing has changed; the text is its sentence,
     or what it says in the language in use.
 
@@ -127,16 +127,16 @@ async def connected(
     url: str,
     *,
     client: str = "palatinus",
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
     access: Access = FREE_ACCESS,
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 
     Raises ConnectFailed if there is none. `client` is what the server is told about this program.
     """
-    address, patience = Address(url, client, access), patience or Patience()
-    line, welcome = await opened(address, patience)
-    connection = Connection(address, patience, line, welcome.server)
+    address, timeouts = Address(url, client, access), timeouts or Timeouts()
+    line, welcome = await opened(address, timeouts)
+    connection = Connection(address, timeouts, line, welcome.server)
     # Not a TaskGroup: it would hand the body's own exceptions on in a group.
     keeper = asyncio.create_task(connection.kept(line), name=f"connection to {url}")
     try:
@@ -153,16 +153,16 @@ class Connection:
     """One client's connection to a server; made by `connected`.
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. The
-    requests raise Refusal if the server says no, and ConnectFailed if it says nothing. While the connection
-    is lost they wait for it; a move reaches the table once, however often it has to be sent.
+    requests raise RequestRefused if the server says no, and ConnectFailed if it says nothing. While the
+    connection is lost they wait for it; a move reaches the table once, however often it has to be sent.
     """
 
-    def __init__(self, address: Address, patience: Patience, line: ClientConnection, server: str) -> None:
+    def __init__(self, address: Address, timeouts: Timeouts, line: ClientConnection, server: str) -> None:
         self.address = address
         self.server = printable(server)
         self.model = TableModel()
         self.closed: Closed | None = None
-        self._patience = patience
+        self._timeouts = timeouts
         self._line: ClientConnection | None = line  # None while the connection is lost
         self._waiting: dict[int, _Waiting] = {}
         self._last_id = random.randrange(_FIRST_IDS)
@@ -279,7 +279,7 @@ class Connection:
 
     async def _put(self, line: ClientConnection, waiting: _Waiting) -> None:
         """Send a request and set its alarm; a line that breaks meanwhile is the keeper's business."""
-        seconds = self._patience.answer
+        seconds = self._timeouts.answer
         error = NoAnswer(
             _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
         )
@@ -290,7 +290,7 @@ class Connection:
 
     async def _send(self, line: ClientConnection, message: ClientMessage) -> None:
         try:
-            async with asyncio.timeout(self._patience.answer):
+            async with asyncio.timeout(self._timeouts.answer):
                 await line.send(encode(message))
         except TimeoutError:
             line.transport.abort()  # it takes nothing more: to close it politely would wait as well
@@ -303,7 +303,7 @@ class Connection:
         except Gap as gap:
             if self._syncing is None:
                 self._syncing = self._next_id()
-                self._sync_due = asyncio.get_running_loop().time() + self._patience.answer
+                self._sync_due = asyncio.get_running_loop().time() + self._timeouts.answer
                 with contextlib.suppress(ConnectionClosed):
                     await self._send(line, Sync(self._syncing, gap.after))
         if (answered := getattr(message, "id", None)) is not None:
@@ -316,12 +316,14 @@ class Connection:
             self._syncing = self._sync_due = None
             if isinstance(message, Refused):
                 text = _("The server did not send what was missing: {reason}")
-                raise ConnectFailed(text.format(reason=refusal_told(message)))
+                raise ConnectFailed(text.format(reason=describe_refusal(message)))
         if (waiting := self._waiting.get(answered)) is None:
             return  # whoever asked has given up
         waiting.silence()
         if isinstance(message, Refused):
-            waiting.fail(Refusal(message.code, refusal_told(message), message.rule, _retry_in(message)))
+            waiting.fail(
+                RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message))
+            )
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is no answer to {type(waiting.message).__name__}")
         else:
@@ -346,14 +348,14 @@ class Connection:
     async def kept(self, line: ClientConnection) -> None:
         """Serve `line` and those that replace it, until cancelled or closed for good."""
         end = ConnectFailed(_("This side closed the connection."), final=True)
-        pauses = self._patience.pauses()
+        pauses = self._timeouts.pauses()
         clock = asyncio.get_running_loop().time
         try:
             while True:
                 since = clock()
                 failure = await self._served(line)
-                if clock() - since > self._patience.longest_pause:  # else it breaks as soon as it stands
-                    pauses = self._patience.pauses()
+                if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it stands
+                    pauses = self._timeouts.pauses()
                 line = await self._restored(failure, pauses)
         except ConnectFailed as error:
             end = error
@@ -385,12 +387,12 @@ class Connection:
             raise failure
         self._suspend_requests()
         clock = asyncio.get_running_loop().time
-        until = clock() + self._patience.keep_trying
+        until = clock() + self._timeouts.keep_trying
         while True:
             wait = next(pauses)
             if clock() + wait > until:
                 gave_up = _("Gave up after {seconds} seconds.").format(
-                    seconds=f"{self._patience.keep_trying:g}"
+                    seconds=f"{self._timeouts.keep_trying:g}"
                 )
                 text = f"{failure} {gave_up}"
                 raise ConnectFailed(text, final=True, code=failure.code)
@@ -420,7 +422,7 @@ class Connection:
 
     async def _reopened(self) -> ClientConnection:
         """Return a new line on which this client is where it was; raises ConnectFailed."""
-        line, welcome = await opened(self.address, self._patience)
+        line, welcome = await opened(self.address, self._timeouts)
         self.server = printable(welcome.server)
         try:
             await self._return_to_table(line)
@@ -444,7 +446,7 @@ class Connection:
         else:
             back = Resume(self._next_id(), model.table, model.token, model.seq)
         try:
-            async with asyncio.timeout(self._patience.answer):
+            async with asyncio.timeout(self._timeouts.answer):
                 await line.send(encode(back))
                 answer = None
                 while answer != back.id:
@@ -458,7 +460,7 @@ class Connection:
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):
-            raise ConnectFailed(refusal_told(message), final=True)
+            raise ConnectFailed(describe_refusal(message), final=True)
 
     def _close(self, end: ConnectFailed) -> None:
         self.closed = Closed(end.code, str(end))

@@ -3,7 +3,7 @@
 import getpass
 
 from client.language import _
-from client.refusals import unsafe_told
+from client.refusals import describe_unsafe
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 
@@ -23,5 +23,7 @@ def fault_of(name: str) -> str | None:
         return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
     reason = unsafe(name)
     return (
-        None if reason is None else _("The name cannot be used: {reason}.").format(reason=unsafe_told(reason))
+        None
+        if reason is None
+        else _("The name cannot be used: {reason}.").format(reason=describe_unsafe(reason))
     )

@@ -148,13 +148,13 @@ _UNSAFE: Final = (
 )
 
 
-def refusal_told(refused: Refused) -> str:
+def describe_refusal(refused: Refused) -> str:
     """Return the refusal as a sentence that is safe to show; the server's own where no other is known."""
     if spoken() == "en" or (sentences := SENTENCES.get(refused.code)) is None:
         return printable(refused.text)
     about = refused.about or {}
     found = next((each for each in sentences if _filled(each, about) == refused.text), sentences[-1])
-    told = {name: unsafe_told(fact) if name == "why" else printable(fact) for name, fact in about.items()}
+    told = {name: describe_unsafe(fact) if name == "why" else printable(fact) for name, fact in about.items()}
     return _(found).format(**told)
 
 
@@ -165,12 +165,12 @@ def _filled(sentence: str, about: Mapping[str, str]) -> str | None:
         return None
 
 
-def closing_told(reason: str) -> str:
+def describe_closing(reason: str) -> str:
     """Return the server's reason for closing the connection."""
     return _(reason)
 
 
-def unsafe_told(reason: str) -> str:
+def describe_unsafe(reason: str) -> str:
     """Return why a name or a text cannot be shown to others, as `protocol.text.unsafe` found it."""
     code = reason.rpartition(" U+")[2]
     if code != reason:

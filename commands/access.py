@@ -11,16 +11,16 @@ from client.language import _
 from commands.parsing import WrongUse
 
 if TYPE_CHECKING:
-    from client.line import Access
-    from client.ui.app import Options, Visit
+    from client.transport import Access
+    from client.ui.game import Options, Visit
 
 
 async def visit_by_password(options: "Options") -> "Visit":
     """Visit a server, and ask for its password if it wants one."""
     import getpass
 
-    from client.line import password_wanted
-    from client.ui.app import visit
+    from client.transport import password_wanted
+    from client.ui.game import visit
 
     while True:
         visited = await visit(options)
@@ -78,7 +78,7 @@ def access_of(arguments: argparse.Namespace) -> "Access":
     """Return what is needed to be let in; raises WrongUse if a file does not hold it."""
     import ssl
 
-    from client.line import Access
+    from client.transport import Access
 
     tls, file = None, arguments.tls_ca
     if file is not None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from client.language import _
 from commands.access import access_of, add_access, visit_by_password
-from commands.looks import add_looks, options_of
+from commands.display_options import add_display_options, options_of
 from commands.parsing import Commands, need_terminal, table_code, wrong_use
 
 
@@ -24,7 +24,7 @@ def add_join(commands: Commands) -> None:
         "--new", action="store_true", help=_("join as a new player, even where a seat is kept for you")
     )
     add_access(join)
-    add_looks(join)
+    add_display_options(join)
     join.set_defaults(run=_join)
 
 
@@ -33,7 +33,7 @@ def _join(arguments: argparse.Namespace) -> int:
 
     from client.address import BadAddress, server_url
     from client.seats import Seats, seats_folder
-    from client.ui.app import told
+    from client.ui.game import report
 
     if arguments.watch and arguments.table is None:
         return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
@@ -50,4 +50,4 @@ def _join(arguments: argparse.Namespace) -> int:
         seats=seats,
         access=access_of(arguments),
     )
-    return told(asyncio.run(visit_by_password(options)))
+    return report(asyncio.run(visit_by_password(options)))

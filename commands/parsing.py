@@ -32,7 +32,7 @@ def add_language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lang", choices=LANGUAGES, help=_("the language to use (default: the system's)"))
 
 
-def told_to_host(error: "HostError") -> str:
+def describe_host_error(error: "HostError") -> str:
     """Return what the host is told, in the language in use, without a full stop."""
     return _(error.text).format(**error.about)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted, listed
-from commands.looks import add_ascii, add_drawing
+from commands.display_options import add_ascii, add_drawing
 from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def add_replay(commands: Commands) -> None:
 def _replay(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from client.ui.replay_app import run
+    from client.ui.replay import run
 
     recording = _recording(arguments.file)
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
@@ -104,16 +104,16 @@ def add_export(commands: Commands) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from client.ui import export
+    from client.ui.export.moment import as_json, as_svg, as_text
 
     recording = _recording(arguments.file)
     stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
     if arguments.svg is not None:
-        out, content = arguments.svg, export.as_svg(recording, stop, eyes)
+        out, content = arguments.svg, as_svg(recording, stop, eyes)
     elif arguments.text is not None:
-        out, content = arguments.text, export.as_text(recording, stop, eyes, ascii_only=arguments.ascii)
+        out, content = arguments.text, as_text(recording, stop, eyes, ascii_only=arguments.ascii)
     else:
-        out, content = arguments.json, export.as_json(recording, stop, eyes)
+        out, content = arguments.json, as_json(recording, stop, eyes)
     if out == "-":
         sys.stdout.buffer.write(content.encode())
         sys.stdout.flush()

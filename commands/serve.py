@@ -8,7 +8,7 @@ from pathlib import Path
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.access import add_password, password_of
-from commands.parsing import Commands, DefaultFolder, WrongUse, port_number, positive, told_to_host
+from commands.parsing import Commands, DefaultFolder, WrongUse, describe_host_error, port_number, positive
 
 
 def add_serve(commands: Commands) -> None:
@@ -132,7 +132,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         serve(config, _announce)
     except HostError as error:
-        raise WrongUse(f"{told_to_host(error)}.") from error
+        raise WrongUse(f"{describe_host_error(error)}.") from error
     print(_("Palatinus has stopped."))
     return 0
 

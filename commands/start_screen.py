@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from client.language import _
 from commands.access import visit_by_password
-from commands.learn import taught
+from commands.hosting import against_bots, hosted, log_for_later
+from commands.lessons import taught
 from commands.parsing import need_terminal
-from commands.play import against_bots, hosted, log_for_later
 
 if TYPE_CHECKING:
     from client.preferences import Preferences
-    from client.ui.app import Options, Visit
-    from client.ui.requests import Request
+    from client.ui.game import Options, Visit
+    from client.ui.update.requests import Request
 
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
     from client.preferences import Preferences, preferences_file, remembered
-    from client.ui import start
+    from client.ui.update import start
 
     known = remembered(preferences_file())
     line = start.LEARN if known is None else start.PLAY
@@ -36,8 +36,9 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     from client.bots.brains import BRAINS
     from client.names import default_name
     from client.preferences import preferences_file, remember
-    from client.ui import requests, start_app
-    from client.ui.state import BrainLine, Notice, Start, Ui
+    from client.ui.start import run
+    from client.ui.update import requests
+    from client.ui.update.state import BrainLine, Notice, Start, Ui
 
     brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
     chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
@@ -49,7 +50,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         start=Start(brains, chosen, preferences.servers),
     )
     while True:
-        ui, request = asyncio.run(start_app.run(ui, ascii_wanted=ascii_wanted))
+        ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
         assert ui.start is not None  # noqa: S101 - it stays what it is
         brain = brains[ui.start.brain].name
         preferences = msgspec.structs.replace(
@@ -58,7 +59,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
             return 0
-        from client.ui.app import Options, told  # the menu is there sooner without the network's libraries
+        from client.ui.game import Options, report  # the menu is there sooner without the network's libraries
 
         options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms)
         visited = _gone_where(request, options, brain)
@@ -66,7 +67,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
         if not visited.home and not visited.code:
-            return told(visited)
+            return report(visited)
         ui = replace(
             ui,
             start=replace(ui.start, servers=preferences.servers),
@@ -79,9 +80,9 @@ def _gone_where(request: "Request", options: "Options", brain: str) -> "Visit":
     import asyncio
 
     from client.seats import Seats, seats_folder
-    from client.ui import requests
-    from client.ui.app import Visit
-    from client.ui.learn.course import Parting
+    from client.ui.game import Visit
+    from client.ui.lessons.course import Parting
+    from client.ui.update import requests
     from server.config import Config
 
     match request:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted
-from commands.looks import add_ascii
-from commands.parsing import Commands, WrongUse, add_language, data_folder, told_to_host
+from commands.display_options import add_ascii
+from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
         with DataFolder(arguments.data or data_folder()) as folder:
             yield folder
     except JournalError as error:
-        raise WrongUse(told_to_host(error)) from error
+        raise WrongUse(describe_host_error(error)) from error
 
 
 def _stored(folder: "DataFolder", code: str) -> "StoredTable":
@@ -70,7 +70,7 @@ def _stored(folder: "DataFolder", code: str) -> "StoredTable":
 
 
 def _tables_listed(arguments: argparse.Namespace) -> int:
-    from client.stored_tables import listing
+    from client.ui.export.tables import listing
 
     with _opened(arguments) as folder:
         print(*listing(folder.tables()), sep="\n")
@@ -79,8 +79,8 @@ def _tables_listed(arguments: argparse.Namespace) -> int:
 
 def _table_shown(arguments: argparse.Namespace) -> int:
     from client.recording import Recording
-    from client.stored_tables import progress, summary
-    from client.ui.export import as_text
+    from client.ui.export.moment import as_text
+    from client.ui.export.tables import progress, summary
     from engine.view import SPECTATOR
 
     with _opened(arguments) as folder:
@@ -122,7 +122,7 @@ def _table_exported(arguments: argparse.Namespace) -> int:
 
 
 def _tables_removed(arguments: argparse.Namespace) -> int:
-    from client.stored_tables import listing
+    from client.ui.export.tables import listing
 
     with _opened(arguments) as folder:
         codes = list(dict.fromkeys(arguments.codes))

@@ -14,7 +14,7 @@ from protocol.limits import VERSIONS
 from protocol.messages import Hello, Refused, Welcome
 from server.app import running
 from server.config import Config, Limits
-from tests.client.ui.terminal import Terminal
+from tests.client.ui.pty_terminal import Terminal
 from tests.server.peer import PATIENCE, stranger
 from tests.server.process import PROGRAM, serving
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from client.bots.brains import at_random
-from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
+from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.news import Closed
 from client.table import Happened, TableModel, TableUpdate
 from engine.events import Command, SeenEvent
@@ -17,7 +17,7 @@ from engine.view import View
 from protocol.codes import Code
 from protocol.messages import ServerMessage, Snapshot
 
-PATIENCE: Final = Patience(
+PATIENCE: Final = Timeouts(
     opening=3.0,
     answer=5.0,
     closing=0.5,
@@ -92,7 +92,7 @@ class Visitor:
         """Open a connection, however often that takes; the one before stays open."""
         while True:
             try:
-                line = connected(self.url, client="chaos", patience=PATIENCE)
+                line = connected(self.url, client="chaos", timeouts=PATIENCE)
                 self._connection = await self._open.enter_async_context(line)
                 break
             except ConnectFailed as error:
@@ -107,14 +107,17 @@ class Visitor:
         await self._open.aclose()
 
     async def insist(self, what: Callable[[], Awaitable[object]]) -> None:
-        """Ask for something until there is an answer, on new connections if need be; raises Refusal."""
+        """Ask for something until there is an answer, on new connections if need be.
+
+        Raises RequestRefused.
+        """
         while True:
             try:
                 await what()
             except ConnectFailed:
                 if self.connection.closed is not None:
                     await self.connect()
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 if refusal.code != Code.AT_A_TABLE:  # else it was heard, and only the answer was not
                     raise
                 return
@@ -131,7 +134,7 @@ class Spectator(Visitor):
             await self.connect()
             try:
                 await self.insist(lambda: self.connection.watch(table))
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 raise Lost(f"a spectator was told: {refusal}") from refusal
             async for update in self.connection.updates():
                 if isinstance(update, Closed):
@@ -165,7 +168,7 @@ class Player(Visitor):
         """Start the game, as host."""
         try:
             await self.insist(self._started)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if refusal.code != Code.ALREADY_STARTED:
                 raise Lost(f"the host was told: {refusal}") from refusal
 
@@ -185,7 +188,7 @@ class Player(Visitor):
             await self.connect()
             try:
                 await self.insist(lambda: self.connection.resume(self.table, self.token))
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 raise Lost(f"a player was told: {refusal}") from refusal
 
     async def _played_here(self) -> bool:
@@ -216,7 +219,7 @@ class Player(Visitor):
         self.moves.append(move)
         try:
             await connection.play(move.command)
-        except Refusal:
+        except RequestRefused:
             move.outcome = "refused"
         except ConnectFailed:
             self.counts["moves without an answer"] += 1

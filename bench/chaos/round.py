@@ -13,7 +13,7 @@ from bench.chaos.house import House
 from bench.chaos.proxy import Proxy
 from bench.chaos.verdict import Judge, Verdict, journal_in
 from bench.chaos.wiretap import Wiretap
-from client.connection import ConnectFailed, Refusal
+from client.connection import ConnectFailed, RequestRefused
 from engine.components import DEALS
 from protocol.messages import Events, Seated, Snapshot, Watching
 
@@ -58,7 +58,7 @@ class Round:
         self._house = House(self._data)
         self._proxy = Proxy(plan.seed, plan.longest_hold, self._carried)
         self._rng = random.Random(plan.seed)
-        self._patience: asyncio.Timeout | None = None  # while games are played
+        self._timeouts: asyncio.Timeout | None = None  # while games are played
         self._moves_seen = 0
         self._killed = asyncio.Event()
         self._alive = asyncio.Event()
@@ -94,9 +94,9 @@ class Round:
 
     def _carried(self) -> None:
         """Kill the server if it is time to: called while bytes are on their way."""
-        if self._patience is not None and self.counts["moves"] > self._moves_seen:
+        if self._timeouts is not None and self.counts["moves"] > self._moves_seen:
             self._moves_seen = self.counts["moves"]
-            self._patience.reschedule(asyncio.get_running_loop().time() + _PATIENCE)
+            self._timeouts.reschedule(asyncio.get_running_loop().time() + _PATIENCE)
         if not self._kills or self._killed.is_set():
             return
         moves, pieces = self._kills[0]
@@ -130,13 +130,13 @@ class Round:
                 await self._play(number)
 
         try:
-            async with asyncio.timeout(_PATIENCE) as self._patience, asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(_PATIENCE) as self._timeouts, asyncio.TaskGroup() as tasks:
                 for number in range(self._plan.games):
                     tasks.create_task(play(number))
         except TimeoutError:  # what has not ended is told in the verdict
             pass
         finally:
-            self._patience = None
+            self._timeouts = None
 
     async def _play(self, number: int) -> None:
         players, random_layout = self._games[number]
@@ -171,7 +171,7 @@ class Round:
                 table = await seats[0].open(players, random_layout=random_layout)
                 for seat, player in enumerate(seats[1:], start=1):
                     await player.join(table, seat)
-            except (ConnectFailed, Refusal):
+            except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(_PAUSE)
                 self.counts["tables given up before the start"] += 1
                 for player in seats:

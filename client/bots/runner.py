@@ -11,10 +11,10 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.connection import ConnectFailed, Connection, Patience, Refusal, connected
+from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.language import _, listed
-from client.line import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from client.news import Closed
+from client.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Place
@@ -55,7 +55,7 @@ class BotOptions:
     rematch: bool = False
     absence: Absence = WAIT
     access: Access = FREE_ACCESS
-    patience: Patience = field(default_factory=Patience)
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
@@ -89,7 +89,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
             bots = []
             for seat in range(options.seats):
                 line = connected(
-                    options.url, client="palatinus bot", patience=options.patience, access=options.access
+                    options.url, client="palatinus bot", timeouts=options.timeouts, access=options.access
                 )
                 connection = await stack.enter_async_context(line)
                 rng = random.Random(None if options.seed is None else f"{options.seed} {seat}")
@@ -102,7 +102,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     except PasswordWanted as error:
         print(password_wanted(str(error)), file=errors)
         return 1
-    except (ConnectFailed, Refusal, BrainFailed) as error:
+    except (ConnectFailed, RequestRefused, BrainFailed) as error:
         print(error, file=errors)
         return 1
     return 0
@@ -131,7 +131,7 @@ async def _played_again(bots: list["_Bot"]) -> bool:
     try:
         for bot in bots:
             await bot.connection.rematch()
-    except Refusal:  # too late
+    except RequestRefused:  # too late
         return False
     return True
 
@@ -142,7 +142,7 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None
     try:
         async with asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(bot.play()) for bot in bots]
-    except* (ConnectFailed, Refusal, BrainFailed) as group:
+    except* (ConnectFailed, RequestRefused, BrainFailed) as group:
         failed = group.exceptions[0]  # one of them speaks for all
     if failed is not None:
         raise failed
@@ -187,7 +187,7 @@ class _Bot:
                     absence=options.absence,
                     program=True,
                 )
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 if refusal.code != Code.TOO_SOON or refusal.retry_in is None:
                     raise
                 await asyncio.sleep(refusal.retry_in)
@@ -199,10 +199,10 @@ class _Bot:
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
                 return (await self.connection.join(table, self._name(number), program=True)).table
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
-        raise Refusal(
+        raise RequestRefused(
             Code.NAME_TAKEN, _("All names like {name} are taken.").format(name=self._name(self._number))
         )
 
@@ -240,14 +240,14 @@ class _Bot:
     async def _start(self) -> None:
         try:
             await self.connection.start()
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if refusal.code not in {Code.SEATS_EMPTY, Code.ALREADY_STARTED, Code.NOT_THE_HOST}:
                 raise  # those: somebody left, or was as quick; the table's next state tells
 
     async def _move(self, command: Command) -> None:
         try:
             await self.connection.play(command)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if refusal.code not in _TOO_LATE:
                 raise  # those: the stand-in moves, or has moved; the next events tell
 

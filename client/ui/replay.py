@@ -1,149 +1,63 @@
-"""A record on the screen: what a key makes of the place in it, and the table as it was there."""
+"""The program that shows a record: a thin shell around the same state, update and drawing."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+import asyncio
+import sys
 
-from client.language import _
 from client.recording import Recording
-from client.table import Happened, TableModel
-from client.ui import news
-from client.ui.entry import Entry
-from client.ui.keys import Act, Action, Pick, PointAt
-from client.ui.state import Notice, Replay, Ui, hill_of, last_step, next_hill_step, steps
-from client.ui.texts import turn_told
-from engine.board import HILLS, Hex
-from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
-from engine.pieces import Seat
-from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
-from protocol.messages import SeatLine, TableState
-
-_TABLE: Final = "record"
+from client.ui.draw.frame import Frame
+from client.ui.draw.screen import drawn
+from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update import autoplay, replay, requests
+from client.ui.update.actions import Action
+from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.state import Ui
+from engine.view import Eyes
 
 
-def opened(recording: Recording, stop: int, eyes: Eyes) -> Ui:
-    """Return the UI state when a record is opened there."""
-    return _at(Ui(name=""), Replay(recording, stop, eyes))
+async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool = False) -> int:
+    """Show the record from `stop` on until the player quits; return the exit code."""
+    try:
+        await _Replayer(replay.opened(recording, stop, eyes), glyphs_here(ascii_wanted=ascii_wanted)).run()
+    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        sys.stderr.write(f"palatinus: {stopped_by(error)}\n")
+        return 1
+    return 0
 
 
-def seen_in(ui: Ui) -> TableModel:
-    """Return the table as it was where `ui` is in its record."""
-    return TableModel() if ui.replay is None else _model(ui.replay)
+class _Replayer:
+    """Holds the UI state, and what is to be seen there."""
 
+    def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
+        self._ui, self._glyphs = ui, glyphs
+        self._model = replay.seen_in(ui)
+        self._shell = Shell(self._frame, self._press, self._act)
 
-def _model(replay: Replay) -> TableModel:
-    """Return the table as it was there: the hand shown is that of the eyes, or of whoever is on turn."""
-    recording = replay.recording
-    view = recording.view(replay.stop, replay.eyes)
-    seat = view.turn if replay.eyes == recording.all_eyes else next(iter(replay.eyes), None)
-    seats = [SeatLine(name, here=True) for name in recording.names]
-    return TableModel(_TABLE, seat, state=TableState(_TABLE, "playing", seats, 0), view=view)
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            ticking = tasks.create_task(self._tick())
+            await self._shell.run()
+            ticking.cancel()
 
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(autoplay.TICK_SECONDS)
+            if self._ui.rest is not None:
+                self._take((autoplay.ticked(self._ui, self._model), None))
 
-def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
-    """Return the UI state after a key or a click; `view` is what is on the screen."""
-    recording, scoring = replay.recording, view.phase is Phase.OVER
-    match action:
-        case PointAt(cell) if not scoring:
-            return replace(ui, cursor=cell)
-        case Act.NEXT | PointAt():
-            if scoring:
-                return replace(ui, step=min(ui.step + 1, last_step(view)))
-            return gone(ui, replay, replay.stop + 1)
-        case Act.BACK:
-            return replace(ui, step=ui.step - 1) if ui.step else gone(ui, replay, replay.stop - 1)
-        case Act.PAGE_DOWN:
-            if scoring:
-                return replace(ui, step=next_hill_step(view, ui.step))
-            # The last round leads to the last move first: the board is complete there, and not yet scored.
-            last = recording.moves if replay.stop < recording.moves else recording.end
-            return gone(ui, replay, min(replay.stop + view.seats, last))
-        case Act.PAGE_UP:
-            if ui.step:
-                return replace(ui, step=_hill_before(view, ui.step))
-            return gone(ui, replay, replay.stop - (1 if scoring else view.seats))
-        case Act.FIRST:
-            return gone(ui, replay, 0)
-        case Act.SKIP:
-            return ended(ui, replay)
-        case Act.GO:
-            return replace(ui, entry=Entry().insert("go "))
-        case Act.NEXT_EYES | Act.LAST_EYES:
-            every = _every_eyes(recording)
-            by = 1 if action is Act.NEXT_EYES else -1
-            return seen_by(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
-        case Act.ALL_EYES:
-            return seen_by(ui, replay, recording.all_eyes)
-        case Act.NO_EYES:
-            return seen_by(ui, replay, SPECTATOR)
-        case Pick(number) if number - 1 in recording.seats:
-            return seen_by(ui, replay, eyes_of(Seat(number - 1)))
-        case Pick(number):
-            return replace(ui, notice=Notice(_("Nobody sits at seat {seat}.").format(seat=number)))
-        case _:
-            return ui
+    def _frame(self, width: int, height: int) -> Frame:
+        return drawn(self._ui, self._model, self._glyphs, width, height)
 
+    def _press(self, name: str) -> None:
+        self._take(pressed(self._ui, name, self._model))
 
-def gone(ui: Ui, replay: Replay, stop: int) -> Ui:
-    """Return the UI state at another stop, as near to it as there is one."""
-    return _at(ui, replace(replay, stop=min(max(stop, 0), replay.recording.end)))
+    def _act(self, action: Action) -> None:
+        self._take(updated(self._ui, action, self._model))
 
-
-def ended(ui: Ui, replay: Replay) -> Ui:
-    """Return the UI state at the very end: the result, if the game came to one."""
-    ui = gone(ui, replay, replay.recording.end)
-    view = replay.recording.view(replay.recording.end, replay.eyes)
-    return replace(ui, step=last_step(view)) if view.phase is Phase.OVER else ui
-
-
-def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
-    """Return the UI state at the same place, seen by other eyes."""
-    return replace(_at(ui, replace(replay, eyes=eyes)), step=ui.step, cursor=ui.cursor)
-
-
-def place_told(replay: Replay) -> str:
-    return _("move {number} of {last}").format(
-        number=min(replay.stop, replay.recording.moves), last=replay.recording.moves
-    )
-
-
-def turn_replayed(view: View, names: Sequence[str]) -> str:
-    """Return whose turn it was: nobody's own, whosever eyes see it."""
-    return _("every piece stands") if view.turn is None else turn_told(TableModel(_TABLE, view=view), names)
-
-
-def eyes_told(replay: Replay) -> str:
-    """Return whose eyes see the board."""
-    if replay.eyes == replay.recording.all_eyes:
-        return _("all open")
-    if not replay.eyes:
-        return _("seen by watchers")
-    return _("seen by {name}").format(name=replay.recording.names[next(iter(replay.eyes))])
-
-
-def _every_eyes(recording: Recording) -> list[Eyes]:
-    return [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in recording.seats), SPECTATOR]
-
-
-def _at(ui: Ui, replay: Replay) -> Ui:
-    """Return the UI state of who has followed the game up to here."""
-    seen = replay.recording.seen(replay.stop, replay.eyes)
-    fresh = replace(ui, replay=replay, log=(), last=None, step=0, scroll=0)
-    followed = news.heard(fresh, Happened(seen, len(seen)), _model(replay))
-    return replace(followed, cursor=_latest(replay, seen))
-
-
-def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
-    """Return the hex that the last move was about, so that the panel explains it."""
-    for event in reversed(seen):
-        if isinstance(event, TileLaid):
-            return HILLS[event.position]
-        if isinstance(event, Placed | WolfPlaced):
-            return replay.recording.view(replay.stop, replay.eyes).layout.hexes[event.field]
-    return HILLS[0]
-
-
-def _hill_before(view: View, step: int) -> int:
-    """Return the first step of this hill or, from there, of the one before."""
-    hills = [hill_of(view.scoring[each.event]) for each in steps(view)]
-    return hills.index(hills[step - 1])
+    def _take(self, outcome: Outcome) -> None:
+        self._ui, request = outcome
+        self._model = replay.seen_in(self._ui)
+        if isinstance(request, requests.Quit):
+            self._shell.quit()
+        else:
+            self._shell.redraw()

@@ -1,67 +1,51 @@
-"""The start screen: what a key or a typed line makes of it, and where it leads."""
+"""The program of the start screen: a thin shell around its state, until it is known where to go."""
 
 from dataclasses import replace
-from typing import Final
 
-from client.address import BadAddress, server_url
-from client.names import fault_of
-from client.ui import requests
-from client.ui.entry import Asked, Entry
-from client.ui.keys import Act, Action, ChooseLine, Pick, Way
-from client.ui.requests import Request
-from client.ui.state import Notice, Start, Ui
-
-LEARN: Final = 0  # the lines, from the top
-PLAY: Final = 1
-HOST: Final = 2
-JOIN: Final = 3
-_SERVERS: Final = 4  # the first of the servers joined before
+from client.table import TableModel
+from client.ui.draw.frame import Frame
+from client.ui.draw.screen import drawn
+from client.ui.terminal.shell import Shell, glyphs_here
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update import requests
+from client.ui.update.actions import Action
+from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.requests import Request
+from client.ui.update.state import Ui
 
 
-def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and where the player goes, if anywhere."""
-    last = _SERVERS + len(start.servers) - 1
-    match action:
-        case Way():
-            return replace(ui, chosen=min(max(ui.chosen + (1 if action is Way.DOWN else -1), 0), last)), None
-        case ChooseLine(number) if number != ui.chosen:
-            return replace(ui, chosen=number), None
-        case Act.CONFIRM | ChooseLine():
-            return _chosen(ui, start)
-        case Pick(number):
-            return replace(ui, players=number, chosen=PLAY), None
-        case Act.LAYOUT:
-            return replace(ui, random_layout=not ui.random_layout, chosen=PLAY), None
-        case Act.BRAIN:
-            other = replace(start, brain=(start.brain + 1) % len(start.brains))
-            return replace(ui, start=other, chosen=PLAY), None
-        case Act.NAME:
-            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
-        case _:
-            return ui, None
+async def run(ui: Ui, *, ascii_wanted: bool = False) -> tuple[Ui, Request]:
+    """Show the start screen; return how it was left, and for what: to quit if for nothing else."""
+    starting = _Starting(ui, glyphs_here(ascii_wanted=ascii_wanted))
+    return await starting.run()
 
 
-def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
-    match ui.chosen:
-        case 0:
-            return ui, requests.Learn()
-        case 1:
-            return ui, requests.PlayBots(ui.players, start.brains[start.brain].name, ui.random_layout)
-        case 2:
-            return ui, requests.Host()
-        case 3:
-            return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
-        case line:
-            return ui, requests.GoTo(start.servers[line - _SERVERS])
+class _Starting:
+    """The start screen in a terminal."""
 
+    def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
+        self._ui, self._glyphs = ui, glyphs
+        self._model = TableModel()
+        self._request: Request = requests.Quit()
+        self._shell = Shell(self._frame, self._press, self._act)
 
-def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
-    """Take in what was asked for: a name, or the address of a server to go to."""
-    if asked is Asked.NAME:
-        if (fault := fault_of(text)) is not None:
-            return replace(ui, notice=Notice(fault, refusal=True)), None
-        return replace(ui, name=text), None
-    try:
-        return ui, requests.GoTo(server_url(text))
-    except BadAddress as error:
-        return replace(ui, notice=Notice(f"{error}.", refusal=True)), None
+    async def run(self) -> tuple[Ui, Request]:
+        await self._shell.run()
+        return replace(self._ui, notice=None), self._request
+
+    def _frame(self, width: int, height: int) -> Frame:
+        return drawn(self._ui, self._model, self._glyphs, width, height)
+
+    def _press(self, name: str) -> None:
+        self._take(pressed(self._ui, name, self._model))
+
+    def _act(self, action: Action) -> None:
+        self._take(updated(self._ui, action, self._model))
+
+    def _take(self, outcome: Outcome) -> None:
+        self._ui, request = outcome
+        if request is None:
+            self._shell.redraw()
+        else:
+            self._request = request
+            self._shell.quit()

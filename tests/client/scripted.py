@@ -8,13 +8,13 @@ from typing import TypeAlias, TypeVar
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from client.connection import Connection, Patience
+from client.connection import Connection, Timeouts
 from client.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 
 PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
-QUICK = Patience(
+QUICK = Timeouts(
     opening=PATIENCE, answer=PATIENCE, keep_trying=PATIENCE, first_pause=0.001, longest_pause=0.01
 )
 

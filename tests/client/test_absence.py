@@ -64,7 +64,7 @@ async def test_a_vote_through_connections() -> None:
     """A table opened with a policy; a bot moves for who has left once the other one agrees."""
     async with running(Config(limits=Limits(stand_in_seconds=0.0))) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, patience=QUICK) as anna, connected(url, patience=QUICK) as bruno:
+        async with connected(url, timeouts=QUICK) as anna, connected(url, timeouts=QUICK) as bruno:
             code = (await anna.open_table(2, "Anna", starting=1, random_layout=True, absence=ByVote(0))).table
             await bruno.join(code, "Bruno")
             await told(anna, lambda model: model.state is not None and model.state.seats[1].here)

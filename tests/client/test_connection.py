@@ -13,8 +13,8 @@ from client.connection import (
     ConnectFailed,
     Connection,
     NoAnswer,
-    Patience,
-    Refusal,
+    RequestRefused,
+    Timeouts,
     connected,
 )
 from client.news import Back, Closed, Lost
@@ -96,9 +96,9 @@ async def test_greeting() -> None:
         assert connection.server == "a script"
 
 
-async def refused(url: str, patience: Patience = QUICK) -> ConnectFailed:
+async def refused(url: str, timeouts: Timeouts = QUICK) -> ConnectFailed:
     with pytest.raises(ConnectFailed) as failed:
-        async with connected(url, patience=patience):
+        async with connected(url, timeouts=timeouts):
             pass
     return failed.value
 
@@ -230,7 +230,7 @@ async def test_answers_find_their_requests() -> None:
         await line.tell(Tables(tables.id, [TableLine("ABCD", "ann", 2, 1, "gathering")]))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         async with asyncio.TaskGroup() as tasks:
             tables = tasks.create_task(connection.list_tables())
             tasks.create_task(connection.ping())
@@ -247,9 +247,9 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
         await line.tell(Pong((await line.hear(Ping)).id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(RequestRefused) as refusal:
             await connection.place(Piece("Em*"), Field("C4"))
         assert (refusal.value.code, str(refusal.value), refusal.value.rule) == (
             "field-taken",
@@ -271,11 +271,11 @@ async def test_no_answer() -> None:
 
     async with (
         scripted(act) as url,
-        connected(url, patience=dataclasses.replace(QUICK, answer=0.05)) as connection,
+        connected(url, timeouts=dataclasses.replace(QUICK, answer=0.05)) as connection,
     ):
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 seconds"):
             await connection.ping()
-        connection._patience = QUICK
+        connection._timeouts = QUICK
         await connection.ping()
 
 
@@ -288,7 +288,7 @@ async def test_a_request_can_be_given_up() -> None:
         asking.cancel()
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         asking = asyncio.create_task(connection.ping())
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -305,7 +305,7 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
         await line.socket.send(nonsense)
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
             await connection.ping()
         closed = await next_update(connection, Closed)
@@ -323,7 +323,7 @@ async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
         await line.tell(Pong((await line.hear(JoinTable)).id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(ConnectFailed, match="Pong is no answer to JoinTable"):
             await connection.join("ABCD", "ann")
 
@@ -336,7 +336,7 @@ async def test_a_message_that_is_too_long_closes_the_connection() -> None:
         await line.socket.send(bytes(300_000))
         await line.socket.wait_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         closed = await next_update(connection, Closed)
         assert (closed.code, closed.reason) == (1009, "The server sent a message that is too long.")
 
@@ -350,7 +350,7 @@ async def test_the_bodys_errors_come_out_as_they_are() -> None:
 
     async with scripted(act) as url:
         with pytest.raises(ZeroDivisionError):
-            async with connected(url, patience=QUICK):
+            async with connected(url, timeouts=QUICK):
                 raise ZeroDivisionError
 
 
@@ -368,7 +368,7 @@ async def test_a_gap_is_filled_by_asking(game: Game) -> None:
         await line.tell(told(game, 5), Done(sync.id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         while connection.model.seq < len(game.events):
             await next_update(connection, Happened)
@@ -396,13 +396,13 @@ async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool)
         await line.tell(Seated(resume.id, "ABCD", 0), told(game, 5))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
-        connection._patience = QUICK if answered else HASTY
+        connection._timeouts = QUICK if answered else HASTY
         seated.set()
         lost = await next_update(connection, Lost)
         assert lost.reason.startswith("The server did not send what was missing")
-        connection._patience = QUICK
+        connection._timeouts = QUICK
         await next_update(connection, Back)
         await next_update(connection, Happened)
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
@@ -418,7 +418,7 @@ async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
         await line.tell(Pong((await line.hear(Ping)).id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await connection.ping()
         updates = waiting_updates(connection)
@@ -449,7 +449,7 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
         await line.tell(Done(sent[1].id))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await next_update(connection, Happened)
         await connection.place(Piece("Em*"), Field("C4"))
@@ -472,7 +472,7 @@ async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
         await line.tell(Events(1, frame.events, id=start.id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await connection.start()
         assert connection.model.seq == len(game.events)
@@ -495,7 +495,7 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         await line.tell(Watching(watch.id, "ABCD"))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.watch("ABCD")
         await connection.ping()
         await next_update(connection, Back)
@@ -504,7 +504,7 @@ async def test_a_spectator_watches_again(game: Game) -> None:
 
 def test_pauses_grow_from_a_tenth_of_a_second_to_five_and_differ() -> None:
     """Each is within its bounds, and no two clients pause alike."""
-    pauses = [list(itertools.islice(Patience().pauses(), 9)) for _ in range(2)]
+    pauses = [list(itertools.islice(Timeouts().pauses(), 9)) for _ in range(2)]
     assert pauses[0] != pauses[1]
     for one in pauses:
         for number, pause in enumerate(one):
@@ -524,7 +524,7 @@ async def test_in_the_lobby_nothing_is_resumed() -> None:
         await line.tell(Tables((await line.hear(ListTables)).id, []))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         assert await connection.list_tables() == []
 
 
@@ -540,7 +540,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
         await line.welcome()
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(NoAnswer, match="Look at the tables"):
             await connection.open_table(2, "ann")
         await next_update(connection, Back)
@@ -558,7 +558,7 @@ async def test_who_was_leaving_does_not_come_back() -> None:
         await line.welcome()
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await connection.leave()
         assert connection.model.table is None
@@ -574,7 +574,7 @@ async def test_leaving_clears_the_table() -> None:
         await line.tell(Pong((await line.hear(Ping)).id))
         await line.until_closed()
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await connection.leave()
         assert connection.model.table is None
@@ -600,7 +600,7 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
         await line.tell(Done((await line.hear(Say)).id))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         seated = await connection.resume("ABCD", TOKEN)
         assert seated.seat == 1
         await connection.say("hello")
@@ -624,7 +624,7 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
         await seat_joiner(line)
         await line.socket.close(code, reason)
 
-    async with scripted(act) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         assert await next_update(connection, Closed) == Closed(code, sentence)
         assert not connection.online
@@ -651,7 +651,7 @@ async def test_other_closes_are_mended(code: int) -> None:
         await line.tell(Seated((await line.hear(Resume)).id, "ABCD", 0))
         await line.until_closed()
 
-    async with scripted(act, broken, busy, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, broken, busy, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await next_update(connection, Back)
         assert connection.online
@@ -670,7 +670,7 @@ async def test_a_seat_that_is_gone_closes_the_connection() -> None:
         await line.tell(Refused("bad-token", "That token holds no seat.", (await line.hear(Resume)).id))
         await line.until_closed()
 
-    async with scripted(act, again) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         with pytest.raises(ConnectFailed, match="That token holds no seat"):
             await connection.say("hello")
@@ -679,10 +679,10 @@ async def test_a_seat_that_is_gone_closes_the_connection() -> None:
 
 async def test_a_server_that_is_gone_for_good() -> None:
     """After long enough, whoever waits is told, once and for all."""
-    patience = dataclasses.replace(QUICK, keep_trying=0.05)
+    timeouts = dataclasses.replace(QUICK, keep_trying=0.05)
     async with contextlib.AsyncExitStack() as staying:
         async with running(Config()) as server:
-            line = connected(f"ws://127.0.0.1:{server.port}", patience=patience)
+            line = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
             connection = await staying.enter_async_context(line)
             await connection.open_table(2, "ann")
         assert (await next_update(connection, Lost)).reason == "The server stopped."
@@ -699,7 +699,7 @@ async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Conne
     """Seat players at a new table of the server."""
     async with contextlib.AsyncExitStack() as stack:
         url = f"ws://127.0.0.1:{server.port}"
-        players = [await stack.enter_async_context(connected(url, patience=QUICK)) for _ in names]
+        players = [await stack.enter_async_context(connected(url, timeouts=QUICK)) for _ in names]
         seated = await players[0].open_table(len(names), names[0], starting=0)
         for player, name in zip(players[1:], names[1:], strict=True):
             await player.join(seated.table, name)
@@ -739,7 +739,7 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
     """Players and a spectator end with the same board, however often their lines break."""
     async with running(Config(seed=1)) as server, at_one_table(server, "ann", "bob", "cat") as players:
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, patience=QUICK) as spectator, asyncio.timeout(PATIENCE):
+        async with connected(url, timeouts=QUICK) as spectator, asyncio.timeout(PATIENCE):
             code = players[0].model.table
             assert code is not None
             await spectator.watch(code)
@@ -762,7 +762,7 @@ async def test_a_seat_taken_over_on_a_real_server() -> None:
         model = bob.model
         assert model.table is not None
         assert model.token is not None
-        async with connected(f"ws://127.0.0.1:{server.port}", patience=QUICK) as elsewhere:
+        async with connected(f"ws://127.0.0.1:{server.port}", timeouts=QUICK) as elsewhere:
             assert (await elsewhere.resume(model.table, model.token)).seat == 1
             assert (await next_update(bob, Closed)).code == 4000
             await elsewhere.say("here")
@@ -775,14 +775,14 @@ async def test_a_seat_taken_over_on_a_real_server() -> None:
 async def test_refusals_of_a_real_server() -> None:
     """The server's refusals come with their codes."""
     async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(RequestRefused) as refusal:
             await bob.start()
         assert refusal.value.code == "not-the-host"
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(RequestRefused) as refusal:
             await ann.lay(1, 0)
         assert refusal.value.code == "not-started"
         await ann.start()
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(RequestRefused) as refusal:
             await bob.lay(1, 0)
         assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
 
@@ -814,7 +814,7 @@ async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
         await line.tell(Seated(resume.id, "ABCD", 1))
         await line.until_closed()
 
-    async with scripted(first, second, third) as url, connected(url, patience=QUICK) as connection:
+    async with scripted(first, second, third) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("KXQT", "Ann")
         seated = await connection.rematch()
         assert (seated.table, connection.model.table) == ("ABCD", "ABCD")

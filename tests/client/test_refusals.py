@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 
 from client.language import speak
-from client.refusals import CLOSINGS, SENTENCES, refusal_told
+from client.refusals import CLOSINGS, SENTENCES, describe_refusal
 from engine.errors import Fault, IllegalCommand
 from protocol.codes import Code
 from protocol.messages import Refused
@@ -62,13 +62,13 @@ def test_why_connections_are_closed_is_told() -> None:
 def test_english_players_read_the_servers_words() -> None:
     speak("en")
     refused = Refused("field-taken", "C4 was quicker than you.", about={"field": "C4"})
-    assert refusal_told(refused) == "C4 was quicker than you."
+    assert describe_refusal(refused) == "C4 was quicker than you."
 
 
 def test_the_facts_are_filled_in() -> None:
     """What the server says in words that are known is said as precisely."""
     text = "Position 3 is taken. Choose one of 4, 5."
-    told = refusal_told(Refused("position-taken", text, about={"position": "3", "free": "4, 5"}))
+    told = describe_refusal(Refused("position-taken", text, about={"position": "3", "free": "4, 5"}))
     assert told != text
     assert "3" in told
     assert "4, 5" in told
@@ -76,18 +76,18 @@ def test_the_facts_are_filled_in() -> None:
 
 def test_other_words_than_known_are_said_in_general() -> None:
     """A newer server may say more, or tell other facts."""
-    general = refusal_told(Refused("position-taken", "?"))
+    general = describe_refusal(Refused("position-taken", "?"))
     assert general != "?"
-    assert refusal_told(Refused("position-taken", "Not there!", about={"where": "3"})) == general
+    assert describe_refusal(Refused("position-taken", "Not there!", about={"where": "3"})) == general
 
 
 def test_a_code_of_a_newer_server_is_told_in_its_words() -> None:
-    assert refusal_told(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
+    assert describe_refusal(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
 
 
 def test_facts_are_safe_to_show() -> None:
     """A server of bad will has no way to the terminal."""
     text = "Table \x1b[2J{table} is closed."
-    assert "\x1b" not in refusal_told(Refused("no-such-table", text, about={"table": "\x1b[2J"}))
+    assert "\x1b" not in describe_refusal(Refused("no-such-table", text, about={"table": "\x1b[2J"}))
     closed = "Table \x1b[2J is closed."
-    assert "\x1b" not in refusal_told(Refused("no-such-table", closed, about={"table": "\x1b[2J"}))
+    assert "\x1b" not in describe_refusal(Refused("no-such-table", closed, about={"table": "\x1b[2J"}))

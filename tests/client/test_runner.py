@@ -12,7 +12,7 @@ import pytest
 from client.bots import brains
 from client.bots.brains import NamedBrain, at_random
 from client.bots.runner import BotOptions, result_line, run_bots
-from client.connection import Connection, Patience, connected
+from client.connection import Connection, Timeouts, connected
 from engine.components import Laurel
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
 from engine.legal import Legal
@@ -26,7 +26,7 @@ from tests.client.scripted import PATIENCE, QUICK
 
 
 def options(server: Running, **changes: object) -> BotOptions:
-    return BotOptions(f"ws://127.0.0.1:{server.port}", patience=QUICK, **changes)  # type: ignore[arg-type]
+    return BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=QUICK, **changes)  # type: ignore[arg-type]
 
 
 async def told(chosen: BotOptions) -> tuple[int, str, str]:
@@ -96,7 +96,7 @@ async def test_a_person_at_the_bots_table() -> None:
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
-            async with connected(chosen.url, patience=QUICK) as person:
+            async with connected(chosen.url, timeouts=QUICK) as person:
                 await person.join(out.getvalue().split()[1], "ann")
                 await played_by(person, random.Random(1))
         assert bots.result() == 0
@@ -156,8 +156,8 @@ async def test_the_server_goes_away_for_good() -> None:
     """Bots give up with a sentence once the server has been away for long enough."""
     out, errors = Heard(), io.StringIO()
     async with running(Config()) as server:
-        patience = Patience(keep_trying=0.05, first_pause=0.001)
-        chosen = BotOptions(f"ws://127.0.0.1:{server.port}", patience=patience)
+        timeouts = Timeouts(keep_trying=0.05, first_pause=0.001)
+        chosen = BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
         bots = asyncio.create_task(run_bots(chosen, out, errors))
         await out.flushed.wait()
     async with asyncio.timeout(PATIENCE):
@@ -210,7 +210,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
-            async with connected(chosen.url, patience=QUICK) as person:
+            async with connected(chosen.url, timeouts=QUICK) as person:
                 await person.join(out.getvalue().split()[1], "ann")
                 rng, tables = random.Random(1), set()
                 for game in range(3):
@@ -230,7 +230,7 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
     rng = random.Random(1)
     async with asyncio.timeout(PATIENCE):
-        async with running(config) as server, connected(options(server).url, patience=QUICK) as person:
+        async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
             seated = await person.open_table(3, "ann", random_layout=True)
             bots = asyncio.create_task(told(options(server, table=seated.table, seats=2)))
             async for _ in person.updates():
@@ -239,7 +239,7 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
             await person.start()
             bots.cancel()
             await asyncio.wait([bots])
-        async with running(config) as server, connected(options(server).url, patience=QUICK) as person:
+        async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
             assert seated.token is not None
             await person.resume(seated.table, seated.token)
             await played_by(person, rng)

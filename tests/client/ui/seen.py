@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from client.table import Happened, TableModel
-from client.ui.frame import Frame
-from client.ui.lines import plain
-from client.ui.news import heard
-from client.ui.state import Ui
-from client.ui.update import pressed
+from client.ui.draw.frame import Frame
+from client.ui.draw.lines import plain
+from client.ui.update.dispatch import pressed
+from client.ui.update.news import heard
+from client.ui.update.state import Ui
 from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot

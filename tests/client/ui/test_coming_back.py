@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.ui.terminal import ROOT, Terminal
+from tests.client.ui.pty_terminal import ROOT, Terminal
 from tests.client.ui.test_journey import empty, on, place
 
 pytestmark = pytest.mark.timeout(180)

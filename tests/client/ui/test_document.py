@@ -3,12 +3,12 @@
 import os
 import re
 
-from client.ui.keys import key_name, keys_at
-from client.ui.look import UNICODE
-from client.ui.pages import key_rows
-from client.ui.state import Where
+from client.ui.draw.pages.reading import key_rows
+from client.ui.texts.glyphs import UNICODE
+from client.ui.update.keys import key_name, keys_at
+from client.ui.update.state import Where
+from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.seen import SCREENS
-from tests.client.ui.terminal import ROOT
 
 DOCUMENT = ROOT / "docs" / "client.md"
 PLACES = {

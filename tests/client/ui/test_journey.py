@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from client.ui.grid import HEX_POSITIONS, SMALL
-from client.ui.keys import Way
-from client.ui.turn import moved
+from client.ui.draw.grid import SMALL
+from client.ui.update.actions import Way
+from client.ui.update.cursor import HEX_POSITIONS, moved
 from engine.board import Hex
-from tests.client.ui.terminal import ROOT, Terminal
+from tests.client.ui.pty_terminal import ROOT, Terminal
 
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}

@@ -16,28 +16,28 @@ from client import language
 from client.language import LANGUAGES, speak
 from client.recording import Recording
 from client.table import TableModel
-from client.ui.export import as_svg
-from client.ui.keys import KEYS
-from client.ui.learn.course import Course
-from client.ui.learn.lessons import PAGES as LESSONS
-from client.ui.lines import plain
-from client.ui.look import ASCII, UNICODE
-from client.ui.pages import COMMANDS, REPLAY_COMMANDS, page_count
-from client.ui.replay import opened, seen_in
-from client.ui.screen import drawn
-from client.ui.state import Overlay, Ui
-from client.ui.texts import told
-from client.ui.typed import Misread, meaning, replay_meaning
-from client.ui.update import pressed
-from commands.learn import practice
+from client.ui.draw.lines import plain
+from client.ui.draw.pages.reading import COMMANDS, REPLAY_COMMANDS
+from client.ui.draw.screen import drawn
+from client.ui.export.moment import as_svg
+from client.ui.lessons.course import Course
+from client.ui.lessons.pages import PAGES as LESSONS
+from client.ui.texts.glyphs import ASCII, UNICODE
+from client.ui.texts.sentences import describe_event
+from client.ui.update.dispatch import pressed
+from client.ui.update.keys import KEYS
+from client.ui.update.replay import opened, seen_in
+from client.ui.update.state import Overlay, Ui, page_count
+from client.ui.update.typed_commands import Misread, meaning, replay_meaning
+from commands.lessons import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from palatinus import _parser
+from tests.client.ui.draw.test_drawing import SIZES
+from tests.client.ui.draw.test_screens import PAGES, placing
 from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
-from tests.client.ui.test_drawing import SIZES
-from tests.client.ui.test_screens import PAGES, placing
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
 from tests.games import finished_games, games, played
@@ -164,7 +164,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
         for event in game.events:
-            assert not unsaid(told(redacted(event, SPECTATOR) if watching else event, NAMES))
+            assert not unsaid(describe_event(redacted(event, SPECTATOR) if watching else event, NAMES))
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -217,7 +217,7 @@ def test_any_screen_of_any_game_fits_in_every_language(
         ui = ui_of(game, model)
         for key in keys:
             ui, _ = pressed(ui, key, model)
-        frames = [drawn(ui, model, look, *size) for look in (UNICODE, ASCII)]
+        frames = [drawn(ui, model, glyphs, *size) for glyphs in (UNICODE, ASCII)]
     for frame in frames:
         assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
     assert text_of(frames[1]).isascii()

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from client.ui.learn.example import record_at
-from client.ui.learn.goals import Lay, PointTo, Read, Walk
-from client.ui.learn.lessons import PAGES, Page
-from commands.learn import practice
+from client.ui.lessons.example import record_at
+from client.ui.lessons.goals import Lay, PointTo, Read, Walk
+from client.ui.lessons.pages import PAGES, Page
+from commands.lessons import practice
 from engine.board import Field, Hex
-from tests.client.ui.terminal import Terminal
+from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import cursor, way_to
 
 pytestmark = pytest.mark.timeout(120)

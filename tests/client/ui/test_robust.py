@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from client.ui.grid import SMALL
+from client.ui.draw.grid import SMALL
 from engine.board import Hex
-from tests.client.ui.terminal import Terminal
+from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_coming_back import bot, served
 from tests.client.ui.test_journey import TOP, cursor, empty, on, smaller_hand
 

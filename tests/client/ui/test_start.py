@@ -8,15 +8,15 @@ import pytest
 
 from client.preferences import Preferences, remember, remembered
 from client.table import TableModel
-from client.ui import requests
-from client.ui.keys import ChooseLine
-from client.ui.look import UNICODE
-from client.ui.screen import drawn
-from client.ui.start import JOIN, PLAY
-from client.ui.state import BrainLine, Start, Ui
-from client.ui.update import updated
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
+from client.ui.update import requests
+from client.ui.update.actions import ChooseLine
+from client.ui.update.dispatch import updated
+from client.ui.update.start import JOIN, PLAY
+from client.ui.update.state import BrainLine, Start, Ui
+from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, asked, assert_screen, text_of
-from tests.client.ui.terminal import Terminal
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")

@@ -1,0 +1,228 @@
+"""A line to a server: opened and greeted, and why it ended, in a sentence that a player understands."""
+
+import asyncio
+import errno
+import random
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidMessage,
+    InvalidStatus,
+    InvalidURI,
+)
+
+from client.language import _
+from client.refusals import describe_closing, describe_refusal
+from protocol.codec import BadMessage, decode_server, encode, readable
+from protocol.codes import CloseCode, Code
+from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
+from protocol.messages import Hello, Refused, ServerMessage, Welcome
+from protocol.text import printable
+
+# Whoever is closed with one of these would be closed with it again.
+_FINAL_CODES: Final = frozenset(
+    {
+        CloseCode.TAKEN_OVER,
+        CloseCode.POLICY_VIOLATION,
+        CloseCode.UNSUPPORTED_DATA,
+        1002,  # protocol error
+        1007,  # invalid data
+        1009,  # message too big
+    }
+)
+_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})  # HTTP's ways to say: try again later
+
+
+class ConnectFailed(Exception):
+    """There is no connection, for the reason in its one sentence; if `final`, trying again will not help."""
+
+    def __init__(self, text: str, *, final: bool = False, code: int | None = None) -> None:
+        super().__init__(text)
+        self.final = final
+        self.code = code
+
+
+class PasswordWanted(ConnectFailed):
+    """The server lets in only who knows its password, and none or a wrong one was given."""
+
+
+def password_wanted(reason: str) -> str:
+    """Return what to do about a password where nobody can be asked for it."""
+    text = _("{reason} Give the password with --password-file, or in the environment's PALATINUS_PASSWORD.")
+    return text.format(reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait for what, in seconds."""
+
+    opening: float = 10.0
+    answer: float = 10.0
+    closing: float = 2.0
+    heartbeat: float = 20.0
+    keep_trying: float = 120.0
+    first_pause: float = 0.1
+    longest_pause: float = 5.0
+
+    def pauses(self) -> Iterator[float]:
+        """Yield how long to pause before each attempt: longer each time, and another time for each client.
+
+        Else all clients of a restarted server would come at once.
+        """
+        least = self.first_pause
+        while True:
+            yield min(random.uniform(least, 2 * least), self.longest_pause)
+            least = min(2 * least, self.longest_pause / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What it takes to be let in: a password if the server wants one; `tls` replaces the system's trust."""
+
+    tls: ssl.SSLContext | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+FREE_ACCESS: Final = Access()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server is, and what it is told first."""
+
+    url: str
+    client: str
+    access: Access = FREE_ACCESS
+
+
+async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
+    """Return a line on which server and client have greeted each other; raises ConnectFailed."""
+    url = address.url
+    try:
+        line = await connect(
+            url,
+            ssl=(address.access.tls or True) if url.lower().startswith("wss:") else None,
+            compression=None,
+            proxy=None,
+            open_timeout=timeouts.opening,
+            ping_interval=timeouts.heartbeat,
+            ping_timeout=timeouts.heartbeat,
+            close_timeout=timeouts.closing,
+            max_size=SERVER_FRAME_BYTES,
+        )
+    except (OSError, InvalidURI, InvalidHandshake, ValueError) as error:
+        raise why_not(url, error) from error
+    try:
+        return line, await _greeted(line, address, timeouts)
+    except BaseException:
+        line.transport.abort()
+        raise
+
+
+async def _greeted(line: ClientConnection, address: Address, timeouts: Timeouts) -> Welcome:
+    try:
+        async with asyncio.timeout(timeouts.opening):
+            await line.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
+            welcome = await received(line)
+    except BadMessage as error:
+        raise not_a_server(address.url, str(error)) from error
+    except ConnectionClosed as error:
+        raise ending(error) from error
+    except TimeoutError as error:
+        raise why_not(address.url, error) from error
+    match welcome:
+        case Welcome() if welcome.version in VERSIONS:
+            return welcome
+        case Refused(Code.PASSWORD_NEEDED | Code.BAD_PASSWORD):
+            raise PasswordWanted(describe_refusal(welcome), final=True)
+        case Refused():
+            raise ConnectFailed(describe_refusal(welcome), final=True)
+        case _:
+            raise ConnectFailed(
+                _("{url} does not speak this client's protocol.").format(url=address.url), final=True
+            )
+
+
+async def received(line: ClientConnection) -> ServerMessage:
+    """Return the next message; raises ConnectionClosed, and BadMessage if it is none."""
+    frame = await line.recv()
+    if isinstance(frame, str):
+        raise BadMessage("a text frame instead of a binary one")
+    return decode_server(frame)
+
+
+def not_understood(error: BadMessage) -> ConnectFailed:
+    return ConnectFailed(
+        _("The server said what this client does not understand: {error}.").format(error=error), final=True
+    )
+
+
+def ending(error: ConnectionClosed) -> ConnectFailed:
+    """Return what the end of a line means, in a sentence."""
+    close = error.rcvd or error.sent
+    code = None if close is None else close.code
+    said = "" if error.rcvd is None else printable(error.rcvd.reason)
+    match code:
+        case CloseCode.GOING_AWAY:
+            text = _("The server stopped.")
+        case 1012:  # of whatever stands before the server
+            text = _("The server is restarting.")
+        case CloseCode.TAKEN_OVER:
+            text = _("Your seat was taken over from another connection.")
+        case 1009:
+            text = _("The server sent a message that is too long.")
+        case _ if said:
+            text = _("The server closed the connection: {reason}.").format(reason=describe_closing(said))
+        case _:
+            text = _("The connection to the server broke.")
+    return ConnectFailed(text, final=code in _FINAL_CODES, code=code)
+
+
+def why_not(url: str, error: Exception) -> ConnectFailed:
+    """Return why `url` cannot be connected to, in a sentence."""
+    match error:
+        case TimeoutError():
+            return ConnectFailed(_("{url} does not answer.").format(url=url))
+        case ssl.SSLCertVerificationError():
+            text = _(
+                "The certificate of {url} is not trusted: {reason}. "
+                "If the host made it, ask for the file and give it with --tls-ca."
+            )
+            return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
+        case ssl.SSLError():
+            text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
+            return ConnectFailed(text.format(url=url), final=True)
+        case socket.gaierror():
+            return ConnectFailed(_("{url} cannot be found: {reason}.").format(url=url, reason=error.strerror))
+        case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
+            return ConnectFailed(_("There is no way from here to {url}.").format(url=url))
+        case OSError():
+            return ConnectFailed(_("Nobody answers at {url}. Is the server running?").format(url=url))
+        case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
+            return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
+        case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
+            text = _("The connection to {url} broke before it stood.")
+            if url.lower().startswith("ws:"):
+                text = _(
+                    "The connection to {url} broke before it stood. "
+                    "If the server speaks TLS, write wss:// instead of ws://."
+                )
+            return ConnectFailed(text.format(url=url))
+        case InvalidHandshake():
+            return not_a_server(url, readable(error))
+        case _no_address:
+            text = _("{url} is no address of a server. Write ws://HOST:PORT.")
+            return ConnectFailed(text.format(url=printable(url)), final=True)
+
+
+def not_a_server(url: str, reason: str) -> ConnectFailed:
+    return ConnectFailed(
+        _("{url} is no Palatinus server: {reason}.").format(url=url, reason=reason), final=True
+    )

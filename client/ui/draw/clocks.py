@@ -1,0 +1,104 @@
+"""What counts down on the screen: the pause before reconnecting, absences, the clock of who is on turn."""
+
+from math import ceil
+from typing import Final
+
+from prompt_toolkit.utils import get_cwidth
+
+from client.language import _
+from client.table import TableModel
+from client.ui.texts.sentences import names_of
+from client.ui.update.state import Outage, Ui
+from client.ui.update.votes import next_vote
+from engine.pieces import Seat
+from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.messages import SeatLine
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+
+
+def describe_outage(outage: Outage, now: float, width: int) -> str:
+    """Return why there is no connection and what is done about it, in `width` cells if it can be."""
+    if outage.until is None:
+        return outage.reason
+    seconds = ceil(outage.until - now)
+    again = (
+        _("Trying again in {seconds} s.").format(seconds=seconds) if seconds >= 1 else _("Trying again now.")
+    )
+    whole = f"{outage.reason} {again}"
+    return whole if get_cwidth(whole) <= width else " ".join((_("No connection."), again))
+
+
+def describe_policy(policy: Absence) -> str:
+    """Return what happens at a table when a player is away or slow."""
+    match policy:
+        case Wait():
+            return _("the game waits for whoever is away")
+        case MoveClock(seconds):
+            return _("{time} for each move, then a bot makes it").format(time=span(seconds))
+        case GameClock(seconds):
+            return _("{time} for each player's game, then a bot moves").format(time=span(seconds))
+        case ByVote(0):
+            return _("who is away may be voted out for a bot at once")
+        case ByVote(seconds):
+            return _("who is away for {time} may be voted out for a bot").format(time=span(seconds))
+        case ByBot(0):
+            return _("a bot moves at once for who is away")
+        case ByBot(seconds):
+            return _("a bot moves for who is away for {time}").format(time=span(seconds))
+
+
+def span(seconds: int) -> str:
+    """Return a length of time in the largest unit that it is whole in."""
+    if seconds and seconds % _HOUR == 0:
+        return _("{n} h").format(n=seconds // _HOUR)
+    if seconds and seconds % _MINUTE == 0:
+        return _("{n} min").format(n=seconds // _MINUTE)
+    return _("{n} s").format(n=seconds)
+
+
+def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
+    """Return what stands beside a player's name: away or held by a bot, and the time left."""
+    if model.state is None or seat >= len(model.state.seats):
+        return ""
+    line = model.state.seats[seat]
+    words = []
+    if line.bot:
+        words.append(_("bot"))
+    elif not line.here:
+        words.append(_("away"))
+        if line.seconds_left:
+            words.append(_clock(line.seconds_left - (ui.now - ui.told_at)))
+    if (left := _seconds_to_think(ui, model, seat, line)) is not None:
+        words.append(_clock(left))
+    return " ".join(words)
+
+
+def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, line: SeatLine) -> float | None:
+    view = model.view
+    if view is not None and view.turn == seat and model.clock is not None:
+        return model.clock / 1000 - (ui.now - ui.clock_at)
+    return None if line.clock is None else line.clock / 1000
+
+
+def _clock(seconds: float) -> str:
+    """Return a time left as a clock shows it."""
+    whole = max(ceil(seconds), 0)
+    hours, minutes = divmod(whole // _MINUTE, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def vote_question(model: TableModel) -> str:
+    """Return the question that this player may answer now; empty if there is none."""
+    vote = next_vote(model)
+    if vote is None or model.state is None:
+        return ""
+    line = model.state.seats[vote.seat]
+    name = names_of(model.state, 0)[vote.seat]
+    form = (
+        _("{name} is away. Let a bot move until they are back? v: yes ({votes} of {needed} say so)")
+        if vote.agree
+        else _("{name} is away. You agree that a bot moves. v: no ({votes} of {needed} say yes)")
+    )
+    return form.format(name=name, votes=len(line.votes), needed=line.votes_needed)

@@ -1,0 +1,170 @@
+"""The pages to read: the keys, the signs and commands, and the rules in short."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from client.language import N_, _
+from client.ui.draw.lines import EMPTY, Line, beside, line, padded, paragraphs, people_style, wrapped
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.rules import RULES, Table
+from client.ui.texts.sentences import PEOPLES, kind_words
+from client.ui.update.keys import key_name, keys_at
+from client.ui.update.state import Where
+from engine.components import DEALS, Deal
+from engine.pieces import FACES, People, Piece
+
+_KEYS_WIDTH: Final = 22
+_LABEL_WIDTH: Final = 32
+
+
+COMMANDS: Final = (
+    ("m* C4", N_("place a merchant with the wolf (m m* f f* s) on C4")),
+    ("Lm* C4", N_("the same of your second people (with two players)")),
+    ("lay 3 2", N_("lay the tile at position 3, turned twice")),
+    ("say hello", N_("say something to the table")),
+    ("vote yes, vote no Bob", N_("whether a bot moves for who is away")),
+    ("leave", N_("leave the table; a running game keeps your seat")),
+    ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
+    ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
+    ("join KXQT, watch KXQT", N_("join, or watch, the table with that code")),
+    ("help, rules, quit", N_("what they say")),
+)
+
+
+REPLAY_COMMANDS: Final = (
+    ("go 12, 12", N_("go to move 12")),
+    ("go start, go end", N_("go to the start, to the end")),
+    ("go scoring", N_("go to the first step of the scoring")),
+    ("eyes 1, eyes Ann", N_("see what that seat saw")),
+    ("eyes all, eyes none", N_("see everything; what who watched saw")),
+    ("help, rules, quit", N_("what they say")),
+)
+
+
+def rules_page(number: int, width: int) -> list[Line]:
+    """Return a page of the rules in short."""
+    lines: list[Line] = []
+    for part in RULES[number]:
+        if part is Table.HANDS:
+            lines += [*hands_table(), EMPTY]
+        elif (paragraph := _(part)).isupper():
+            lines.append(line(paragraph, "class:heading"))
+        else:
+            lines += [*paragraphs([paragraph], width), EMPTY]
+    return lines
+
+
+def hands_table() -> list[Line]:
+    """Return what the hands start with, for each number of players (R3.5)."""
+
+    def row(words: str, cells: Iterable[str], style: str = "") -> Line:
+        return line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)
+
+    deals = DEALS.values()
+    rows = [row(_("players"), map(str, DEALS), "class:heading")]
+    for face in FACES:
+        words = f"{face:<3} {kind_words(Piece(f'{People.ETRUSCANS}{face}'))}"
+        rows.append(row(words, (_dealt(deal, face) for deal in deals)))
+    rows.append(row(_("turns"), (str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals)))
+    rows.append(row(_("no soldier among the last"), (str(deal.soldierless_at) for deal in deals)))
+    return rows
+
+
+def _dealt(deal: Deal, face: str) -> str:
+    second = deal.second.get(face)
+    return f"{deal.own.get(face, 0)}" if second is None else f"{deal.own.get(face, 0)}+{second}"
+
+
+def help_page(number: int, here: Where, glyphs: GlyphSet, width: int, *, lesson: bool = False) -> list[Line]:
+    """Return a page of help: the keys that work here, the signs, the commands."""
+    if number == 0:
+        return _keys_page(here, glyphs, width, lesson=lesson)
+    if number == 1:
+        return _signs_page(glyphs, width)
+    return _commands_page(glyphs, REPLAY_COMMANDS if here is Where.REPLAY else COMMANDS, width)
+
+
+def key_rows(here: Where, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
+    """Return the keys that work there, and what each does; number keys that do the same in one row."""
+    rows: list[tuple[str, str]] = []
+    for key in keys_at(here, lesson=lesson):
+        names = ", ".join(key_name(name, glyphs) for name in key.names)
+        if rows and rows[-1][1] == _(key.help):
+            rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", _(key.help))
+        else:
+            rows.append((names, _(key.help)))
+    return rows
+
+
+def _keys_page(here: Where, glyphs: GlyphSet, width: int, *, lesson: bool) -> list[Line]:
+    rows = ((_few(names), words) for names, words in key_rows(here, glyphs, lesson=lesson))
+    return [line(_("KEYS"), "class:heading"), *_rows(rows, width)]
+
+
+def _few(names: str) -> str:
+    """Return as many of a key's names as have room."""
+    while len(names) > _KEYS_WIDTH:
+        names = names.rpartition(", ")[0]
+    return names
+
+
+def _row(names: str, words: str) -> Line:
+    return beside(line(f"{padded(names, _KEYS_WIDTH)} ", "class:key"), line(words))
+
+
+def _rows(table: Iterable[tuple[str, str]], width: int) -> list[Line]:
+    """Return signs or commands with what they mean, wrapped beside them."""
+    lines: list[Line] = []
+    for sign, words in table:
+        first, *more = wrapped(words, width - _KEYS_WIDTH - 1)
+        lines += [_row(sign, first), *(_row("", row) for row in more)]
+    return lines
+
+
+def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
+    """Return the legend: every sign that can stand on the board."""
+    left, right = glyphs.cursor
+    board = [
+        ("C4", _("an empty field: its tile's letter and its number")),
+        ("Em Ef Es", _("a merchant, a farmer, a soldier of the Etruscans")),
+        ("Em* Ef*", _("with the wolf: one of yours, or turned up")),
+        ("E?*", _("another player's wolf: merchant or farmer, who knows")),
+        ("(C 5)", _("the hill of tile C, and its laurel's worth")),
+        ("( C ) (C ?)", _("a hill without laurel yet, a tile that is being laid")),
+        ("2 [2]", _("a position without tile, and one where a tile may lie")),
+        (glyphs.spring, _("a spring")),
+        (glyphs.arrow, _("the arrow: field 1 of its tile")),
+        (glyphs.last, _("the last piece placed")),
+        (f"{left}C4 {right}", _("the cursor")),
+    ]
+    scoring = [
+        ("+2", _("what a field adds to the piece being counted")),
+        (glyphs.captive, _("a piece being captured")),
+        ("(C:E) (C:-)", _("the Etruscans took the laurel of C; nobody did")),
+    ]
+    peoples = (
+        beside(line(f" {people} ", people_style(people)), line(f" {_(PEOPLES[people])}  "))
+        for people in People
+    )
+    return [
+        line(_("SIGNS ON THE BOARD"), "class:heading"),
+        *_rows(board, width),
+        beside(*peoples),
+        EMPTY,
+        line(_("IN THE SCORING"), "class:heading"),
+        *_rows(scoring, width),
+    ]
+
+
+def _commands_page(glyphs: GlyphSet, commands: Iterable[tuple[str, str]], width: int) -> list[Line]:
+    panel = [
+        (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
+        (f"{glyphs.times}3", _("so many are left in the hand")),
+    ]
+    return [
+        line(_("SIGNS BESIDE THE BOARD"), "class:heading"),
+        *_rows(panel, width),
+        EMPTY,
+        line(_("COMMANDS, AFTER A COLON"), "class:heading"),
+        *_rows(((command, _(words)) for command, words in commands), width),
+    ]

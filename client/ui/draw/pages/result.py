@@ -1,0 +1,88 @@
+"""The result page: every source of points, the winners, and what decided."""
+
+from collections.abc import Sequence
+
+from client.language import N_, _
+from client.ui.draw.lines import EMPTY, Line, beside, fitted, line, paragraphs
+from client.ui.draw.panel import chips
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import describe_result
+from engine.components import LAUREL_WORTH
+from engine.events import DecidedBy, GameEnded, Tally
+from engine.pieces import Seat
+from engine.view import View
+
+_COLUMNS = (  # with the room that they take
+    (N_("captives"), 9),
+    (N_("1-discs"), 9),
+    (N_("2-discs"), 9),
+    (N_("laurels"), 18),
+    (N_("POINTS"), 8),
+)
+_NAME = 25
+
+
+def result_page(
+    view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
+) -> list[Line]:
+    """Return the table of points and what decided the game."""
+    lines: list[Line] = [EMPTY, line(f"  {describe_result(ended, names)}", "class:heading"), EMPTY]
+    lines.append(_row(EMPTY, [_(word) for word, _width in _COLUMNS], "class:faint"))
+    order = sorted(
+        range(view.seats), key=lambda seat: (-ended.tallies[seat].points, -ended.tallies[seat].items)
+    )
+    for seat in map(Seat, order):
+        won = seat in ended.winners
+        sign = line(f"{glyphs.pointer if won else ' '} ", "class:mine")
+        who = beside(
+            sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
+        )
+        lines.append(_row(who, _amounts(ended.tallies[seat]), "class:mine" if won else ""))
+    lines += [
+        EMPTY,
+        *(content for seat in map(Seat, order) for content in _laurels(ended, seat, names, width)),
+    ]
+    if ended.decided_by is not DecidedBy.POINTS:
+        lines += [EMPTY, *_indented(_tie(ended, names), width)]
+    return lines
+
+
+def _amounts(tally: Tally) -> list[str]:
+    """Return every source of points as arithmetic: `1x2 = 2`, `3+4 = 7`."""
+    twos = 2 * tally.twos
+    return [
+        str(tally.captives),
+        str(tally.ones),
+        f"{tally.twos}x2 = {twos}" if twos else "0",
+        _sum([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
+        str(tally.points),
+    ]
+
+
+def _sum(terms: Sequence[int]) -> str:
+    return f"{'+'.join(map(str, terms))} = {sum(terms)}" if len(terms) > 1 else str(sum(terms))
+
+
+def _row(who: Line, words: Sequence[str], style: str) -> Line:
+    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, _COLUMNS, strict=True))
+    return beside(fitted(who, _NAME), line("".join(cells), style))
+
+
+def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> list[Line]:
+    laurels = ended.tallies[seat].laurels
+    if not laurels:
+        return []
+    words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
+    return _indented(_("{name} holds {laurels}.").format(name=names[seat], laurels=words), width)
+
+
+def _tie(ended: GameEnded, names: Sequence[str]) -> str:
+    """Return the count that breaks a tie (R7.2)."""
+    best = max(tally.points for tally in ended.tallies)
+    tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
+    counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
+    return _("The tie: captives, discs and laurels counted together are {counts}.").format(counts=counts)
+
+
+def _indented(text: str, width: int) -> list[Line]:
+    return [beside(line("  "), content) for content in paragraphs([text], width - 4)]

@@ -1,0 +1,61 @@
+"""The start screen, drawn: where to go, and how a game against bots would be."""
+
+from client.language import _, counted
+from client.ui.draw.frame import Block, block_of
+from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import Action, ChooseLine
+from client.ui.update.start import PLAY
+from client.ui.update.state import Start, Ui
+
+_TITLE_WIDTH = 22
+
+
+def start_page(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
+    """Return the lines to choose from, and below them the set-up."""
+    welcome = _("Welcome, {name}.").format(name=ui.name)
+    rows: list[tuple[Line, Action | None]] = [
+        (EMPTY, None),
+        (line(f"  {welcome}", "class:heading"), None),
+        (EMPTY, None),
+    ]
+    for at, (title, words) in enumerate(_choices(start)):
+        sign = glyphs.pointer if at == ui.chosen else " "
+        text = f"{sign} {padded(title, _TITLE_WIDTH)}"
+        if at == ui.chosen:
+            rows.append((line(padded(f"{text}{words}", width), "class:chosen"), ChooseLine(at)))
+        else:
+            rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
+    rows.append((EMPTY, None))
+    rows += [(row, None) for row in _set_up(ui, start, width)]
+    return block_of(rows, width)
+
+
+def _choices(start: Start) -> list[tuple[str, str]]:
+    """Return what can be chosen, each with what it means."""
+    again = _("Join again")
+    return [
+        (_("Learn the game"), _("a guided first game of a few minutes")),
+        (_("Play against bots"), _("here and now, with nothing to set up")),
+        (_("Host a game"), _("on this computer, for others on your network")),
+        (_("Join a game"), _("by the address that the host tells you")),
+        *((again, server) for server in start.servers),
+    ]
+
+
+def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
+    """Return how a game against bots would be, each with the key that changes it."""
+    brain = start.brains[start.brain]
+    style = "" if ui.chosen == PLAY else "class:faint"
+    strength = _("bots: {name} ({description})")
+    keys_and_words = (
+        ("2-5", counted("{n} player", "{n} players", ui.players).format(n=ui.players)),
+        ("x", _("the tiles are laid at random") if ui.random_layout else _("the players lay the tiles")),
+        ("s", strength.format(name=brain.name, description=_(brain.description))),
+    )
+    rows = [line("  " + _("A game against bots"), "class:heading")]
+    for keys, words in keys_and_words:
+        first, *others = wrapped(words, width - 12)
+        rows.append(beside(line(f"    {keys:<6}", "class:key"), line(first, style)))
+        rows += [line(f"          {other}", style) for other in others]
+    return rows

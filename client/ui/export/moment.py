@@ -1,0 +1,67 @@
+"""A moment of a record as a picture, as text and as JSON. docs/record.md tells the JSON."""
+
+import json
+
+from client.recording import Recording
+from client.ui.draw.board import Marks, board_text
+from client.ui.draw.replay import describe_eyes, describe_place, describe_turn_replayed
+from client.ui.draw.scene import scene
+from client.ui.export.picture import Caption, picture
+from client.ui.texts.sentences import describe_result
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import Replay
+from engine.final import scoring_outcome
+from engine.view import Eyes, View
+
+
+def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
+    """Return the board as `eyes` see it at `stop`, as an SVG document."""
+    view, replay = recording.view(stop, eyes), Replay(recording, stop, eyes)
+    now = (
+        describe_result(view.result, recording.names)
+        if view.result
+        else describe_turn_replayed(view, recording.names)
+    )
+    caption = Caption(
+        "Palatinus", (f"{describe_place(replay)}, {describe_eyes(replay)}", now), recording.names
+    )
+    return picture(view, _marks(view, recording), caption)
+
+
+def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = False) -> str:
+    """Return the board as `eyes` see it at `stop`, as on the screen."""
+    view = recording.view(stop, eyes)
+    return board_text(view, marks=_marks(view, recording), ascii_only=ascii_only) + "\n"
+
+
+def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:
+    """Return all that `eyes` know at `stop`, as one JSON object."""
+    view = recording.view(stop, eyes)
+    told = {
+        "version": 1,
+        "players": view.seats,
+        "names": recording.names,
+        "peoples": ["".join(peoples) for peoples in view.start.peoples],
+        "starting": view.start.starting,
+        "eyes": sorted(eyes),
+        "move": min(stop, recording.moves),
+        "moves": recording.moves,
+        "phase": view.phase,
+        "turn": view.turn,
+        "drawn": view.drawn,
+        "tiles": [None if laid is None else [laid.tile, laid.orientation] for laid in view.tiles],
+        "laurels": dict(view.laurels),
+        "placements": [[view.owners[field], piece, field] for field, piece in view.placed.items()],
+        "board": {field: [view.owners[field], piece] for field, piece in sorted(view.board.items())},
+        "remaining": view.remaining,
+        "hands": {str(seat): hand for seat, hand in view.hands.items()},
+        "scoring": scoring_outcome(view.scoring) if view.result else None,
+    }
+    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+
+
+def _marks(view: View, recording: Recording) -> Marks:
+    """Return what the board points at: the last piece, or, after the scoring, who took which hill."""
+    if view.result is not None:
+        return Marks(won=scene(view, last_step(view), recording.names).marks.won)
+    return Marks(last=next(reversed(view.placed), None))

@@ -1,0 +1,349 @@
+"""The board as an SVG picture: the same signs as on the screen, and a legend that explains them."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from prompt_toolkit.utils import get_cwidth
+
+from client.colouring import Colours
+from client.language import _, counted
+from client.ui.draw.board import NOBODY, Marks, notation
+from client.ui.draw.lines import wrapped
+from client.ui.terminal.palette import PEOPLES
+from client.ui.texts.sentences import KINDS, piece_words
+from client.ui.update.cursor import HEX_POSITIONS
+from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
+from engine.components import LAUREL_WORTH
+from engine.events import Tally
+from engine.pieces import Kind, People, Piece, Seat, Wolf
+from engine.view import View
+
+_SIZE: Final = 44.0  # from a hex's middle to its corners
+_ACROSS: Final = _SIZE * math.sqrt(3)
+_MARGIN: Final = 24.0
+_LEGEND: Final = 320.0
+_LEGEND_GAP: Final = 36.0
+_MIDDLE: Final = (_MARGIN + 4 * _ACROSS, _MARGIN + 7 * _SIZE)  # of the board
+_WIDTH: Final = 2 * _MIDDLE[0] + _LEGEND_GAP + _LEGEND - _MARGIN
+_HEIGHT: Final = 2 * _MIDDLE[1]
+_ROUND_THE_CENTRE: Final = ("#e1e7cb", "#e7e0ea")  # outer tiles in turn: no two that touch are alike
+_CENTRE_TILE: Final = "#f6e6bb"
+_STYLE: Final = """
+text { font-family: sans-serif; fill: #222222; }
+.c { text-anchor: middle; }
+.b { font-weight: bold; }
+.e { text-anchor: end; }
+.faint { fill: #666666; }
+.field { stroke: #9a9a8c; stroke-width: 1; }
+.open { fill: none; stroke: #b4b4b4; stroke-width: 1; stroke-dasharray: 3 4; }
+.tile { stroke: #333333; stroke-width: 3.5; stroke-linecap: round; }
+.hill { fill: #fffdf5; stroke: #8a6d1f; stroke-width: 1.5; }
+.piece { stroke: #222222; stroke-width: 1.5; stroke-linejoin: round; }
+.spring { fill: none; stroke: #15709a; stroke-width: 2.2; stroke-linecap: round; }
+.arrow { fill: #555555; }
+.laurel { fill: none; stroke: #4c7a2a; stroke-width: 4.5; stroke-dasharray: 5.2 1.6; }
+.under { fill: none; stroke: #ffffff; stroke-width: 5; }
+.last { fill: none; stroke: #000000; stroke-width: 3; stroke-dasharray: 7 4; }
+"""
+
+# A kind is told by its shape, beside its letter: a coin, a field, a shield; a wolf has ears.
+_SHAPES: Final = {
+    Kind.MERCHANT: "M-19 0A19 19 0 1 1 19 0A19 19 0 1 1 -19 0Z",
+    Kind.FARMER: "M-17 -17H17V17H-17Z",
+    Kind.SOLDIER: "M-18 -17H18V1C18 12 9 18 0 22C-9 18 -18 12 -18 1Z",
+}
+_EARS: Final = "M-18 -8L-17 -26L-4 -16ZM18 -8L17 -26L4 -16Z"
+_FACE_DOWN: Final = "M-19 -26L-8 -15H8L19 -26V3L0 22L-19 3Z"
+_WAVES: Final = "M-9 -3q4.5 -5 9 0t9 0M-9 4q4.5 -5 9 0t9 0"
+_WREATH: Final = "M-5 -11A12 12 0 0 0 -5 11M5 -11A12 12 0 0 1 5 11"
+_ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What stands beside the board: where in the game, whose eyes, who plays."""
+
+    title: str
+    lines: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def picture(view: View, marks: Marks, caption: Caption) -> str:
+    """Return the board as an SVG document of its own: no fonts, pictures or scripts from elsewhere."""
+    width = round(_WIDTH)
+    root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img")
+    ET.SubElement(root, "title").text = ": ".join((caption.title, *caption.lines[:1]))
+    ET.SubElement(root, "style").text = _STYLE
+    ET.SubElement(root, "rect", width="100%", height="100%", fill="#ffffff")
+    _BoardDrawing(root, view, marks).draw()
+    height = max(round(_HEIGHT), round(_Legend(root, view, caption).drawn() + 2 * _MARGIN))
+    root.set("viewBox", f"0 0 {width} {height}")
+    root.set("height", str(height))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def _middle(cell: Hex) -> tuple[float, float]:
+    q, r = cell
+    return _MIDDLE[0] + _ACROSS * (q + r / 2), _MIDDLE[1] + 1.5 * _SIZE * r
+
+
+def _corners(x: float, y: float, size: float) -> list[tuple[float, float]]:
+    """Return the corners of a hex, the first two those of its side to the east, then clockwise."""
+    angles = (math.radians(60 * turn - 30) for turn in range(6))
+    return [(x + size * math.cos(angle), y + size * math.sin(angle)) for angle in angles]
+
+
+def _points(corners: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+
+
+def _group(parent: ET.Element, x: float, y: float, more: str = "") -> ET.Element:
+    return ET.SubElement(parent, "g", transform=f"translate({x:.1f} {y:.1f}){more}")
+
+
+def _text(parent: ET.Element, x: float, y: float, size: float, text: str, *, classes: str = "") -> ET.Element:
+    element = ET.SubElement(parent, "text", {"x": f"{x:g}", "y": f"{y:g}", "font-size": f"{size:g}"})
+    if classes:
+        element.set("class", classes)
+    element.text = text
+    return element
+
+
+def _path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
+    return ET.SubElement(parent, "path", {"d": shape, "class": classes})
+
+
+def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
+    """Draw a piece around the parent's origin: shape and letters tell all that its colour tells."""
+    colours = PEOPLES[Colours.TRUE][piece.people]
+    if isinstance(piece, Wolf):
+        _path(parent, _FACE_DOWN, "piece").set("fill", colours.ground)
+    else:
+        if piece.wolf:
+            _path(parent, _EARS, "piece").set("fill", colours.ground)
+        _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.ground)
+    text = notation(piece)
+    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("style", f"fill: {colours.ink}")
+
+
+def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
+    colours = PEOPLES[Colours.TRUE][people]
+    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.ground})
+    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set(
+        "style", f"fill: {colours.ink}"
+    )
+
+
+class _BoardDrawing:
+    """The board being drawn: grounds first, then the lines between tiles, then what stands on them."""
+
+    def __init__(self, root: ET.Element, view: View, marks: Marks) -> None:
+        self._root, self._view, self._marks = root, view, marks
+        self._layout: Layout = view.layout
+        self._board = view.board
+
+    def draw(self) -> None:
+        for cell, position in HEX_POSITIONS.items():
+            self._draw_ground(cell, position)
+        for cell, position in HEX_POSITIONS.items():
+            self._draw_edges(cell, position)
+        for cell, position in HEX_POSITIONS.items():
+            laid = self._view.tiles[position]
+            if cell in self._layout.fields:
+                self._draw_field(cell, HILLS[position], self._layout.fields[cell])
+            elif cell == HILLS[position] and laid is not None:
+                self._draw_hill(cell, laid.tile)
+            elif cell == HILLS[position]:
+                _text(_group(self._root, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+
+    def _draw_ground(self, cell: Hex, position: int) -> None:
+        hexagon = ET.SubElement(self._root, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
+        if self._view.tiles[position] is None:
+            hexagon.set("class", "open")
+        else:
+            hexagon.set("class", "field")
+            hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
+
+    def _draw_edges(self, cell: Hex, position: int) -> None:
+        """Draw the sides that a laid tile does not share with itself; each one once."""
+        corners = _corners(*_middle(cell), _SIZE)
+        for side, beside in enumerate(neighbours(cell)):
+            other = HEX_POSITIONS.get(beside)
+            if self._view.tiles[position] is None or other == position:
+                continue
+            if other is not None and self._view.tiles[other] is not None and other < position:
+                continue
+            (x1, y1), (x2, y2) = corners[side], corners[(side + 1) % 6]
+            ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+            ET.SubElement(
+                self._root, "line", {"class": "tile"} | {name: f"{at:.1f}" for name, at in ends.items()}
+            )
+
+    def _draw_field(self, cell: Hex, hill: Hex, name: Field) -> None:
+        group = _group(self._root, *_middle(cell))
+        piece = self._board.get(name)
+        words = _("empty") if piece is None else piece_words(piece)
+        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
+        ET.SubElement(group, "title").text = form.format(field=name, words=words)
+        if name == self._marks.last:
+            for classes in ("under", "last"):
+                inside = _points(_corners(0, 0, _SIZE * 0.88))
+                ET.SubElement(group, "polygon", {"points": inside, "class": classes})
+        if name.endswith("1"):
+            turn = 60 * DIRECTIONS.index((cell[0] - hill[0], cell[1] - hill[1]))
+            _path(_group(group, 0, 0, f" rotate({turn}) translate(-30 0)"), _ARROW, "arrow")
+        if has_spring(name):
+            _path(_group(group, 0, 31), _WAVES, "spring")
+        if piece is None:
+            _text(group, 0, 6, 16, name, classes="c")
+        else:
+            _text(group, 0, -27, 10, name, classes="c faint")
+            _draw_piece(_group(group, 0, 1), piece)
+
+    def _draw_hill(self, cell: Hex, tile: Tile) -> None:
+        ET.SubElement(
+            self._root,
+            "polygon",
+            {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"},
+        )
+        group = _group(self._root, *_middle(cell))
+        laurel = self._view.laurels.get(tile)
+        if laurel is None:
+            _text(group, 0, 9, 26, tile, classes="c b")
+            return
+        worth = LAUREL_WORTH[laurel]
+        ET.SubElement(group, "title").text = _("hill {tile}: {laurel}, worth {worth}").format(
+            tile=tile, laurel=laurel, worth=worth
+        )
+        _text(group, 0, -12, 20, tile, classes="c b")
+        _text(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
+        token = _group(group, 0, 17)
+        winner = self._marks.won.get(tile)
+        if winner is None:
+            _path(token, _WREATH, "laurel")
+            _text(token, 0, 5, 13, str(worth), classes="c b")
+        elif winner == NOBODY:
+            _text(token, 0, 5, 10, _("no one"), classes="c faint")
+        else:
+            _path(token, _WREATH, "laurel")
+            _draw_chip(token, People(winner), 9)
+
+
+class _Legend:
+    """The text beside the board, written from top to bottom."""
+
+    def __init__(self, root: ET.Element, view: View, caption: Caption) -> None:
+        self._view, self._caption = view, caption
+        self._at = _group(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
+        self._y = 18.0
+
+    def drawn(self) -> float:
+        """Write the legend and return how far down it came."""
+        _text(self._at, 0, self._y, 22, self._caption.title, classes="b")
+        for text in self._caption.lines:
+            for row in wrapped(text, 46):
+                self._y += 20
+                _text(self._at, 0, self._y, 13, row)
+        self._y += 38
+        result = self._view.result
+        self._heading(_("Players"), _("to place") if result is None else _("points"))
+        for seat in map(Seat, range(self._view.seats)):
+            self._draw_player(seat)
+        self._y += 36
+        self._heading(_("Signs"))
+        self._y += 6
+        for icon, words in self._signs():
+            self._y += 29
+            self._at.append(icon)
+            icon.set("transform", f"translate(16 {self._y - 4:g}) scale(0.58)")
+            _text(self._at, 42, self._y, 12, words)
+        return self._y
+
+    def _heading(self, left: str, right: str = "") -> None:
+        _text(self._at, 0, self._y, 13, left, classes="b")
+        _text(self._at, _LEGEND, self._y, 11, right, classes="e faint")
+        ends = {"x1": "0", "x2": f"{_LEGEND:g}", "y1": f"{self._y + 6:g}", "y2": f"{self._y + 6:g}"}
+        ET.SubElement(self._at, "line", {"class": "field"} | ends)
+
+    def _draw_player(self, seat: Seat) -> None:
+        """Draw a player's peoples, name and points, or pieces to place and the hand as far as it is known."""
+        view, result = self._view, self._view.result
+        self._y += 32
+        peoples = view.start.peoples[seat]
+        for at, people in enumerate(peoples):
+            _draw_chip(_group(self._at, 11 + 24 * at, self._y - 5), people, 10)
+        stands_out = seat == view.turn if result is None else seat in result.winners
+        sign = "" if not stands_out else " ◄" if result is None else " ★"
+        _text(
+            self._at,
+            6 + 24 * len(peoples),
+            self._y,
+            _name_size(self._caption.names[seat]),
+            f"{self._caption.names[seat]}{sign}",
+            classes="b" if stands_out else "",
+        )
+        amount = view.remaining[seat] if result is None else result.tallies[seat].points
+        _text(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
+        below = _hand(view, seat) if result is None else _tally(result.tallies[seat])
+        if below:
+            self._y += 17
+            _text(self._at, 0, self._y, 10.5, below, classes="faint")
+
+    def _signs(self) -> Iterator[tuple[ET.Element, str]]:
+        """Yield the signs that can be on this board, and what they mean."""
+        over = self._view.result is not None
+        people = self._view.start.peoples[0][0]
+        pieces: list[tuple[Piece | Wolf, str]] = [
+            (Piece.of(people, Kind.MERCHANT), _(KINDS[Kind.MERCHANT])),
+            (Piece.of(people, Kind.FARMER), _(KINDS[Kind.FARMER])),
+            (Piece.of(people, Kind.SOLDIER), _(KINDS[Kind.SOLDIER])),
+            (Piece.of(people, Kind.FARMER, wolf=True), _("with the wolf: ears and a star")),
+        ]
+        if not over:
+            pieces.append((Wolf.of(people), _("wolf face down: merchant or farmer")))
+        for piece, words in pieces:
+            icon = ET.Element("g")
+            _draw_piece(icon, piece)
+            yield icon, words
+        for shape, classes, words in (
+            (_WAVES, "spring", _("spring")),
+            (_ARROW, "arrow", _("field 1 of its tile")),
+        ):
+            icon = ET.Element("g")
+            _path(icon, shape, classes)
+            yield icon, words
+        icon = ET.Element("g")
+        _path(icon, _WREATH, "laurel")
+        if over:
+            _draw_chip(icon, people, 9)
+        yield icon, _("laurel: who took it") if over else _("laurel: what it is worth")
+        if not over:
+            icon = ET.Element("g")
+            ET.SubElement(icon, "polygon", {"points": _points(_corners(0, 0, 20)), "class": "last"})
+            yield icon, _("the last piece placed")
+
+
+def _name_size(name: str) -> float:
+    """Return a size at which the name keeps clear of the points, however wide its letters are."""
+    width = get_cwidth(name)
+    return 14 if width <= 16 else 11 if width <= 24 else 8
+
+
+def _hand(view: View, seat: Seat) -> str:
+    return "  ".join(f"{piece} ×{count}" for piece, count in view.hands.get(seat, {}).items())
+
+
+def _tally(tally: Tally) -> str:
+    laurels = sum(LAUREL_WORTH[laurel] for laurel in tally.laurels)
+    return ", ".join(
+        (
+            counted("{n} captive", "{n} captives", tally.captives).format(n=tally.captives),
+            counted("{n} disc of 1", "{n} discs of 1", tally.ones).format(n=tally.ones),
+            counted("{n} disc of 2", "{n} discs of 2", tally.twos).format(n=tally.twos),
+            _("laurels {n}").format(n=laurels),
+        )
+    )

@@ -1,0 +1,358 @@
+"""The terminal client as a program: a thin shell around state, update and drawing."""
+
+import asyncio
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Final
+
+from msgspec import structs
+
+from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
+from client.names import default_name, fault_of
+from client.seats import Seats
+from client.table import TableChanged, TableModel
+from client.transport import FREE_ACCESS, Access, PasswordWanted
+from client.ui.draw.frame import Frame
+from client.ui.draw.screen import drawn
+from client.ui.kept_seat import SeatKeeper
+from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.texts import sentences
+from client.ui.update import autoplay, news, requests
+from client.ui.update.actions import Action
+from client.ui.update.autoplay import counting
+from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.requests import Request
+from client.ui.update.state import Hosting, Ui
+from engine.events import LayTile, Place
+from engine.view import Phase
+from protocol.codes import Code
+from protocol.messages import TableState
+
+_LOBBY_SECONDS: Final = 3.0
+_FAREWELL_SECONDS: Final = 1.0
+_PATIENCE: Final = Timeouts(keep_trying=math.inf)  # a person sees the banner, and decides
+
+SeatBots = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the client starts.
+
+    With `table` it joins that table, or watches it; with `players` it opens a table for so many; else it
+    shows the lobby. `bots` seats so many bots at a table, where this program can do that; with `filled` they
+    take all other seats of every table that is opened, and the game starts by itself when everybody is there.
+    With `home` there is a start screen to go back to. `addresses` are those under which others join. In
+    `seats` a seat is kept for another time; without them it is lost with the client. With `confirms` every
+    move is asked about once more.
+    """
+
+    url: str
+    name: str
+    table: str | None = None
+    watch: bool = False
+    players: int | None = None
+    random_layout: bool = False
+    filled: bool = False
+    ascii: bool = False
+    bots: SeatBots | None = None
+    access: Access = FREE_ACCESS
+    home: bool = False
+    addresses: tuple[str, ...] = ()
+    seats: Seats | None = None
+    confirms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """How a visit to a server ended: exit code, what there is to say, and whether the player goes home."""
+
+    code: int = 0
+    sentence: str = ""
+    home: bool = False
+    password_wanted: bool = False
+
+
+async def run(options: Options) -> int:
+    """Run the client until its player quits; return the exit code, and leave the terminal as it was."""
+    return report(await visit(options))
+
+
+def report(visited: Visit) -> int:
+    """Say what there is to say about a visit, and return its exit code."""
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        if visited.code:
+            sys.stderr.write(f"palatinus: {visited.sentence}\n")
+        elif visited.sentence:
+            sys.stdout.write(f"{visited.sentence}\n")
+            sys.stdout.flush()
+    return visited.code
+
+
+async def visit(options: Options) -> Visit:
+    """Run the client until its player quits or goes home, and leave the terminal as it was."""
+    if (fault := fault_of(options.name)) is not None:
+        return Visit(2, fault)
+    try:
+        async with connected(options.url, timeouts=_PATIENCE, access=options.access) as connection:
+            return await Client(options, connection).run()
+    except PasswordWanted as error:
+        return Visit(1, str(error), password_wanted=True)
+    except ConnectFailed as error:
+        return Visit(1, str(error))
+    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        return Visit(1, stopped_by(error))
+
+
+class Client:
+    """Holds the UI state and carries news, keys and clicks to the functions that know what to do."""
+
+    def __init__(self, options: Options, connection: Connection) -> None:
+        self._options = options
+        self._connection = connection
+        self._glyphs = glyphs_here(ascii_wanted=options.ascii)
+        hosting = Hosting(options.filled, options.bots is not None, options.home, options.addresses)
+        self._ui = Ui(
+            options.name,
+            options.url,
+            hosting,
+            now=_clock(),
+            players=options.players or 3,
+            confirms=options.confirms,
+        )
+        self._goes_home = False
+        self._group = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._shell = Shell(self._frame, self._press, self._act)
+        self._keeper = SeatKeeper(options.seats, self._log)
+
+    async def run(self) -> Visit:
+        """Show the screen until the player quits; return how that ended."""
+        try:
+            async with self._group:
+                self._begin(self._listen())
+                self._begin(self._attend())
+                self._begin(self._tick())
+                if await self._shell.run():  # else the terminal was closed: its player may come back
+                    await self._farewell()
+                for task in self._tasks:
+                    task.cancel()  # a request may wait for a connection that is not coming back
+            return Visit(sentence=self._parting(), home=self._goes_home)
+        finally:
+            self._keeper.release()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._group.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _frame(self, width: int, height: int) -> Frame:
+        return drawn(self._ui, self._connection.model, self._glyphs, width, height)
+
+    # -- what comes in ------------------------------------------------------------------------------
+
+    def _press(self, name: str) -> None:
+        self._take(pressed(self._ui, name, self._connection.model))
+
+    def _act(self, action: Action) -> None:
+        self._take(updated(self._ui, action, self._connection.model))
+
+    def _take(self, outcome: Outcome) -> None:
+        ui, request = outcome
+        self._show(ui)
+        if isinstance(request, requests.Quit):
+            self._shell.quit()
+        elif isinstance(request, requests.GoHome):
+            self._go_home()
+        elif request is not None:
+            self._begin(self._ask(request))
+
+    def _show(self, ui: Ui) -> None:
+        self._ui = ui
+        self._shell.redraw()
+
+    def _go_home(self) -> None:
+        self._goes_home = True
+        self._shell.quit()
+
+    def _log(self, sentence: str) -> None:
+        self._show(news.logged(self._ui, [sentence]))
+
+    async def _listen(self) -> None:
+        """Take in the news until the connection is gone for good."""
+        async for update in self._connection.updates():
+            if _over(self._connection.model):
+                self._keeper.forget()
+            self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
+            if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
+                self._begin(self._ask(requests.Start()))
+
+    async def _tick(self) -> None:
+        """Show the time as it goes by, where any is shown, and walk on where that goes by itself."""
+        while True:
+            await asyncio.sleep(autoplay.TICK_SECONDS)
+            if counting(self._ui, self._connection.model):
+                self._show(autoplay.ticked(replace(self._ui, now=_clock()), self._connection.model))
+
+    def _fills(self, update: TableChanged) -> bool:
+        """Tell whether the last free seat of this host's table has just been taken."""
+        state, before = update.state, update.before
+        return (
+            state.stage == "gathering"
+            and state.host == self._connection.model.seat
+            and _full(state)
+            and (before is None or not _full(before))
+        )
+
+    async def _attend(self) -> None:
+        """Go where the options say, and keep the lobby's list of tables fresh."""
+        await self._enter()
+        while True:
+            if self._connection.model.table is None and self._connection.online:
+                await self._ask(requests.Refresh())
+            await asyncio.sleep(_LOBBY_SECONDS)
+
+    async def _enter(self) -> None:
+        options = self._options
+        if options.players is not None:
+            await self._ask(requests.Open(options.players, options.random_layout))
+        elif options.table is not None:
+            await self._ask(requests.Watch(options.table) if options.watch else requests.Join(options.table))
+
+    # -- what goes out ------------------------------------------------------------------------------
+
+    async def _ask(self, request: Request) -> None:
+        """Ask the server, and show what it refuses."""
+        try:
+            await self._put(request)
+        except (RequestRefused, ConnectFailed) as failure:
+            self._show(news.refused(self._ui, str(failure)))
+        else:
+            if not isinstance(request, requests.Refresh):
+                self._show(replace(self._ui, busy=False, sent=None))
+
+    async def _put(self, request: Request) -> None:
+        connection = self._connection
+        match request:
+            case LayTile() | Place():
+                await connection.play(request)
+            case requests.Refresh():
+                await self._list()
+            case requests.Open():
+                await self._open(request)
+            case requests.Join(table):
+                await self._join(table)
+            case requests.Watch(table):
+                await connection.watch(table)
+            case requests.WatchNext(table):
+                await connection.leave()
+                await connection.watch(table)
+                self._show(news.gone_on(self._ui))
+            case requests.Rematch():
+                seated = await connection.rematch()
+                self._show(news.gone_on(self._ui))
+                self._keeper.keep(structs.replace(seated, token=connection.model.token), self._ui.name)
+            case requests.Vote(seat, agree):
+                await connection.vote(seat, agree=agree)
+            case requests.SeatBot():
+                if self._options.bots is not None and connection.model.table is not None:
+                    self._options.bots(connection.model.table, 1)
+            case requests.Start():
+                await connection.start()
+            case requests.Say(text):
+                await connection.say(text)
+            case requests.Leave():
+                await self._leave()
+                if self._options.filled:
+                    self._go_home()
+                    return
+                self._show(replace(news.gone_on(self._ui), name=self._options.name, log=()))
+                await self._list()
+            case requests.GoHome():
+                self._go_home()
+            case requests.Quit():
+                self._shell.quit()
+
+    async def _open(self, request: requests.Open) -> None:
+        name, players = self._options.name, request.players
+        seated = await self._connection.open_table(
+            players, name, random_layout=request.random_layout, absence=request.absence
+        )
+        self._keeper.keep(seated, name)
+        if self._options.filled and self._options.bots is not None:
+            self._options.bots(seated.table, players - 1)
+
+    async def _list(self) -> None:
+        tables = await self._connection.list_tables()
+        held = self._keeper.tables()  # before the state is looked at: what goes wrong there is told in it
+        self._show(news.listed(self._ui, tables, held))
+
+    async def _join(self, table: str) -> None:
+        """Take the seat that is kept at the table, or else a free one."""
+        name = self._options.name
+        # From a table nobody goes to another: the server says so below.
+        while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
+            try:
+                await self._connection.resume(table, held.token)
+            except RequestRefused as refusal:
+                if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE}:
+                    self._keeper.release()
+                    raise
+                self._keeper.forget()
+                self._log(sentences.seat_lost(table))
+            except BaseException:
+                self._keeper.release()
+                raise
+            else:
+                self._show(replace(self._ui, name=held.name))
+                self._log(sentences.back_in_seat(held.name))
+                return
+        self._keeper.keep(await self._connection.join(table, name), name)
+
+    async def _leave(self) -> None:
+        """Leave the table; the seat of a running game stays kept."""
+        running = _running(self._connection.model)
+        await self._connection.leave()
+        if running:
+            self._keeper.release()
+        else:
+            self._keeper.forget()
+
+    async def _farewell(self) -> None:
+        """Leave a table where nothing is lost by it; in a running game the seat is kept."""
+        model = self._connection.model
+        if model.table is None or _running(model) or not self._connection.online:
+            return
+        with contextlib.suppress(RequestRefused, ConnectFailed, TimeoutError):
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self._leave()
+
+    def _parting(self) -> str:
+        """Return how to come back to a game that goes on; empty if there is none."""
+        model = self._connection.model
+        if model.table is None or not _running(model) or not self._keeper.keeps:
+            return ""
+        name = self._ui.name
+        return sentences.how_to_come_back(
+            self._options.url, model.table, None if name == default_name() else name
+        )
+
+
+def _running(model: TableModel) -> bool:
+    return model.view is not None and model.view.phase is not Phase.OVER
+
+
+def _over(model: TableModel) -> bool:
+    return model.view is not None and model.view.phase is Phase.OVER
+
+
+def _full(state: TableState) -> bool:
+    return all(seat.name is not None and not seat.kept for seat in state.seats)
+
+
+def _clock() -> float:
+    return time.monotonic()

@@ -1,0 +1,48 @@
+"""The program of the lessons: a thin shell around a course."""
+
+import sys
+
+from client.ui.draw.frame import Frame
+from client.ui.draw.screen import drawn
+from client.ui.lessons.course import Course, Parting, Replayed
+from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import Action
+
+
+async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:
+    """Give the lessons until the pupil leaves, and return how; None if the program failed, which is told."""
+    try:
+        return await _Tutoring(name, replayed, glyphs_here(ascii_wanted=ascii_wanted)).run()
+    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        sys.stderr.write(f"palatinus: {stopped_by(error)}\n")
+        return None
+
+
+class _Tutoring:
+    """A course in a terminal."""
+
+    def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet) -> None:
+        self._course, self._glyphs = Course(name, replayed, glyphs), glyphs
+        self._shell = Shell(self._frame, self._press, self._act)
+
+    async def run(self) -> Parting:
+        await self._shell.run()
+        return self._course.parting or Parting.LEFT
+
+    def _frame(self, width: int, height: int) -> Frame:
+        return drawn(self._course.ui, self._course.model, self._glyphs, width, height)
+
+    def _press(self, name: str) -> None:
+        self._course.press(name)
+        self._go_on()
+
+    def _act(self, action: Action) -> None:
+        self._course.act(action)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._course.parting is None:
+            self._shell.redraw()
+        else:
+            self._shell.quit()

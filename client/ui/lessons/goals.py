@@ -1,0 +1,142 @@
+"""What a page of the lessons asks of its pupil, and whether it has been done."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from client.table import TableModel
+from client.ui.update.scoring_steps import hill_of, steps
+from client.ui.update.state import Ui
+from engine.board import Field, Tile
+from engine.errors import Fault
+from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled
+from engine.pieces import Kind, Piece
+from engine.scoring import Board, influences, soldier_acts
+from engine.view import View
+
+
+class Read(Struct, frozen=True):
+    """Nothing but reading."""
+
+
+class PointTo(Struct, frozen=True):
+    """Point at this field."""
+
+    field: Field
+
+
+class Lay(Struct, frozen=True):
+    """Lay the tile, anyhow."""
+
+
+class PlaceAny(Struct, frozen=True):
+    """Place any piece, or with `wolf` any that bears one."""
+
+    wolf: bool = False
+
+
+class PlaceSoldier(Struct, frozen=True):
+    """Place a soldier anywhere."""
+
+
+class PlaceOn(Struct, frozen=True):
+    """Place a piece on this field."""
+
+    field: Field
+
+
+class Earn(Struct, frozen=True):
+    """Place a piece of this kind where it would give at least so much influence now."""
+
+    kind: Kind
+    least: int
+
+
+class Catch(Struct, frozen=True):
+    """Place a soldier where it would capture at least so many pieces now, none of them the pupil's."""
+
+    least: int
+
+
+class BeRefused(Struct, frozen=True):
+    """Try what the rules forbid for this reason; `field` is where, if it matters."""
+
+    fault: Fault
+    field: Field | None = None
+
+
+class Walk(Struct, frozen=True):
+    """Go through the scoring of this hill: what its soldiers do, the influence on it, or both."""
+
+    hill: Tile
+    soldiers: bool = True
+    influence: bool = True
+
+
+Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Earn | Catch | BeRefused | Walk
+
+
+def arrived(goal: Goal, ui: Ui, view: View) -> bool:
+    """Tell whether the pupil has come where the goal wants them, by moving alone."""
+    match goal:
+        case Read():
+            return True
+        case PointTo(field):
+            return view.layout.hexes[field] == ui.cursor
+        case Walk():
+            return ui.step >= walked(goal, view)[1]
+        case _:
+            return False
+
+
+def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
+    """Tell whether the goal was to make this move; `model` knows what came of it."""
+    match goal, command:
+        case Lay(), LayTile():
+            return True
+        case PlaceAny(wolf), Place(piece=piece):
+            return piece.wolf or not wolf
+        case PlaceSoldier(), Place(piece=piece):
+            return piece.kind is Kind.SOLDIER
+        case PlaceOn(field), Place():
+            return command.field == field
+        case Earn(kind, least), Place(piece=piece, field=field) if piece.kind is kind:
+            gives = influence_of(model, field)
+            return gives is not None and gives.amount >= least
+        case Catch(least), Place(seat=seat, field=field):
+            act = act_of(model, field)
+            if not isinstance(act, Captured) or model.view is None:
+                return False
+            caught = (*act.taken, *act.shared)
+            return len(caught) >= least and all(model.view.owners[each] != seat for each in caught)
+        case _:
+            return False
+
+
+def influence_of(model: TableModel, field: Field) -> Influence | None:
+    """Return what the piece on `field` would give if its hill were counted now."""
+    found = () if model.view is None else influences(_board(model.view), Tile(field[0]))
+    return next((each for each in found if each.field == field), None)
+
+
+def act_of(model: TableModel, field: Field) -> SoldierFled | Captured | None:
+    """Return what the soldier on `field` would do if its hill were scored now."""
+    found = () if model.view is None else soldier_acts(_board(model.view), Tile(field[0]))
+    return next((each for each in found if each.field == field), None)
+
+
+def _board(view: View) -> Board:
+    known = {field: piece for field, piece in view.board.items() if isinstance(piece, Piece)}
+    return Board(view.layout, known, view.owners)
+
+
+def walked(walk: Walk, view: View) -> tuple[int, int]:
+    """Return the first and the last step of the walk; the way to the first hill begins with the wolves."""
+    events = [view.scoring[step.event] for step in steps(view)]
+    part = [
+        at
+        for at, event in enumerate(events)
+        if hill_of(event) == walk.hill
+        and (walk.influence if isinstance(event, HillScored) else walk.soldiers)
+    ]
+    return (0 if part[0] == 1 else part[0]), part[-1]

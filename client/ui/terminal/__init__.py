@@ -1,0 +1,1 @@
+"""The terminal: keys and mouse in, painted screens out."""

@@ -1,0 +1,1 @@
+"""What screens and exports say: sentences, the rules in short, and signs."""

@@ -1,0 +1,53 @@
+"""The signs that screens, texts and exports are made of, with and without Unicode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class GlyphSet:
+    """The signs that drawings are made of."""
+
+    ascii: bool
+    spring: str
+    arrow: str
+    last: str
+    captive: str
+    cursor: tuple[str, str]
+    pointer: str
+    times: str
+    dot: str
+    keys: Mapping[str, str]
+
+
+UNICODE: Final = GlyphSet(
+    ascii=False,
+    spring="≈",
+    arrow="→",
+    last="•",
+    captive="×",
+    cursor=("▐", "▌"),
+    pointer="►",
+    times="×",
+    dot="·",
+    keys={"left": "←", "right": "→", "up": "↑", "down": "↓"},
+)
+ASCII: Final = GlyphSet(
+    ascii=True,
+    spring="~",
+    arrow=">",
+    last="!",
+    captive="x",
+    cursor=("[", "]"),
+    pointer=">",
+    times="x",
+    dot="-",
+    keys={},
+)
+
+
+def glyphs_for(encoding: str, term: str, *, ascii_wanted: bool) -> GlyphSet:
+    """Return the glyphs that a terminal can show; the Linux console lacks the heavy lines."""
+    speaks_unicode = encoding.lower().replace("-", "").startswith("utf")
+    return UNICODE if speaks_unicode and term != "linux" and not ascii_wanted else ASCII

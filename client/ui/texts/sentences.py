@@ -1,0 +1,415 @@
+"""Every sentence about the game that people read, in one place; `names` are the players' by seat."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, assert_never
+
+from client.language import N_, _, counted, listed
+from client.table import TableModel
+from engine.board import Field
+from engine.components import LAUREL_WORTH
+from engine.events import (
+    Captured,
+    CentreTurned,
+    DecidedBy,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    Influence,
+    LaurelsDealt,
+    LayoutDrawn,
+    LayTile,
+    Place,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    Term,
+    TileDrawn,
+    TileLaid,
+    Why,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.legal import LegalPlaces
+from engine.pieces import Kind, People, Piece, Seat, Wolf
+from engine.view import Phase
+from protocol.messages import SeatLine, TableState
+
+KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
+_WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
+_A_KIND: Final = {
+    Kind.MERCHANT: N_("a merchant"),
+    Kind.FARMER: N_("a farmer"),
+    Kind.SOLDIER: N_("a soldier"),
+}
+_A_WOLF: Final = {
+    Kind.MERCHANT: N_("a merchant with the wolf"),
+    Kind.FARMER: N_("a farmer with the wolf"),
+}
+PEOPLES: Final = {
+    People.ETRUSCANS: N_("Etruscans"),
+    People.SABINES: N_("Sabines"),
+    People.LATINS: N_("Latins"),
+    People.MARSI: N_("Marsi"),
+    People.ARCADIANS: N_("Arcadians"),
+}
+_PEOPLES_OF: Final = {
+    People.ETRUSCANS: N_("Etruscan"),
+    People.SABINES: N_("Sabine"),
+    People.LATINS: N_("Latin"),
+    People.MARSI: N_("Marsian"),
+    People.ARCADIANS: N_("Arcadian"),
+}
+_OF_A_PEOPLE: Final = {
+    Kind.MERCHANT: N_("{people} merchant"),
+    Kind.FARMER: N_("{people} farmer"),
+    Kind.SOLDIER: N_("{people} soldier"),
+}
+_WOLF_OF_A_PEOPLE: Final = {
+    Kind.MERCHANT: N_("{people} merchant with the wolf"),
+    Kind.FARMER: N_("{people} farmer with the wolf"),
+}
+
+
+def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
+    """Return what the players are called, by seat."""
+    named = [None] * seats if state is None else [line.name for line in state.seats]
+    named += [None] * (seats - len(named))
+    return tuple(name or _("Seat {number}").format(number=seat + 1) for seat, name in enumerate(named))
+
+
+def names_at(model: TableModel) -> tuple[str, ...]:
+    return names_of(model.state, 5)
+
+
+def piece_words(piece: Piece | Wolf) -> str:
+    """Return a piece in words: `Etruscan merchant with the wolf`."""
+    if isinstance(piece, Wolf):
+        form = _("{people} wolf, kind unknown")
+    else:
+        form = _((_WOLF_OF_A_PEOPLE if piece.wolf else _OF_A_PEOPLE)[piece.kind])
+    return form.format(people=_(_PEOPLES_OF[piece.people]))
+
+
+def kind_words(piece: Piece) -> str:
+    return _((_WOLVES if piece.wolf else KINDS)[piece.kind])
+
+
+def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
+    """Return what happened, in one sentence."""
+    match event:
+        case GameStarted():
+            who = listed(
+                f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
+                for seat, peoples in enumerate(event.peoples)
+            )
+            return _("The game starts: {players}. {name} begins.").format(
+                players=who, name=names[event.starting]
+            )
+        case CentreTurned():
+            return _("Tile {tile} lies in the centre.").format(tile=event.tile)
+        case TileDrawn():
+            return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
+        case TileLaid():
+            return _describe_laid(event, names)
+        case LayoutDrawn():
+            return _("The tiles were laid at random.")
+        case LaurelsDealt():
+            return _("Every hill has its laurel.")
+        case Placed():
+            return _("{name} places {piece} on {field}: {kind}.").format(
+                name=names[event.seat],
+                piece=event.piece,
+                field=event.field,
+                kind=kind_sentence(event.piece),
+            )
+        case WolfPlaced():
+            return _("{name} places {piece} on {field}: a wolf, face down.").format(
+                name=names[event.seat], piece=f"{event.people}?*", field=event.field
+            )
+        case WolvesRevealed():
+            return _("All wolf pieces are turned up. The scoring begins.")
+        case SoldierFled() | Captured():
+            return describe_soldier(event, names)
+        case HillScored():
+            return describe_hill(event, names)
+        case GameEnded():
+            return describe_result(event, names)
+        case _:
+            assert_never(event)
+
+
+def _describe_laid(event: TileLaid, names: Sequence[str]) -> str:
+    form = (
+        counted(
+            "{name} lays tile {tile} at position {position}, {turns} turn.",
+            "{name} lays tile {tile} at position {position}, {turns} turns.",
+            event.orientation,
+        )
+        if event.orientation
+        else _("{name} lays tile {tile} at position {position}, no turn.")
+    )
+    return form.format(
+        name=names[event.seat], tile=event.tile, position=event.position, turns=event.orientation
+    )
+
+
+def kind_sentence(piece: Piece) -> str:
+    return _((_A_WOLF if piece.wolf else _A_KIND)[piece.kind])
+
+
+def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str:
+    """Return what a soldier found beside it and did (R5)."""
+    merchants, farmers = len(event.merchants), len(event.farmers)
+    found = _("The soldier of {name} on {field} has {merchants} and {farmers} beside it").format(
+        name=names[event.seat],
+        field=event.field,
+        merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
+        farmers=counted("{n} farmer", "{n} farmers", farmers).format(n=farmers),
+    )
+    if isinstance(event, SoldierFled):
+        return _("{found}: it flees.").format(found=found)
+    taken = (*event.taken, *event.shared)
+    form = (
+        counted(
+            "{found}: it captures the merchant on {fields}.",
+            "{found}: it captures the merchants on {fields}.",
+            len(taken),
+        )
+        if merchants > farmers
+        else counted(
+            "{found}: it captures the farmer on {fields}.",
+            "{found}: it captures the farmers on {fields}.",
+            len(taken),
+        )
+    )
+    captured = form.format(found=found, fields=listed(taken))
+    if not event.shared:
+        return captured
+    discs = counted(
+        "{captured} For the piece on {fields}, which another soldier takes, it takes a 1-point disc.",
+        "{captured} For the pieces on {fields}, which other soldiers take, it takes {n} 1-point discs.",
+        len(event.shared),
+    )
+    return discs.format(captured=captured, fields=listed(event.shared), n=len(event.shared))
+
+
+_TERMS: Final = {
+    Why.MERCHANT: N_("{amount} for a merchant on {field}"),
+    Why.FARMER: N_("{amount} for a farmer on {field}"),
+    Why.SOLDIER: N_("{amount} for a soldier on {field}"),
+    Why.EMPTY: N_("{amount} for an empty field on {field}"),
+    Why.SPRING: N_("{amount} for a spring on {field}"),
+    Why.OWN_SPRING: N_("{amount} for its own spring"),
+}
+_OWNERS: Final = {
+    Kind.MERCHANT: N_("The merchant of {name} on {field}"),
+    Kind.FARMER: N_("The farmer of {name} on {field}"),
+    Kind.SOLDIER: N_("The soldier of {name} on {field}"),
+}
+
+
+def describe_influence(influence: Influence, names: Sequence[str]) -> str:
+    """Return one piece's influence as a sentence (R6.2, R6.3)."""
+    piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
+    if not influence.terms:
+        return _("{piece} finds nothing of use beside it: no influence.").format(piece=piece)
+    return _("{piece} gives {amount}: {terms}.").format(
+        piece=piece, amount=influence.amount, terms=listed(map(describe_term, influence.terms))
+    )
+
+
+def describe_term(term: Term) -> str:
+    return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
+
+
+def sum_of(influence: Influence) -> str:
+    """Return one piece's influence as arithmetic: `1+2+2 = 5`."""
+    terms = "+".join(str(term.amount) for term in influence.terms)
+    return f"{terms} = {influence.amount}" if len(influence.terms) > 1 else str(influence.amount)
+
+
+def amounts(influence: Influence) -> dict[Field, int]:
+    """Return what each field adds to a piece's influence."""
+    added: dict[Field, int] = {}
+    for term in influence.terms:
+        added[term.field] = added.get(term.field, 0) + term.amount
+    return added
+
+
+def describe_hill(event: HillScored, names: Sequence[str]) -> str:
+    """Return who controls a hill (R6.5)."""
+    match event.leaders:
+        case ():
+            form = _("Hill {hill}: nobody has influence, the laurel {laurel} ({worth}) is discarded.")
+        case (_leader,):
+            form = _("Hill {hill}: {leaders} leads with {most} and takes the laurel {laurel} ({worth}).")
+        case _:
+            form = _(
+                "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, "
+                "the laurel {laurel} ({worth}) is gone."
+            )
+    return form.format(
+        hill=event.hill,
+        leaders=listed(names[seat] for seat in event.leaders),
+        most=max(event.influence, default=0),
+        laurel=event.laurel,
+        worth=LAUREL_WORTH[event.laurel],
+    )
+
+
+def describe_result(event: GameEnded, names: Sequence[str]) -> str:
+    """Return who won and what decided it (R7)."""
+    tally = event.tallies[event.winners[0]]
+    match event.decided_by:
+        case DecidedBy.POINTS:
+            form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
+        case DecidedBy.ITEMS if len(event.winners) == 1:
+            form = counted(
+                "{winners} wins: {n} point like others, but more captives, discs and laurels ({items}).",
+                "{winners} wins: {n} points like others, but more captives, discs and laurels ({items}).",
+                tally.points,
+            )
+        case DecidedBy.ITEMS:
+            form = counted(
+                "{winners} share the victory: {n} point and the most captives, discs and laurels.",
+                "{winners} share the victory: {n} points and the most captives, discs and laurels.",
+                tally.points,
+            )
+        case DecidedBy.NOTHING:
+            form = counted(
+                "{winners} share the victory with {n} point each: nothing sets them apart.",
+                "{winners} share the victory with {n} points each: nothing sets them apart.",
+                tally.points,
+            )
+        case _:
+            assert_never(event.decided_by)
+    return form.format(
+        winners=listed(names[seat] for seat in event.winners), n=tally.points, items=tally.items
+    )
+
+
+def describe_changes(state: TableState, before: TableState | None) -> list[str]:
+    """Return who came, who went, who is away and what the others do about it."""
+    if before is None or len(before.seats) != len(state.seats):
+        return []
+    names = names_of(state, len(state.seats))
+    return [
+        sentence
+        for was, now in zip(before.seats, state.seats, strict=True)
+        for sentence in (_came_or_went(was, now), *_held_or_voted(was, now, names))
+        if sentence
+    ]
+
+
+def _came_or_went(was: SeatLine, now: SeatLine) -> str:
+    if was.name != now.name:
+        if now.name is None and was.kept:
+            return _("{name} did not come, and the seat is free.").format(name=was.name)
+        form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
+        return form.format(name=now.name or was.name)
+    if now.name is None:
+        return ""
+    if now.again and not was.again:
+        return _("{name} wants to play again.").format(name=now.name)
+    if was.kept and not now.kept:
+        return _("{name} plays again.").format(name=now.name)
+    if was.here != now.here and not now.again:
+        return describe_presence(now.name, here=now.here)
+    return ""
+
+
+def describe_presence(name: str, *, here: bool) -> str:
+    form = _("{name} is back.") if here else _("{name} is away.")
+    return form.format(name=name)
+
+
+def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterator[str]:
+    if now.bot and not was.bot:
+        yield _("A bot moves for {name} from now on.").format(name=now.name)
+    for seat in now.votes:
+        if seat not in was.votes and not now.bot:
+            yield _("{voter} wants a bot to move for {name}.").format(voter=names[seat], name=now.name)
+
+
+def confirmation(move: LayTile | Place) -> str:
+    """Return the question whether this is really to be done."""
+    if isinstance(move, Place):
+        form = _("Place {piece} on {field}? Enter: yes, Esc: no")
+        return form.format(piece=move.piece, field=move.field)
+    form = _("Lay the tile at position {position}, turned {turns}? Enter: yes, Esc: no")
+    return form.format(position=move.position, turns=move.orientation)
+
+
+def describe_stand_in(name: str) -> str:
+    return _("The time of {name} is up: a bot makes the move.").format(name=name)
+
+
+def describe_rematch(state: TableState, seat: Seat | None) -> str:
+    """Return who of a finished game plays again, and how to play too; empty before anybody does."""
+    names = [line.name for line in state.seats if line.again and line.name]
+    if not names:
+        return ""
+    form = counted("{names} plays again.", "{names} play again.", len(names))
+    how = _("Press m to watch.") if seat is None else _("Press m to play too.")
+    return f"{form.format(names=listed(names))} {how}"
+
+
+def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
+    name = _("A spectator") if seat is None else names[seat]
+    return f"{name}: {text}"
+
+
+def describe_turn(model: TableModel, names: Sequence[str]) -> str:
+    """Return what the table waits for while nothing is being scored."""
+    view = model.view
+    if model.table is None:
+        return _("the lobby")
+    if view is None:
+        return _("waiting for players")
+    if view.turn is None:
+        return _("one moment")
+    mine = view.turn == model.seat
+    if view.phase is Phase.LAYING:
+        form = _("Your turn: lay tile {tile}") if mine else _("{name} is to lay tile {tile}")
+        return form.format(name=names[view.turn], tile=view.drawn)
+    if not mine:
+        return _("{name} is to place").format(name=names[view.turn])
+    due = isinstance(model.legal, LegalPlaces) and all(
+        piece.kind is Kind.SOLDIER for piece in model.legal.pieces
+    )
+    return _("Your turn: place a soldier") if due else _("Your turn: place an inhabitant")
+
+
+def your_seat() -> str:
+    return _("your seat")
+
+
+def back_in_seat(name: str) -> str:
+    return _("You are back in your seat, as {name}.").format(name=name)
+
+
+def seat_lost(table: str) -> str:
+    return _("Your seat at table {table} was given up in the meantime.").format(table=table)
+
+
+def seat_not_kept(error: OSError) -> str:
+    return _("Your seat cannot be kept for another time ({error}): stay until the game is over.").format(
+        error=error.strerror
+    )
+
+
+def seats_not_read(error: OSError) -> str:
+    return _("The seats kept on this computer cannot be read ({error}).").format(error=error.strerror)
+
+
+def seat_damaged(path: Path) -> str:
+    return _("A seat kept on this computer cannot be read and is left out: {path}").format(path=path)
+
+
+def how_to_come_back(address: str, table: str, name: str | None) -> str:
+    """Return what is told on leaving a running game; `name` if it is needed to find the seat again."""
+    named = "" if name is None else f" --name {shlex.quote(name)}"
+    told_first = _("The game goes on, and your seat is kept. Come back with")
+    return f"{told_first}\n  palatinus join {address} {table}{named}"

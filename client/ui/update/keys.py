@@ -1,0 +1,268 @@
+"""The keys: one table from which key bindings, function bar and help page are made."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from client.language import N_, _
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import Act, Action, Insert, Pick, Way
+from client.ui.update.state import Where
+
+
+class Key(Struct, frozen=True):
+    """Keys, as prompt_toolkit names them, and what they do where.
+
+    `short` is the word in the function bar, none if the key is not shown there.
+    """
+
+    names: tuple[str, ...]
+    action: Action
+    where: frozenset[Where]
+    help: str
+    short: str = ""
+
+
+_START, _LOBBY, _ROOM, _LAYING, _PLAYING = (
+    frozenset({where}) for where in (Where.START, Where.LOBBY, Where.ROOM, Where.LAYING, Where.PLAYING)
+)
+_SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
+    frozenset({where}) for where in (Where.SCORING, Where.RESULT, Where.READING, Where.QUITTING, Where.TYPING)
+)
+_REPLAY: Final = frozenset({Where.REPLAY})
+_LESSON: Final = frozenset({Where.LESSON})
+_BOARD: Final = _LAYING | _PLAYING
+_WALK: Final = _SCORING | _RESULT
+_AT_TABLE: Final = _ROOM | _BOARD | _WALK
+_ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
+
+KEYS: Final = (
+    # The start screen
+    Key(("up", "k", "scroll-up"), Way.UP, _START, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, _START, N_("the line below")),
+    Key(("enter", " "), Act.CONFIRM, _START, N_("go there"), N_("go")),
+    *(Key((str(n),), Pick(n), _START, N_("players of a game against bots")) for n in range(2, 6)),
+    Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
+    Key(("s",), Act.BRAIN, _START, N_("bots of another strength"), N_("strength")),
+    Key(("n",), Act.NAME, _START, N_("the name that others see"), N_("name")),
+    # The lobby
+    Key(("up", "k", "scroll-up"), Way.UP, _LOBBY, N_("the table above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, _LOBBY, N_("the table below")),
+    Key(
+        ("enter",),
+        Act.CONFIRM,
+        _LOBBY,
+        N_("join, take your seat again, or watch; last line: open"),
+        N_("join"),
+    ),
+    Key(("w",), Act.WATCH, _LOBBY, N_("watch the table"), N_("watch")),
+    Key(("o", "n"), Act.OPEN, _LOBBY, N_("open a new table"), N_("open new")),
+    *(Key((str(n),), Pick(n), _LOBBY, N_("players at a new table")) for n in range(2, 6)),
+    Key(
+        ("x",), Act.LAYOUT, _LOBBY, N_("new table: lay the tiles, or have them laid at random"), N_("layout")
+    ),
+    Key(
+        ("a",),
+        Act.ABSENCE,
+        _LOBBY,
+        N_("new table: what happens when a player is away or slow"),
+        N_("absence"),
+    ),
+    Key(("+", "="), Act.MORE, _LOBBY, N_("new table: more time before that")),
+    Key(("-",), Act.LESS, _LOBBY, N_("new table: less time before that")),
+    Key(("r",), Act.REFRESH, _LOBBY, N_("ask for the list again"), N_("refresh")),
+    Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen")),
+    # Waiting at a table
+    Key(("enter", "s"), Act.START, _ROOM, N_("start the game, as host"), N_("start")),
+    Key(("b",), Act.SEAT_BOT, _ROOM, N_("let a bot take a free seat"), N_("bot")),
+    Key(("escape",), Act.LEAVE, _ROOM, N_("leave the table"), N_("leave")),
+    # Laying tiles
+    *(Key((str(n),), Pick(n), _LAYING, N_("the position with that number")) for n in range(1, 7)),
+    Key(("right", "down", "l", "j", "n", "b"), Way.EAST, _LAYING, N_("the next position clockwise")),
+    Key(("left", "up", "h", "k", "y", "u"), Way.WEST, _LAYING, N_("the next position anticlockwise")),
+    Key(("r", "]", "scroll-down"), Act.ROTATE, _LAYING, N_("turn the tile clockwise"), N_("turn")),
+    Key(("R", "[", "scroll-up"), Act.ROTATE_BACK, _LAYING, N_("turn it back")),
+    Key(("enter", " "), Act.CONFIRM, _LAYING, N_("lay the tile"), N_("lay")),
+    Key(("escape", "backspace"), Act.CANCEL, _LAYING, N_("the tile as it was drawn")),
+    # Placing inhabitants
+    Key(("left", "h"), Way.WEST, _PLAYING, N_("west")),
+    Key(("right", "l"), Way.EAST, _PLAYING, N_("east")),
+    Key(("up", "k"), Way.UP, _PLAYING, N_("up")),
+    Key(("down", "j"), Way.DOWN, _PLAYING, N_("down")),
+    Key(("y",), Way.NORTHWEST, _PLAYING, N_("north-west, north-east")),
+    Key(("u",), Way.NORTHEAST, _PLAYING, N_("north-west, north-east")),
+    Key(("b",), Way.SOUTHWEST, _PLAYING, N_("south-west, south-east")),
+    Key(("n",), Way.SOUTHEAST, _PLAYING, N_("south-west, south-east")),
+    *(Key((str(n),), Pick(n), _PLAYING, N_("pick that piece from the hand")) for n in range(1, 10)),
+    Key(("enter", " "), Act.CONFIRM, _PLAYING, N_("place the piece on the field"), N_("place")),
+    Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLAYING, N_("the next piece of the hand"), N_("piece")),
+    Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLAYING, N_("the piece before")),
+    Key(("escape", "backspace"), Act.CANCEL, _PLAYING, N_("put the piece back in the hand")),
+    # The scoring
+    Key(
+        ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
+        Act.NEXT,
+        _SCORING,
+        N_("the next step"),
+        N_("next"),
+    ),
+    Key(
+        ("left", "p", "backspace", "h", "up", "k", "scroll-up"),
+        Act.BACK,
+        _WALK,
+        N_("a step back"),
+        N_("back"),
+    ),
+    Key(("tab", "pagedown"), Act.NEXT_HILL, _SCORING, N_("on to the next hill"), N_("next hill")),
+    Key(("s", "end", "escape"), Act.SKIP, _SCORING, N_("skip to the result"), N_("result")),
+    Key(("r",), Act.RUN, _SCORING, N_("step by step by itself; any key stops it"), N_("run")),
+    Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
+    Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
+    Key(("escape",), Act.LEAVE, _RESULT, N_("leave the table"), N_("leave")),
+    # Looking at a record
+    Key(
+        ("right", " ", "enter", "n", "l", "scroll-down"),
+        Act.NEXT,
+        _REPLAY,
+        N_("the next move, or step of the scoring"),
+        N_("next"),
+    ),
+    Key(
+        ("left", "backspace", "p", "h", "scroll-up"),
+        Act.BACK,
+        _REPLAY,
+        N_("the move or step before"),
+        N_("back"),
+    ),
+    Key(("down", "pagedown", "j"), Act.PAGE_DOWN, _REPLAY, N_("a round of moves on, or a hill"), N_("round")),
+    Key(("up", "pageup", "k"), Act.PAGE_UP, _REPLAY, N_("a round of moves back, or a hill")),
+    Key(("home",), Act.FIRST, _REPLAY, N_("to the start")),
+    Key(("end",), Act.SKIP, _REPLAY, N_("to the end: the result, if there is one")),
+    Key(("g",), Act.GO, _REPLAY, N_("go to the move with the number that is typed"), N_("go to")),
+    Key(("r",), Act.RUN, _REPLAY, N_("step by step by itself; any key stops it"), N_("run")),
+    Key(
+        ("tab",),
+        Act.NEXT_EYES,
+        _REPLAY,
+        N_("the next one's eyes: all open, each seat, who watches"),
+        N_("eyes"),
+    ),
+    Key(("s-tab",), Act.LAST_EYES, _REPLAY, N_("the eyes before")),
+    *(Key((str(n),), Pick(n), _REPLAY, N_("the eyes of the seat with that number")) for n in range(1, 6)),
+    Key(("a",), Act.ALL_EYES, _REPLAY, N_("all open: every hand and every wolf")),
+    Key(("w",), Act.NO_EYES, _REPLAY, N_("as it was for who watched")),
+    # Lessons
+    Key(("enter", " ", "n"), Act.NEXT, _LESSON, N_("a step on, or the next page"), N_("next")),
+    Key(("backspace", "p"), Act.BACK, _LESSON, N_("a step back, or the page before"), N_("back")),
+    Key(
+        ("right", "l", "scroll-down"), Way.EAST, _LESSON, N_("a step on in the scoring; else the cursor east")
+    ),
+    Key(
+        ("left", "h", "scroll-up"), Way.WEST, _LESSON, N_("a step back in the scoring; else the cursor west")
+    ),
+    Key(("up", "k"), Way.UP, _LESSON, N_("the cursor up")),
+    Key(("down", "j"), Way.DOWN, _LESSON, N_("the cursor down")),
+    Key(("pagedown",), Act.PAGE_DOWN, _LESSON, N_("the next page, at any time"), N_("next page")),
+    Key(("pageup",), Act.PAGE_UP, _LESSON, N_("the page before, at any time")),
+    # At every table
+    Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
+    Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
+    Key(("v",), Act.VOTE, _BOARD, N_("vote: a bot moves for who is away, or not after all")),
+    Key(
+        ("c",),
+        Act.COUNTS,
+        _BOARD | _REPLAY,
+        N_("what others may hold, and the influence on hills"),
+        N_("count"),
+    ),
+    Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
+    Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
+    Key(("?", "f1"), Act.HELP, _START | _ANYWHERE, N_("show the help"), N_("help")),
+    Key(("i", "f2"), Act.RULES, _START | _ANYWHERE, N_("the rules in short"), N_("rules")),
+    Key(("q", "c-c"), Act.QUIT, _START | _ANYWHERE, N_("quit"), N_("quit")),
+    # Reading help or rules
+    Key(
+        ("right", "down", "j", " ", "pagedown", "scroll-down"),
+        Act.PAGE_DOWN,
+        _READING,
+        N_("the next page"),
+        N_("next page"),
+    ),
+    Key(("left", "up", "k", "pageup", "scroll-up"), Act.PAGE_UP, _READING, N_("the page before"), N_("back")),
+    Key(("?", "f1"), Act.HELP, _READING, N_("the help"), N_("help")),
+    Key(("i", "f2"), Act.RULES, _READING, N_("the rules in short"), N_("rules")),
+    Key(("escape", "enter", "q"), Act.CANCEL, _READING, N_("back to the table"), N_("close")),
+    Key(("c-c",), Act.QUIT, _READING, N_("quit")),
+    # Quitting
+    Key(("y", "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
+    Key(("n", "escape"), Act.CANCEL, _QUITTING, N_("stay"), N_("stay")),
+    # Typing
+    Key(("enter",), Act.CONFIRM, _TYPING, N_("send the line"), N_("send")),
+    Key(("tab",), Act.COMPLETE, _TYPING, N_("complete the command"), N_("complete")),
+    Key(("escape", "c-c"), Act.CANCEL, _TYPING, N_("forget the line"), N_("cancel")),
+    Key(("backspace", "c-h"), Act.ERASE, _TYPING, N_("erase")),
+    Key(("delete",), Act.DELETE, _TYPING, N_("erase what follows")),
+    Key(("left",), Way.WEST, _TYPING, N_("left")),
+    Key(("right",), Way.EAST, _TYPING, N_("right")),
+    Key(("home", "c-a"), Act.TO_START, _TYPING, N_("to the start")),
+    Key(("end", "c-e"), Act.TO_END, _TYPING, N_("to the end")),
+    Key(("c-u",), Act.CLEAR, _TYPING, N_("erase the line")),
+    Key(("up",), Way.UP, _TYPING, N_("the line typed before"), N_("earlier")),
+    Key(("down",), Way.DOWN, _TYPING, N_("the line typed after")),
+)
+
+_ACTIONS: Final = {(name, where): key.action for key in KEYS for name in key.names for where in key.where}
+
+_PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
+
+_NAMES: Final = {
+    "enter": N_("Enter"),
+    "escape": N_("Esc"),
+    "tab": N_("Tab"),
+    "s-tab": N_("Shift-Tab"),
+    " ": N_("Space"),
+    "left": N_("Left"),
+    "right": N_("Right"),
+    "up": N_("Up"),
+    "down": N_("Down"),
+    "pageup": N_("PgUp"),
+    "pagedown": N_("PgDn"),
+    "home": N_("Home"),
+    "end": N_("End"),
+    "backspace": N_("Backspace"),
+    "delete": N_("Del"),
+    "f1": "F1",
+    "f2": "F2",
+    "scroll-up": N_("wheel up"),
+    "scroll-down": N_("wheel down"),
+}
+
+
+def action_of(name: str, where: Where) -> Action | None:
+    """Return what the key does there; a printable one is typed where a line is being typed."""
+    if found := _ACTIONS.get((name, where)):
+        return found
+    if where is Where.TYPING and len(name) == 1 and name.isprintable():
+        return Insert(name)
+    return None
+
+
+def key_name(name: str, glyphs: GlyphSet) -> str:
+    """Return how the key is called on screen."""
+    if name in glyphs.keys:
+        return glyphs.keys[name]
+    if name.startswith("c-"):
+        return _("Ctrl-{key}").format(key=name[2:].upper())
+    return _(_NAMES[name]) if name in _NAMES else name
+
+
+def keys_at(where: Where, *, lesson: bool = False) -> tuple[Key, ...]:
+    """Return the keys at work there; where a lesson lies over it, with those that turn its pages."""
+    here = tuple(key for key in KEYS if where in key.where)
+    if not lesson or where not in {Where.LAYING, Where.PLAYING}:
+        return here
+    turning: dict[Action, Key] = {
+        key.action: key for key in KEYS if key.where == _LESSON and key.action in _PAGES
+    }
+    return tuple(turning.get(key.action, key) for key in here if key.action not in _WITH_OTHERS)

@@ -1,0 +1,166 @@
+"""What news from the server makes of the UI state: log lines, notices, the start of the scoring."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, assert_never
+
+from client.language import _
+from client.news import Back, Closed, Lost, Update
+from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
+from client.ui.texts.sentences import (
+    describe_changes,
+    describe_event,
+    describe_presence,
+    describe_stand_in,
+    names_at,
+    said,
+)
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import LOG_KEPT, Notice, Outage, Ui
+from engine.events import (
+    Captured,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    TileDrawn,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.view import Phase
+from protocol.messages import Substitute, TableLine, TableState
+
+_SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
+
+
+def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
+    """Return the UI state after news that the model already holds."""
+    match update:
+        case Happened(events, by=by):
+            return _happened(replace(ui, clock_at=ui.now), events, by, model)
+        case Refreshed():
+            return _refreshed(replace(ui, clock_at=ui.now), model)
+        case TableChanged(state, before):
+            ui = replace(ui, told_at=ui.now)
+            # Nobody waits any more for who goes away after the end.
+            over = model.view is not None and model.view.phase is Phase.OVER
+            return ui if over else _come_or_gone(ui, describe_changes(state, before), state)
+        case Heard(seat, text):
+            return logged(ui, [said(seat, text, names_at(model))])
+        case Lost(reason, retry_in):
+            ui = ui if ui.lost is not None else logged(ui, [reason])
+            return replace(ui, lost=Outage(reason, ui.now + retry_in))
+        case Back():
+            return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
+        case Closed(reason=reason):
+            return replace(ui, lost=Outage(reason, None), busy=False)
+        case _:
+            assert_never(update)
+
+
+def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
+    """Return `ui` with these sentences at the end of its log."""
+    if not sentences:
+        return ui
+    # Whoever reads older lines keeps them before his eyes.
+    scroll = ui.scroll + len(sentences) if ui.scroll else 0
+    return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
+
+
+def refused(ui: Ui, text: str) -> Ui:
+    """Return `ui` with the server's refusal before the player's eyes, and the line that was refused."""
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
+
+
+def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset()) -> Ui:
+    """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
+
+    The line chosen stays on its table. At first it is that of a table in `held`, where a seat is kept, or
+    else the first.
+    """
+    found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, held))))
+    ui = replace(ui, held=held)
+    if not ui.tables:
+        first = next((at for at, table in enumerate(found) if table.table in held), 0)
+        return replace(ui, tables=found, chosen=first)
+    if ui.chosen >= len(ui.tables):
+        return replace(ui, tables=found, chosen=len(found))
+    code = ui.tables[ui.chosen].table
+    at = next((at for at, table in enumerate(found) if table.table == code), min(ui.chosen, len(found)))
+    return replace(ui, tables=found, chosen=at)
+
+
+def _open_to(table: TableLine, held: frozenset[str]) -> bool:
+    return table.table in held or (table.stage == "gathering" and table.taken < table.players)
+
+
+def gone_on(ui: Ui) -> Ui:
+    """Return `ui` at another table: what was typed, set up and told stays."""
+    return Ui(
+        ui.name,
+        ui.address,
+        ui.hosting,
+        players=ui.players,
+        random_layout=ui.random_layout,
+        absence=ui.absence,
+        confirms=ui.confirms,
+        typed=ui.typed,
+        log=ui.log,
+        lost=ui.lost,
+        now=ui.now,
+        told_at=ui.told_at,
+        clock_at=ui.clock_at,
+    )
+
+
+def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
+    """Log who came and went; a line that is used to break does not fill the log.
+
+    As long as nothing else is told, only the latest of a player's goings and comings stays.
+    """
+    pairs = [
+        {describe_presence(line.name, here=here) for here in (True, False)}
+        for line in state.seats
+        if line.name
+    ]
+    known = set().union(*pairs)
+    end = next((at for at in range(len(ui.log), 0, -1) if ui.log[at - 1] not in known), 0)
+    outdated = set().union(*(pair for pair in pairs if pair & {*sentences}))
+    kept = tuple(sentence for sentence in ui.log[end:] if sentence not in outdated)
+    shorter = replace(ui, log=ui.log[:end] + kept, scroll=max(ui.scroll - len(ui.log[end:]) + len(kept), 0))
+    return logged(shorter, sentences)
+
+
+def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:
+    if by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
+        ui = logged(ui, [describe_stand_in(names_at(model)[events[0].seat])])
+    # The walk-through tells what the scoring brought; the log would give the end away.
+    ui = logged(
+        ui, [describe_event(event, names_at(model)) for event in events if not isinstance(event, _SCORED)]
+    )
+    for event in events:
+        match event:
+            case GameStarted():
+                ui = replace(ui, step=0, piece=None, last=None, position=None, orientation=0)
+            case TileDrawn():
+                ui = replace(ui, position=None, orientation=0)
+            case Placed() | WolfPlaced():
+                ui = replace(ui, last=event.field)
+            case GameEnded():
+                ui = replace(ui, step=0, overlay=None, entry=None)
+            case _:
+                pass
+    return ui
+
+
+def _refreshed(ui: Ui, model: TableModel) -> Ui:
+    view = model.view
+    if view is None:
+        return ui
+    ui = replace(ui, last=next(reversed(view.placed), None))
+    if view.phase is Phase.OVER and ui.step == 0:
+        return replace(ui, step=last_step(view))
+    return ui

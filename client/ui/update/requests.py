@@ -1,0 +1,126 @@
+"""What a player can ask for at the screen, beside the game's own commands."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from engine.events import Command
+from protocol.absence import WAIT, Absence
+
+
+class Refresh(Struct, frozen=True):
+    """Ask for the list of tables."""
+
+
+class Open(Struct, frozen=True):
+    """Open a table for `players`."""
+
+    players: int
+    random_layout: bool = False
+    absence: Absence = WAIT
+
+
+class Join(Struct, frozen=True):
+    """Take a seat at a table."""
+
+    table: str
+
+
+class Watch(Struct, frozen=True):
+    """Watch a table."""
+
+    table: str
+
+
+class Start(Struct, frozen=True):
+    """Start the game, as host."""
+
+
+class SeatBot(Struct, frozen=True):
+    """Let a bot take a free seat of this table."""
+
+
+class Rematch(Struct, frozen=True):
+    """Play again with the same players."""
+
+
+class WatchNext(Struct, frozen=True):
+    """Leave this table, and watch the one where its players play again."""
+
+    table: str
+
+
+class Vote(Struct, frozen=True):
+    """Agree, or no longer agree, that a bot moves for a seat."""
+
+    seat: int
+    agree: bool
+
+
+class Say(Struct, frozen=True):
+    """Say something to everybody at the table."""
+
+    text: str
+
+
+class Leave(Struct, frozen=True):
+    """Leave the table for the lobby."""
+
+
+class GoHome(Struct, frozen=True):
+    """Leave the server for the start screen."""
+
+
+class Quit(Struct, frozen=True):
+    """Leave the program."""
+
+
+class Learn(Struct, frozen=True):
+    """Take the lessons."""
+
+
+class PlayBots(Struct, frozen=True):
+    """Play against bots of this brain, in this process."""
+
+    players: int
+    brain: str
+    random_layout: bool
+
+
+class Host(Struct, frozen=True):
+    """Serve in this process, for others on the network."""
+
+
+class GoTo(Struct, frozen=True):
+    """Join the server at this address."""
+
+    url: str
+
+
+class TurnPage(Struct, frozen=True):
+    """Turn so many pages of the lessons, back if negative."""
+
+    pages: int
+
+
+Request: TypeAlias = (
+    Command
+    | Refresh
+    | Open
+    | Join
+    | Watch
+    | Start
+    | SeatBot
+    | Rematch
+    | WatchNext
+    | Vote
+    | Say
+    | Leave
+    | TurnPage
+    | Learn
+    | PlayBots
+    | Host
+    | GoTo
+    | GoHome
+    | Quit
+)

@@ -1,0 +1,72 @@
+"""A player's own turn, as far as it is worked out at the screen: where to point, what to hold."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from client.table import TableModel
+from client.ui.update.actions import Way
+from client.ui.update.state import Ui
+from engine.board import Field, Hex, LaidTile
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece
+
+_CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class HandPiece:
+    """A kind of piece in the hand: how many are left, and whether it may be placed now."""
+
+    piece: Piece
+    count: int
+    legal: bool
+
+
+def hand(model: TableModel) -> tuple[HandPiece, ...]:
+    """Return the hand in its starting order, so that a piece keeps its number; empty for a spectator."""
+    if model.view is None or model.seat is None:
+        return ()
+    counts = model.view.hands.get(model.seat, {})
+    legal = model.legal.pieces if isinstance(model.legal, LegalPlaces) else tuple(counts)
+    return tuple(
+        HandPiece(piece, counts.get(piece, 0), piece in counts and piece in legal)
+        for piece in model.view.start.hands[model.seat]
+    )
+
+
+def selected_piece(ui: Ui, model: TableModel) -> Piece | None:
+    """Return the piece picked from the hand, if it is still there."""
+    return next((each.piece for each in hand(model) if each.piece == ui.piece and each.count), None)
+
+
+def next_piece(ui: Ui, model: TableModel, by: int) -> Piece | None:
+    """Return the piece `by` places further in the hand."""
+    pieces = [each.piece for each in hand(model) if each.count]
+    if not pieces:
+        return None
+    chosen = selected_piece(ui, model)
+    if chosen is None:
+        return pieces[0 if by > 0 else -1]
+    return pieces[(pieces.index(chosen) + by) % len(pieces)]
+
+
+def selected_position(ui: Ui, legal: LegalLays) -> int:
+    """Return the position where the drawn tile would be laid."""
+    return ui.position if ui.position in legal.positions else legal.positions[0]
+
+
+def next_position(ui: Ui, legal: LegalLays, way: Way) -> int:
+    """Return the open position next to the one aimed at, clockwise or anticlockwise."""
+    at = legal.positions.index(selected_position(ui, legal))
+    return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
+
+
+def preview(ui: Ui, model: TableModel) -> tuple[int, LaidTile] | None:
+    """Return the tile to be laid, where and how it would lie now; None if this seat lays none."""
+    if not isinstance(model.legal, LegalLays) or model.view is None or model.view.drawn is None:
+        return None
+    return selected_position(ui, model.legal), LaidTile(model.view.drawn, ui.orientation)
+
+
+def field_at(model: TableModel, cell: Hex) -> Field | None:
+    return None if model.view is None else model.view.layout.fields.get(cell)

@@ -1,0 +1,75 @@
+"""Options of the commands that draw."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from client.colouring import Colours, Theme
+from client.language import _
+
+if TYPE_CHECKING:
+    from client.ui.game import Options
+
+
+def add_display_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--name",
+        help=_(
+            "your name, as others see it (default: the one on the start screen, otherwise your login name)"
+        ),
+    )
+    add_confirm(command)
+    add_drawing(command)
+
+
+# These stand before a command as well as after it: a command that is not told keeps what was said before it.
+
+
+def add_confirm(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--confirm",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help=_("ask for confirmation before every move"),
+    )
+
+
+def add_ascii(command: argparse.ArgumentParser, meaning: str) -> None:
+    command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
+
+
+def add_drawing(command: argparse.ArgumentParser) -> None:
+    add_ascii(command, _("draw with ASCII characters only"))
+    command.add_argument(
+        "--theme",
+        choices=[theme.value for theme in Theme],
+        default=argparse.SUPPRESS,
+        help=_(
+            "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
+        ),
+    )
+    command.add_argument(
+        "--colours",
+        choices=[colours.value for colours in Colours],
+        default=argparse.SUPPRESS,
+        help=_("how many colours the terminal has (default: as the terminal reports)"),
+    )
+
+
+def set_display_defaults(parser: argparse.ArgumentParser) -> None:
+    """Set what holds where neither the program nor the command is told anything else."""
+    parser.set_defaults(confirm=False, ascii=False, theme=Theme.AUTO.value, colours=Colours.AUTO.value)
+
+
+def name_of(arguments: argparse.Namespace) -> str:
+    """Return the player's name: as given, or as it was chosen on the start screen."""
+    from client.names import default_name
+    from client.preferences import preferences_file, remembered
+
+    known = remembered(preferences_file()) if arguments.name is None else None
+    return arguments.name or (known and known.name) or default_name()
+
+
+def options_of(arguments: argparse.Namespace, url: str) -> "Options":
+    from client.ui.game import Options
+
+    return Options(url, name_of(arguments), ascii=arguments.ascii, confirms=arguments.confirm)

@@ -1,0 +1,74 @@
+"""The board as text and its geometry on the screen."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from client.ui.draw.board import UNMARKED, board_text, drawn_board
+from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale, borders
+from client.ui.draw.lines import plain
+from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.update.cursor import HEX_POSITIONS
+from engine.board import neighbours
+from engine.game import Game, GameOptions
+from engine.redaction import snapshot
+from engine.view import SPECTATOR
+from tests.client.ui.seen import assert_screen
+from tests.games import games, played
+
+SCALES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
+ALL_LAID = frozenset(range(7))
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_board_as_text(name: str) -> None:
+    """The board at every scale, with and without Unicode."""
+    view = snapshot(played(GameOptions(5, random_layout=True), 2, 24).view, SPECTATOR)
+    texts = [board_text(view, ascii_only=ascii_only, scale=SCALES[name]) for ascii_only in (False, True)]
+    assert texts[1].isascii()
+    assert_screen(f"board-{name}", "\n\n".join(texts) + "\n")
+
+
+@given(games(), st.sampled_from([*SCALES.values()]), st.sampled_from([UNICODE, ASCII]))
+def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> None:
+    """Whatever stands on it, a board is as large as its scale says, and names every empty field."""
+    lines = [plain(line) for line in drawn_board(game.view, UNMARKED, glyphs, scale)]
+    assert [get_cwidth(line) for line in lines] == [scale.width] * scale.height
+    text = "\n".join(lines)
+    assert all(field in text for field in game.view.layout.hexes if field not in game.view.board)
+
+
+@pytest.mark.parametrize("scale", SCALES.values())
+def test_hexes_stand_apart_and_beside_their_neighbours(scale: Scale) -> None:
+    """Bodies do not overlap, and hexes that share a side are as near on the screen as hexes are (R2.5)."""
+    taken: set[tuple[int, int]] = set()
+    for cell in HEX_POSITIONS:
+        x, y = scale.body_of(cell)
+        body = {(x + dx, y + dy) for dx in range(scale.across - 1) for dy in range(scale.body)}
+        assert not body & taken
+        taken |= body
+        for beside in neighbours(cell):
+            if beside in HEX_POSITIONS:
+                other_x, other_y = scale.body_of(beside)
+                steps = (abs(other_x - x), abs(other_y - y))
+                assert steps in {(scale.across, 0), (scale.across // 2, scale.pitch)}
+
+
+@pytest.mark.parametrize("scale", SCALES.values())
+def test_borders_keep_out_of_the_hexes(scale: Scale) -> None:
+    drawn = borders(scale, ALL_LAID, ascii_only=False)
+    for cell in HEX_POSITIONS:
+        x, y = scale.body_of(cell)
+        for row in range(scale.body):
+            assert {(x - 1, y + row), (x + scale.across - 1, y + row)} <= drawn.keys()
+            assert not {(x + dx, y + row) for dx in range(scale.across - 1)} & drawn.keys()
+
+
+def test_tiles_have_stronger_borders_than_their_fields() -> None:
+    """What parts two tiles is strong, what parts two fields of one is faint."""
+    drawn = borders(SMALL, ALL_LAID, ascii_only=False)
+    for cell, position in HEX_POSITIONS.items():
+        x, y = SMALL.body_of(cell)
+        east = HEX_POSITIONS.get((cell[0] + 1, cell[1]))
+        assert drawn[x + SMALL.across - 1, y] == (("┊", False) if east == position else ("┃", True))

@@ -1,0 +1,341 @@
+"""Every page as it looks, kept as text in `screens`; read the files to see them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+from prompt_toolkit.utils import get_cwidth
+
+from client.language import LANGUAGES
+from client.table import TableModel
+from client.ui.draw.lines import plain
+from client.ui.draw.pages.reading import hands_table
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.update.actions import Act, Hover, PointAt
+from client.ui.update.cursor import HEX_POSITIONS
+from client.ui.update.dispatch import updated
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import Hosting, Notice, Outage, Overlay, Ui, page_count
+from engine.board import Field
+from engine.components import DEALS
+from engine.events import Place
+from engine.game import GameOptions
+from engine.pieces import Piece, Seat
+from protocol.absence import ByVote
+from protocol.messages import SeatLine, TableLine, TableState
+from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
+from tests.games import begun, played
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+TABLES = (
+    TableLine("KXQT", "Bob", 3, 1, "gathering"),
+    TableLine("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
+)
+
+
+def placing(players: int = 4) -> tuple[Ui, TableModel]:
+    """Return a game some turns on, with Ann to place."""
+    game = turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
+    model = model_of(game, 0, away=players - 1)
+    return after(ui_of(game, model), model, "tab", "l", "j"), model
+
+
+def counting(players: int) -> tuple[Ui, TableModel]:
+    """Return the page of what can be known of hidden hands, and of the influence."""
+    ui, model = placing(players)
+    return after(ui, model, "c"), model
+
+
+def laying() -> tuple[Ui, TableModel]:
+    game = turn_of(played(GameOptions(3), 5, 3), 1)
+    model = model_of(game, 1)
+    return after(ui_of(game, model), model, "r", "r", "right"), model
+
+
+def over(step: int) -> tuple[Ui, TableModel]:
+    """Return a finished game at a step of its scoring, counted from the end if negative."""
+    game = played(GameOptions(3, random_layout=True), 11)
+    model = model_of(game, 0)
+    assert model.view is not None
+    return replace(ui_of(game, model), step=step if step >= 0 else last_step(model.view) + 1 + step), model
+
+
+def waiting() -> tuple[Ui, TableModel]:
+    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False), SeatLine()], 0)
+    return Ui("Ann", ADDRESS, log=("Bob takes a seat.", "Bob is away.")), TableModel(
+        "KXQT", Seat(0), state=state
+    )
+
+
+PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
+    "lobby": lambda: (Ui("Ann", ADDRESS, tables=TABLES, chosen=1), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
+    "room": waiting,
+    "laying": laying,
+    "placing": placing,
+    "placing-two": lambda: placing(2),
+    "counts": lambda: counting(4),
+    "counts-two": lambda: counting(2),
+    "scoring-soldier": lambda: over(1),
+    "scoring-piece": lambda: over(9),
+    "result": lambda: over(-1),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str, size: str) -> None:
+    """Every page at the least size and at one with large hexes."""
+    ui, model = PAGES[page]()
+    assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
+
+
+@pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
+def test_page_in_ascii(page: str) -> None:
+    """The same without a character beyond ASCII."""
+    ui, model = PAGES[page]()
+    text = text_of(drawn(ui, model, ASCII, 80, 24))
+    assert text.isascii()
+    assert_screen(f"{page}-ascii", text)
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+@pytest.mark.parametrize("overlay", [Overlay.HELP, Overlay.RULES])
+@pytest.mark.parametrize("page", [*PAGES])
+def test_pages_to_read_fit_the_least_size(page: str, overlay: Overlay, glyphs: GlyphSet) -> None:
+    """No line of help or rules is cut off at 80x24, wherever it is called."""
+    ui, model = PAGES[page]()
+    for number in range(page_count(overlay)):
+        reading = replace(ui, overlay=overlay, page=number)
+        narrow = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 24).lines]
+        wide = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 60).lines]
+        assert narrow[1:-1] == wide[1:23]
+        assert not any(wide[23:-1])
+        if overlay is Overlay.HELP:
+            wider = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 160, 24).lines]
+            assert narrow[2:-1] == wider[2:-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pages_to_read_fit_in_every_language(language: str, in_language: Callable[[str], None]) -> None:
+    """Longer words take more lines, and still none too many."""
+    in_language(language)
+    for ui, model in (page() for page in PAGES.values()):
+        for overlay in (Overlay.HELP, Overlay.RULES):
+            for number in range(page_count(overlay)):
+                reading = replace(ui, overlay=overlay, page=number)
+                tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
+                assert not any(tall[23:-1]), tall[23:-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("players", DEALS)
+def test_the_counting_page_fits(players: int, language: str, in_language: Callable[[str], None]) -> None:
+    """Nothing of it is cut at 80x24, for any number of players in any language."""
+    in_language(language)
+    ui, model = counting(players)
+    narrow, tall, wide = (
+        [plain(line).split() for line in drawn(ui, model, UNICODE, *size).lines[1:-1]]
+        for size in ((80, 24), (80, 60), (160, 24))
+    )
+    assert narrow == tall[:22]
+    assert not any(tall[22:])
+    assert list(chain(*narrow)) == list(chain(*wide))
+
+
+def test_who_watches_is_told_so() -> None:
+    """In the title; and no key is offered that only players have a use for."""
+    model = model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
+    frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
+    assert plain(frame.lines[0]).endswith("  watching ")
+    assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(target.action for target in frame.targets)
+    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
+    room = drawn(Ui("Bob", ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
+    assert room.targets[0].action is Act.LEAVE
+
+
+@pytest.mark.parametrize("bots", [False, True])
+def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
+    """A bot is offered while a seat is free, where this program has any; the start when none is."""
+    ui = Ui("Ann", ADDRESS, Hosting(bots=bots))
+    for seats, offered in (
+        ([SeatLine("Ann", True), SeatLine()], {Act.SEAT_BOT} if bots else set()),
+        ([SeatLine("Ann", True), SeatLine("Bob", True)], {Act.START}),
+        ([SeatLine("Ann", True), SeatLine("Bob", kept=True)], set()),
+    ):
+        model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
+        actions = {target.action for target in drawn(ui, model, UNICODE, 80, 24).targets}
+        assert actions & {Act.SEAT_BOT, Act.START} == offered
+
+
+def test_the_chosen_table_tells_how_it_is_set_up() -> None:
+    """Layout and absence policy in words below the list, in every width."""
+    tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
+    ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, held=frozenset({"QRST"}))
+    text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
+    assert "who is away for 10 min may be voted out for a bot" in text
+    assert "waiting for players   your seat" in text
+
+
+def test_help_and_rules() -> None:
+    """The pages to read, one below the other."""
+    ui, model = placing()
+    texts = [
+        text_of(drawn(replace(ui, overlay=overlay, page=page), model, UNICODE, 80, 24))
+        for overlay in (Overlay.HELP, Overlay.RULES)
+        for page in range(page_count(overlay))
+    ]
+    assert_screen("reading", "\n".join(texts))
+
+
+def test_every_sign_of_the_look_is_explained() -> None:
+    """Notation that nobody explains: none, in either set of glyphs."""
+    ui, model = placing()
+    for glyphs in (UNICODE, ASCII):
+        pages = "".join(
+            text_of(drawn(replace(ui, overlay=Overlay.HELP, page=page), model, glyphs, 80, 24))
+            for page in range(1, page_count(Overlay.HELP))
+        )
+        for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
+            assert f"\n  {sign}" in pages
+        assert "C4 ".join(glyphs.cursor) in pages
+
+
+@pytest.mark.parametrize("players", DEALS)
+def test_the_rules_tell_the_hands(players: int) -> None:
+    """R3.5: as many of each as a game of so many really deals."""
+    dealt = begun(GameOptions(players, Seat(0)), 1).view.start
+    rows = [plain(row).split() for row in hands_table()]
+    column = list(DEALS).index(players) - len(DEALS)
+    for piece, count in dealt.hands[0].items():
+        cell = next(row for row in rows if row[0] == piece[1:])[column]
+        second = piece.people != dealt.peoples[0][0]
+        assert int(cell.partition("+")[2 if second else 0]) == count
+    assert int(rows[-2][column]) == sum(dealt.hands[0].values())
+    assert int(rows[-1][column]) == dealt.soldierless_at
+
+
+SMALL_WINDOWS = (
+    ("placing", 79, 23),
+    ("placing", 60, 20),
+    ("placing", 20, 10),
+    ("laying", 40, 15),
+    ("scoring-piece", 40, 15),
+    ("scoring-soldier", 20, 10),
+    ("result", 30, 12),
+    ("lobby", 40, 10),
+    ("room", 40, 12),
+)
+
+
+def test_small_windows() -> None:
+    """A part of the board around the cursor with the hand below it, or a short list; one below the other."""
+    texts = []
+    for page, width, height in SMALL_WINDOWS:
+        ui, model = PAGES[page]()
+        frame = drawn(ui, model, UNICODE, width, height)
+        assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
+        texts.append(f"{page} {width}x{height}\n\n{text_of(frame)}")
+    assert_screen("small", "\n".join(texts))
+
+
+@pytest.mark.parametrize("size", [(79, 23), (60, 20), (40, 15), (20, 10), (20, 8)])
+def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
+    """Wherever the cursor goes it is seen, and a click on it is one on its hex."""
+    ui, model = placing()
+    for cell in HEX_POSITIONS:
+        there = replace(ui, cursor=cell)
+        frame = drawn(there, model, UNICODE, *size)
+        line, text = next(
+            (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
+        )
+        assert frame.action_at(text.index("▐") + 3, line) == PointAt(cell)
+        assert all(each.column >= 0 and each.column + each.width <= size[0] for each in frame.targets)
+
+
+@pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
+def test_too_small_a_window_says_so(width: int, height: int) -> None:
+    """The smallest are told in words as far as they go, and never drawn over their edge."""
+    ui, model = placing()
+    frame = drawn(ui, model, UNICODE, width, height)
+    assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
+    if width >= 19:
+        assert "80x24" in text_of(frame)
+
+
+@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
+def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> None:
+    ui, model = placing()
+    frame = drawn(replace(ui, overlay=Overlay.HELP), model, UNICODE, *size)
+    assert "small: 80x24" in text_of(frame)
+    assert not frame.seen
+    assert drawn(replace(ui, overlay=Overlay.QUIT), model, UNICODE, *size).seen
+
+
+def test_a_field_explains_itself_under_the_mouse() -> None:
+    """Until the mouse leaves the board or a key is pressed; what is chosen and asked stays as it is."""
+    ui, model = placing()
+    assert model.view is not None
+    asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
+    over, request = updated(asking, Hover(model.view.layout.hexes[Field("C4")]), model)
+    assert request is None
+    assert (over.cursor, over.notice, over.asked) == (ui.cursor, asking.notice, asking.asked)
+    for now, told in ((over, True), (updated(over, Hover(None), model)[0], False)):
+        assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is told
+    assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))
+
+
+def test_a_refusal_stands_below_the_board() -> None:
+    """What the server refuses is read without looking for it, at every size."""
+    ui, model = placing()
+    refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
+    for width, height in SIZES.values():
+        assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
+
+
+def test_a_lost_connection_is_told_on_top() -> None:
+    ui, model = placing()
+    lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
+    assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
+
+
+def test_quitting_a_running_game_is_asked_about() -> None:
+    ui, model = placing()
+    assert "Quit?" in text_of(drawn(after(ui, model, "q"), model, UNICODE, 80, 24))
+
+
+def test_the_line_being_typed_and_its_completions() -> None:
+    ui, model = placing()
+    frame = drawn(after(ui, model, ":", "m", "*", " ", "C"), model, UNICODE, 80, 24)
+    assert plain(frame.lines[-1]).startswith(" : m* C    m* C")
+
+
+def test_wide_names_keep_the_columns_straight() -> None:
+    """Names of wide and combining characters, and of what ASCII lacks."""
+    ui, model = placing()
+    assert model.state is not None
+    model.state = TableState(
+        "KXQT", "playing", [SeatLine(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
+    )
+    for glyphs in (UNICODE, ASCII):
+        for width, height in SIZES.values():
+            frame = drawn(ui, model, glyphs, width, height)
+            assert {get_cwidth(plain(line)) for line in frame.lines} == {width}
+
+
+def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
+    """Every field's name on the screen is where a click points at it."""
+    ui, model = placing()
+    assert model.view is not None
+    for width, height in SIZES.values():
+        frame = drawn(ui, model, UNICODE, width, height)
+        for y, content in enumerate(frame.lines[1:-4], start=1):
+            text = plain(content)[: 50 if width == 80 else 82]
+            for field, cell in model.view.layout.hexes.items():
+                if field not in model.view.board and field in text:
+                    action = frame.action_at(text.index(field), y)
+                    assert action is not None
+                    assert getattr(action, "cell", None) == cell

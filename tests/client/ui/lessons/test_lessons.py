@@ -1,0 +1,430 @@
+"""The lessons: every page can be done, says what the engine says, and fits the least screen."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from client.language import LANGUAGES
+from client.ui.draw.screen import drawn
+from client.ui.lessons.course import Course, Parting
+from client.ui.lessons.example import MOVES, record_at
+from client.ui.lessons.goals import (
+    BeRefused,
+    Catch,
+    Earn,
+    Lay,
+    PlaceAny,
+    PlaceOn,
+    PointTo,
+    Read,
+    Walk,
+    fulfilled,
+    influence_of,
+)
+from client.ui.lessons.pages import PAGES, PUPIL, Page, Shown
+from client.ui.lessons.progress import seen, text_of
+from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
+from client.ui.update.actions import Hold, PointAt
+from client.ui.update.keys import KEYS
+from client.ui.update.state import Notice, Overlay, Where, where
+from commands.lessons import practice
+from engine.board import Field, has_spring
+from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled
+from engine.game import Game, RandomChance
+from engine.pieces import Kind, Piece, Seat, Wolf
+from tests.client.ui.seen import assert_screen
+from tests.client.ui.seen import text_of as screen_text
+
+TITLES = [page.title for page in PAGES]
+ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
+
+
+def course_at(title: str, glyphs: GlyphSet = UNICODE) -> Course:
+    """Return the course, opened on a page."""
+    return Course("Ann", practice, glyphs, TITLES.index(title))
+
+
+def page_called(title: str) -> Page:
+    return PAGES[TITLES.index(title)]
+
+
+def game_of(page: Page) -> Game:
+    return practice(record_at(page.moves))
+
+
+def ways(page: Page) -> Iterator[Command]:
+    """Yield the legal moves that do what the page asks."""
+    start = game_of(page)
+    for command in start.legal_commands():
+        if isinstance(command, Place) and command.piece.wolf and page.goal != PlaceAny(wolf=True):
+            continue  # the same as without the wolf
+        game = Game(start.events, RandomChance(random.Random(1)))
+        game.apply(command)
+        if fulfilled(page.goal, command, seen(game, page, "Ann")):
+            yield command
+
+
+def play(course: Course, command: Command) -> None:
+    """Make a move at the screen, as far as possible by keys."""
+    match command:
+        case LayTile():
+            course.press(str(command.position))
+            for _ in range(command.orientation):
+                course.press("r")
+        case Place():
+            assert course.model.view is not None
+            course.act(Hold(command.piece))
+            course.act(PointAt(course.model.view.layout.hexes[command.field]))
+    course.press("enter")
+
+
+def do(course: Course, page: Page) -> None:
+    """Do what the page asks."""
+    assert course.model.view is not None
+    match page.goal:
+        case PointTo(field):
+            course.act(PointAt(course.model.view.layout.hexes[field]))
+        case BeRefused(field=field):
+            legal = game_of(page).view.hands[PUPIL]
+            piece = next(piece for piece in legal if piece.kind is not Kind.SOLDIER)
+            play(course, Place(PUPIL, piece, field or Field("F3")))
+        case Walk():
+            while not done(course):
+                course.press("right")
+        case Read():
+            pass
+        case _:
+            play(course, next(ways(page)))
+
+
+def done(course: Course) -> bool:
+    return course.ui.lesson is not None and course.ui.lesson.done
+
+
+def shown(course: Course, glyphs: GlyphSet = UNICODE, width: int = 80, height: int = 24) -> str:
+    return screen_text(drawn(course.ui, course.model, glyphs, width, height))
+
+
+# -- the course -----------------------------------------------------------------------------------
+
+
+def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
+    course = Course("Ann", practice, UNICODE)
+    for number, page in enumerate(PAGES):
+        assert f"Lesson {number + 1} of {len(PAGES)}" in shown(course)
+        assert done(course) == isinstance(page.goal, Read)
+        do(course, page)
+        assert done(course), page.title
+        course.press("enter")
+    assert course.parting is Parting.PLAY
+
+
+def test_pages_are_turned_both_ways_at_any_time() -> None:
+    """Also in the middle of an exercise; a page that is opened again starts anew."""
+    course = course_at("Merchants")
+    play(course, next(ways(page_called("Merchants"))))
+    assert done(course)
+    course.press("pageup")
+    assert not done(course)
+    assert where(course.ui, course.model) is Where.PLAYING
+    course.press("pagedown")
+    assert not done(course)
+    for _ in PAGES:
+        course.press("pageup")
+    assert "Lesson 1 of" in shown(course)
+    course.press("backspace")
+    assert course.parting is None
+    course.press("q")
+    assert course.parting is Parting.LEFT
+
+
+def test_only_enter_leads_from_the_last_page_to_a_game() -> None:
+    course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
+    assert "PgDn" not in shown(course)
+    course.press("pagedown")
+    assert course.parting is None
+    assert "Press Enter to play." in shown(course)
+
+
+def test_a_page_without_a_hand_offers_no_piece() -> None:
+    course = course_at("Fields and springs")
+    assert "Tab" not in shown(course)
+    course.press("enter")
+    assert "move the cursor" in shown(course)
+    assert not done(course)
+
+
+def test_an_exercise_can_be_left_without_being_asked() -> None:
+    course = course_at("Soldiers")
+    course.press("c-c")
+    assert course.parting is Parting.LEFT
+
+
+def test_a_move_that_the_page_does_not_ask_for_is_taken_back() -> None:
+    """The rules allow it, so nothing is refused; but the page is not done by it."""
+    course, page = course_at("Farmers"), page_called("Farmers")
+    found = set(ways(page))
+    farmers = [Place(PUPIL, Piece("Ef"), field) for field in game_of(page).view.layout.hexes]
+    other = next(each for each in farmers if each in game_of(page).legal_commands() and each not in found)
+    before = course.model.view
+    play(course, other)
+    assert course.ui.notice is not None
+    assert "taken back" in course.ui.notice.text
+    assert not done(course)
+    assert course.model.view == before
+    play(course, next(ways(page)))
+    assert done(course)
+
+
+def test_another_refusal_than_the_one_asked_for_leaves_the_page_open() -> None:
+    course = course_at("No soldier to the last")
+    play(course, Place(PUPIL, Piece("Es"), Field("D4")))
+    assert course.ui.notice is not None
+    assert course.ui.notice.refusal
+    assert not done(course)
+
+
+def test_what_a_server_is_asked_for_is_out_of_place() -> None:
+    course = course_at("Your people")
+    for key in (":", *"join KXQT", "enter"):
+        course.press(key)
+    assert course.ui.notice == Notice("These are lessons: nobody else is here.")
+    play(course, next(ways(page_called("Your people"))))
+    assert done(course)
+
+
+def test_the_scoring_is_walked_through_to_and_fro() -> None:
+    """Steps first; the page turns where there is none left."""
+    course = course_at("Scoring: ties")
+    first = course.ui.step
+    course.press("right")
+    course.press("left")
+    course.press("left")
+    assert course.ui.step == first
+    while not done(course):
+        course.press("enter")
+    last = course.ui.step
+    course.press("right")
+    assert course.ui.step == last
+    course.press("backspace")
+    assert course.ui.step == last - 1
+    course.press("enter")
+    course.press("enter")
+    assert "Lesson 17 of" in shown(course)
+
+
+def test_the_cursor_goes_on_when_the_page_is_done() -> None:
+    course = course_at("Fields and springs")
+    do(course, page_called("Fields and springs"))
+    course.press("right")
+    assert "HILL B" in shown(course)
+
+
+@given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
+@settings(max_examples=25)
+def test_no_keys_lead_astray(page: int, keys: list[str]) -> None:
+    """Whatever is pressed and typed, there is a page, and it fills the screen."""
+    course = Course("Ann", practice, UNICODE, page)
+    for key in keys:
+        for name in (
+            (":", *key.removeprefix(":"), "enter") if len(key) > 1 and key.startswith(":") else (key,)
+        ):
+            course.press(name)
+    lines = shown(course).splitlines()
+    assert {get_cwidth(content) for content in lines} == {81}
+    assert len(lines) == 24
+
+
+# -- what is told ---------------------------------------------------------------------------------
+
+
+def test_the_example_is_one_game() -> None:
+    """Every moment of it is a record that the engine plays, and a beginning of the whole."""
+    whole = game_of(replace(PAGES[0], moves=MOVES))
+    assert whole.over
+    for moves in range(MOVES):
+        events = game_of(replace(PAGES[0], moves=moves)).events
+        assert events == whole.events[: len(events)]
+    assert len([event for event in whole.events if isinstance(event, Placed)]) == 36
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if isinstance(page.goal, Earn | Catch)], ids=lambda page: page.title
+)
+def test_where_to_place_is_to_be_found_out(page: Page) -> None:
+    """Some fields do, and most do not. Nothing hidden has a part in it."""
+    found = {command.field for command in ways(page) if isinstance(command, Place)}
+    assert 1 <= len(found) <= 21
+    view = seen(game_of(page), page, "Ann").view
+    assert view is not None
+    assert not any(isinstance(piece, Wolf) for piece in view.board.values())
+
+
+def test_what_the_first_pages_say() -> None:
+    view = game_of(page_called("The land")).view
+    assert view.layout.hexes[Field("E1")]
+    assert (view.tiles[0] or view.tiles[1]) == view.tiles[0]
+    assert "(E 6)" in shown(course_at("The land"))
+    goal = page_called("Fields and springs").goal
+    assert isinstance(goal, PointTo)
+    assert has_spring(goal.field)
+    assert isinstance(page_called("Laying the land").goal, Lay)
+    view = game_of(page_called("Your people")).view
+    assert sum(view.hands[PUPIL].values()) == 12
+    hand = shown(course_at("Your people"))
+    assert "1 Em  merchant" in hand
+    wolves = shown(course_at("The wolf"))
+    assert "2 Em* wolf merchant" in wolves
+    assert "4 Ef* wolf farmer" in wolves
+
+
+def test_what_livia_sees_is_what_her_seat_sees() -> None:
+    """R4.2: the wolf of the pupil has no kind, and the pupil's hand is not there."""
+    course = course_at("Through Livia's eyes")
+    assert course.model.view is not None
+    assert course.model.seat == 1
+    assert course.model.view.placed[Field("E5")] == Wolf("E*")
+    assert course.model.view.owners[Field("E5")] == PUPIL
+    assert list(course.model.view.hands) == [1]
+    assert "E?*" in shown(course)
+
+
+def test_what_the_pages_about_hands_say() -> None:
+    """R4.3: a hand of five with one soldier, and it is due; then a hand of one farmer."""
+    for title in ("No soldier to the last", "The soldier is due"):
+        hand = game_of(page_called(title)).view.hands[PUPIL]
+        assert sum(hand.values()) == 5
+        assert hand[Piece("Es")] == 1
+    course = course_at("No soldier to the last")
+    do(course, page_called("No soldier to the last"))
+    assert "Place a soldier now" in " ".join(shown(course).split())
+    goal = page_called("The last piece").goal
+    assert isinstance(goal, PlaceOn)
+    game = game_of(page_called("The last piece"))
+    assert game.view.hands[PUPIL] == {Piece("Ef"): 1}
+    assert game.view.remaining == [1, 0, 0]
+    game.apply(Place(PUPIL, Piece("Ef"), goal.field))
+    assert game.events == game_of(replace(PAGES[0], moves=MOVES)).events
+
+
+def test_what_the_pages_about_scoring_say() -> None:
+    """Hill A: one soldier captures, the pupil's flees; hill D: a shared captive, and a tie for the most."""
+    scoring = game_of(replace(PAGES[0], moves=MOVES)).view.scoring
+    on = {
+        hill: [
+            event
+            for event in scoring
+            if isinstance(event, SoldierFled | Captured | HillScored) and event.hill == hill
+        ]
+        for hill in "AD"
+    }
+    captured, fled, settled = on["A"]
+    assert isinstance(captured, Captured)
+    assert isinstance(fled, SoldierFled)
+    assert fled.seat == PUPIL
+    assert isinstance(settled, HillScored)
+    assert settled.leaders == (PUPIL,)
+    assert {each.kind for each in settled.pieces} == {Kind.MERCHANT, Kind.FARMER}
+    one, other, tied = on["D"]
+    assert isinstance(one, Captured)
+    assert isinstance(other, Captured)
+    assert set(other.shared) <= set(one.taken)
+    assert other.shared
+    assert isinstance(tied, HillScored)
+    assert tied.leaders == (PUPIL, Seat(1))
+
+
+# -- the screen -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(80, 24), (96, 31)], ids=str)
+def test_nothing_of_a_page_is_cut_off(size: tuple[int, int]) -> None:
+    assert_complete(UNICODE, size)
+
+
+def test_nothing_of_a_page_is_cut_off_in_ascii() -> None:
+    assert_complete(ASCII)
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
+def test_nothing_of_a_page_is_cut_off_in_other_languages(
+    language: str, in_language: Callable[[str], None]
+) -> None:
+    in_language(language)
+    assert_complete(UNICODE)
+
+
+def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
+    """Check that text, what is asked, what is said when it is done, and the hand are there as a whole."""
+    for page in PAGES:
+        course = course_at(page.title, glyphs)
+        for part in ("asked", "done"):
+            text = shown(course, glyphs, *size)
+            words = text.replace("|", " ").split()
+            for sentence in (*text_of(page, glyphs), *course.ui.log):
+                assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
+            if page.shown is Shown.HAND and course.ui.step == 0 and "1 Em" in text:
+                assert "5 Es" in text
+            do(course, page)
+        assert not glyphs.ascii or text.isascii()
+
+
+def test_the_longest_arithmetic_is_told_in_full() -> None:
+    """That of the farmer who is placed best."""
+    page = page_called("Farmers")
+    best = max((way for way in ways(page) if isinstance(way, Place)), key=gain)
+    course = course_at(page.title)
+    play(course, best)
+    assert ends_with(course.ui.log[0], shown(course))
+
+
+def gain(command: Place) -> int:
+    game = game_of(page_called("Farmers"))
+    game.apply(command)
+    influence = influence_of(seen(game, page_called("Farmers"), "Ann"), command.field)
+    return 0 if influence is None else influence.amount
+
+
+def ends_with(sentence: str, text: str) -> bool:
+    """Tell whether the sentence's last words are on the screen."""
+    return " ".join(sentence.split()[-4:]) in " ".join(text.replace("|", " ").split())
+
+
+SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
+    "learn-laying-80x24": ("Laying the land", False, UNICODE, (80, 24)),
+    "learn-merchants-80x24": ("Merchants", False, UNICODE, (80, 24)),
+    "learn-farmers-done-80x24": ("Farmers", True, UNICODE, (80, 24)),
+    "learn-refused-ascii": ("What is refused", True, ASCII, (80, 24)),
+    "learn-livia-120x40": ("Through Livia's eyes", False, UNICODE, (120, 40)),
+    "learn-scoring-80x24": ("Scoring: the influence", False, UNICODE, (80, 24)),
+    "learn-end-80x24": ("The end", False, UNICODE, (80, 24)),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_page(name: str) -> None:
+    """Pages as they look; read the files to see them."""
+    title, finished, glyphs, size = SCREENS[name]
+    course = course_at(title, glyphs)
+    if finished:
+        do(course, page_called(title))
+    assert_screen(name, shown(course, glyphs, *size))
+
+
+def test_help_is_about_the_lesson() -> None:
+    """The keys of the exercise and those that turn the pages; none that needs a table."""
+    course = course_at("Merchants")
+    course.press("?")
+    assert course.ui.overlay is Overlay.HELP
+    text = shown(course)
+    assert "the next page, at any time" in text
+    assert "north-west" in text
+    assert "say something" not in text
+    assert "older lines" not in text
+    course.press("escape")
+    assert "Lesson 5 of" in shown(course)

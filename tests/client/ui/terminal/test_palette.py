@@ -1,0 +1,208 @@
+"""Colours: told apart by every kind of eye, and readable, in every theme and depth."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from client.colouring import Colouring, Colours, Theme, colours_of, theme_of
+from client.ui.terminal.palette import LANDS, PEOPLES, QUIET, Land, Pair, style_for
+from engine.board import TILES
+from engine.pieces import People
+
+# What eyes without one kind of cone see of linear light (Machado, Oliveira and Fernandes, 2009).
+EYES = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+# The 16 colours as xterm and as the VGA have them.
+TERMINALS = {
+    "xterm": {
+        "black": "#000000",
+        "red": "#cd0000",
+        "blue": "#0000ee",
+        "cyan": "#00cdcd",
+        "brightyellow": "#ffff00",
+        "brightmagenta": "#ff00ff",
+        "white": "#ffffff",
+    },
+    "vga": {
+        "black": "#000000",
+        "red": "#aa0000",
+        "blue": "#0000aa",
+        "cyan": "#00aaaa",
+        "brightyellow": "#ffff55",
+        "brightmagenta": "#ff55ff",
+        "white": "#ffffff",
+    },
+}
+Light = tuple[float, float, float]
+
+
+def light(colour: str) -> Light:
+    """Return the linear light of a colour of sRGB."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return red, green, blue
+
+
+def seen(colour: str, eyes: Sequence[Sequence[float]]) -> Light:
+    """Return the light that such eyes see."""
+    here = light(colour)
+    red, green, blue = (
+        min(1.0, max(0.0, sum(a * b for a, b in zip(row, here, strict=True)))) for row in eyes
+    )
+    return red, green, blue
+
+
+def lab(red: float, green: float, blue: float) -> Light:
+    """Return light in CIE L*a*b*, where distances are as they are felt."""
+    x, y, z = (
+        value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
+        for value in (
+            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505,
+            0.2126 * red + 0.7152 * green + 0.0722 * blue,
+            (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089,
+        )
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def distance(one: str, other: str, eyes: str) -> float:
+    """Return how different two colours are to such eyes; 2.3 is just noticed."""
+    return math.dist(lab(*seen(one, EYES[eyes])), lab(*seen(other, EYES[eyes])))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of WCAG 2; 4.5 is enough for text."""
+    dark, bright = sorted(
+        0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(light, (one, other))
+    )
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def peoples() -> list[Mapping[People, Pair]]:
+    """Return every set of people's colours, as numbers."""
+    named = PEOPLES[Colours.SIXTEEN]
+    return [
+        PEOPLES[Colours.TRUE],
+        PEOPLES[Colours.MANY],
+        *(
+            {
+                people: Pair(names[pair.ground.removeprefix("ansi")], names[pair.ink.removeprefix("ansi")])
+                for people, pair in named.items()
+            }
+            for names in TERMINALS.values()
+        ),
+    ]
+
+
+@pytest.mark.parametrize("colours", peoples())
+@pytest.mark.parametrize("eyes", EYES)
+def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, Pair], eyes: str) -> None:
+    """Any two peoples differ more than ten times what is just noticed."""
+    for one, other in itertools.combinations(People, 2):
+        assert distance(colours[one].ground, colours[other].ground, eyes) > 25, (one, other)
+
+
+@pytest.mark.parametrize("colours", peoples())
+def test_letters_on_peoples_are_readable(colours: Mapping[People, Pair]) -> None:
+    for pair in colours.values():
+        assert contrast(pair.ground, pair.ink) >= 4.5, pair
+
+
+@pytest.mark.parametrize("land", LANDS.values())
+def test_what_is_written_on_tiles_is_readable(land: Land) -> None:
+    for ground in land.tiles.values():
+        for ink in (land.ink, land.quiet, land.hill, land.spring):
+            assert contrast(ground, ink) >= 4.5, (ground, ink)
+        assert contrast(ground, land.cursor.ground) >= 4.5
+
+
+@pytest.mark.parametrize("land", LANDS.values())
+def test_tiles_differ_quietly(land: Land) -> None:
+    """Any two tiles differ; all of them are dark, or light, so that the pieces stand out."""
+    for one, other in itertools.combinations(TILES, 2):
+        assert distance(land.tiles[one], land.tiles[other], "all cones") > 10
+    assert contrast(*_extremes([*land.tiles.values()])) < 3
+
+
+def _extremes(colours: list[str]) -> tuple[str, str]:
+    ordered = sorted(colours, key=lambda colour: contrast(colour, "#000000"))
+    return ordered[0], ordered[-1]
+
+
+def test_quiet_words_are_readable_on_the_terminals_own_ground() -> None:
+    grounds = {Theme.DARK: ["#000000"], Theme.LIGHT: ["#ffffff"], Theme.AUTO: ["#000000", "#ffffff"]}
+    for theme, quiet in QUIET.items():
+        for ground in grounds[theme]:
+            assert contrast(quiet, ground) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted", "colours"),
+    [
+        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, Colours.AUTO, Colours.NONE),
+        ({"NO_COLOR": "1"}, Colours.MANY, Colours.MANY),
+        ({"NO_COLOR": "", "TERM": "xterm"}, Colours.AUTO, Colours.SIXTEEN),
+        ({"COLORTERM": "24bit"}, Colours.AUTO, Colours.TRUE),
+        ({"TERM": "screen-256color"}, Colours.AUTO, Colours.MANY),
+        ({"TERM": "dumb"}, Colours.AUTO, Colours.NONE),
+        ({}, Colours.AUTO, Colours.NONE),
+        ({"TERM": "linux"}, Colours.AUTO, Colours.SIXTEEN),
+    ],
+)
+def test_colours_follow_the_environment(
+    environment: dict[str, str], wanted: Colours, colours: Colours
+) -> None:
+    """What is asked for goes before NO_COLOR, and that before what the terminal can."""
+    assert colours_of(environment, wanted) is colours
+
+
+@pytest.mark.parametrize(
+    ("told", "theme"),
+    [
+        ("15;0", Theme.DARK),
+        ("0;15", Theme.LIGHT),
+        ("0;default;15", Theme.LIGHT),
+        ("0;7", Theme.LIGHT),
+        ("7;8", Theme.DARK),
+        ("default;default", Theme.AUTO),
+        ("", Theme.AUTO),
+    ],
+)
+def test_the_theme_follows_what_the_terminal_tells(told: str, theme: Theme) -> None:
+    assert theme_of({"COLORFGBG": told}, Theme.AUTO) is theme
+    assert theme_of({"COLORFGBG": told}, Theme.LIGHT) is Theme.LIGHT
+
+
+@pytest.mark.parametrize("colours", [each for each in Colours if each is not Colours.AUTO])
+@pytest.mark.parametrize("theme", Theme)
+def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -> None:
+    """The cursor and the last piece stand out without any colour, and with it."""
+    style = style_for(Colouring(theme, colours))
+    attributes = {
+        name: style.get_attrs_for_style_str(f"class:tile-a class:open class:{name}")
+        for name in ("cursor", "cursor-edge", "last-piece", "note")
+    }
+    plain = style.get_attrs_for_style_str("class:tile-a class:open")
+    assert all(each != plain for each in attributes.values())
+    if colours is Colours.NONE:
+        assert not any(each.color or each.bgcolor for each in attributes.values())

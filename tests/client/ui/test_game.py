@@ -1,0 +1,413 @@
+"""The program around the screen: how it starts, what it asks of a server, and how it ends."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from client.seats import Seats
+from client.table import TableModel
+from client.ui import game as game_program
+from client.ui.game import Client, Options, run
+from client.ui.update.state import Ui
+from engine.game import GameOptions
+from engine.pieces import Seat
+from engine.redaction import snapshot
+from engine.view import eyes_of
+from protocol.messages import (
+    Done,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Refused,
+    Rematch,
+    Resume,
+    Said,
+    Say,
+    Seated,
+    SeatLine,
+    StartGame,
+    TableLine,
+    Tables,
+    TableState,
+    Watch,
+    Watching,
+)
+from protocol.snapshot import snapshot_message
+from tests.client.scripted import PATIENCE, Line, scripted
+from tests.games import played
+
+
+class Keyboard:
+    """The keys of a terminal that nobody looks at, and the state of the screen that they lead to."""
+
+    def __init__(self, pipe: PipeInput) -> None:
+        self.press = pipe.send_text
+        self.changed = asyncio.Event()
+        self.client: Client | None = None
+
+    async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
+        """Wait until the client's state is as wanted."""
+        async with asyncio.timeout(PATIENCE):
+            while self.client is None or not seen(self.client._ui, self.client._connection.model):
+                self.changed.clear()
+                await self.changed.wait()
+
+
+@pytest.fixture
+async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        keyboard = Keyboard(pipe)
+
+        class Watched(Client):
+            def _show(self, ui: Ui) -> None:
+                super()._show(ui)
+                keyboard.client = self
+                keyboard.changed.set()
+
+        monkeypatch.setattr(game_program, "Client", Watched)
+        yield keyboard
+
+
+def at_rest(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the client sits at a table and waits for nothing."""
+    return model.table is not None and not ui.busy
+
+
+def gathering(*names: str | None) -> TableState:
+    return TableState("KXQT", "gathering", [SeatLine(name, name is not None) for name in names], 0)
+
+
+async def lobby(line: Line, *tables: TableLine) -> None:
+    """Greet the client and tell it the tables."""
+    await line.welcome()
+    asked = await line.hear(ListTables)
+    await line.tell(Tables(asked.id, list(tables)))
+
+
+async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
+    """Enter joins the table chosen; what is typed there is said; Esc leaves it."""
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("\r")
+        join = await line.hear(JoinTable)
+        assert (join.table, join.name) == ("KXQT", "Ann")
+        await line.tell(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
+        await keys.until(at_rest)
+        keys.press("thello\r")
+        say = await line.hear(Say)
+        assert say.text == "hello"
+        await line.tell(Done(say.id))
+        await keys.until(at_rest)
+        keys.press("\x1b")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        tables = await line.hear(ListTables)
+        await line.tell(Tables(tables.id, []))
+        await keys.until(lambda ui, _: not ui.tables)
+        keys.press("q")
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> None:
+    """`palatinus play`: the table is opened, bots are seated, and the game starts by itself."""
+    seated: list[tuple[str, int]] = []
+
+    def bots(table: str, seats: int) -> None:
+        seated.append((table, seats))
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        opening = await line.hear(OpenTable)
+        assert (opening.players, opening.random_layout) == (2, True)
+        await line.tell(
+            Seated(opening.id, "KXQT", 0, "secret"), gathering("Ann", None), gathering("Ann", "bot")
+        )
+        start = await line.hear(StartGame)
+        await line.tell(Done(start.id))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=bots)
+        assert await run(options) == 0
+    assert seated == [("KXQT", 1)]
+
+
+async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
+    """The table given is full: the lobby is shown, and everything works there."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        join = await line.hear(JoinTable)
+        await line.tell(Refused("table-full", "Every seat is taken.", join.id))
+        await lobby_again(line)
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("w")
+        watch = await line.hear(Watch)
+        assert watch.table == "ABCD"
+        await line.tell(Watching(watch.id, "ABCD"))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async def lobby_again(line: Line) -> None:
+        asked = await line.hear(ListTables)
+        await line.tell(Tables(asked.id, [TableLine("ABCD", "Bob", 2, 2, "playing")]))
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT")) == 0
+
+
+async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
+    """A request that waits for the connection ends with the program."""
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("w")
+        await line.hear(Watch)
+        line.drop()
+
+    async with asyncio.timeout(PATIENCE):
+        async with scripted(act) as url:
+            quitting = asyncio.create_task(run(Options(url, "Ann")))
+            await keys.until(lambda ui, _: ui.busy)
+        await keys.until(lambda ui, _: ui.lost is not None)
+        keys.press("q")
+        assert await quitting == 0
+
+
+async def test_watching_from_the_start(keys: Keyboard) -> None:
+    async def act(line: Line) -> None:
+        await line.welcome()
+        watch = await line.hear(Watch)
+        await line.tell(Watching(watch.id, "KXQT"))
+        await keys.until(at_rest)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
+
+
+async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
+    """A paste into the line being typed is text, whatever keys it is made of."""
+
+    async def act(line: Line) -> None:
+        await lobby(line)
+        await keys.until(lambda ui, _: not ui.busy)
+        keys.press("\x1b[200~q\x1b[201~")  # where no line is typed, a paste does nothing
+        keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
+        join = await line.hear(JoinTable)
+        assert join.table == "KXQT"
+        await line.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
+        await keys.until(lambda ui, _: ui.notice is not None)
+        keys.press("\x03q")  # the refused line stays until it is forgotten
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_a_signal_ends_the_program_in_good_order(keys: Keyboard) -> None:
+    async def act(line: Line) -> None:
+        await lobby(line)
+        await keys.until(lambda ui, _: not ui.busy)
+        signal.raise_signal(signal.SIGTERM)
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
+async def test_an_error_of_the_program_is_one_sentence(
+    keys: Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever fails while drawing ends the program, which says so without a traceback."""
+    del keys
+
+    def drawn(*_: object) -> None:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(game_program, "drawn", drawn)
+
+    async def act(line: Line) -> None:
+        with contextlib.suppress(Exception):
+            await lobby(line)
+
+    async with asyncio.timeout(PATIENCE), scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 1
+    assert (
+        capsys.readouterr().err
+        == "palatinus: The client stopped: RuntimeError: no ink. Please report this.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
+async def test_a_bad_name_is_wrong_use(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run(Options("ws://127.0.0.1:9", name)) == 2
+    assert capsys.readouterr().err.startswith("palatinus: The name")
+
+
+async def test_without_a_server_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def kept(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.glob("*.json")]
+
+
+def held(folder: Path, url: str) -> Options:
+    """Return the options of a player who holds seat 1 at KXQT from another time."""
+    seats = Seats(folder, url)
+    seats.keep("KXQT", 1, "Ann", "old-secret").release()
+    return Options(url, "Bob", table="KXQT", seats=seats)
+
+
+@pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
+async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
+    """The player is told, and takes a free seat, which is kept instead."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
+        await line.tell(Refused(code, "No.", resume.id))
+        join = await line.hear(JoinTable)
+        assert join.name == "Bob"
+        await line.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
+        await keys.until(at_rest)
+        await keys.until(lambda ui, _: "Your seat at table KXQT was given up in the meantime." in ui.log)
+        (content,) = kept(tmp_path)
+        assert b"new-secret" in content
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+    assert kept(tmp_path) == []
+
+
+async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
+    """Nothing says that it is lost."""
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        await line.tell(Refused("not-stored", "The disk is full.", resume.id))
+        tables = await line.hear(ListTables)
+        await line.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
+        await keys.until(lambda ui, _: ui.held == {"KXQT"} and ui.notice is not None)
+        keys.press("q")
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+    assert len(kept(tmp_path)) == 1
+
+
+async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
+    """Its player comes back to see the result, under the name that the seat was taken with."""
+    game = played(GameOptions(2, random_layout=True), 1)
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        resume = await line.hear(Resume)
+        await line.tell(
+            Seated(resume.id, "KXQT", 1),
+            gathering("Cosima", "Ann"),
+            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
+        )
+        await keys.until(lambda ui, model: model.view is not None and ui.step > 0 and not kept(tmp_path))
+        await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(held(tmp_path, url)) == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"), [("file/seats", "cannot be kept for another time"), ("seats", "is left out")]
+)
+async def test_what_cannot_be_kept_or_read_ends_no_game(
+    keys: Keyboard, tmp_path: Path, folder: str, told: str
+) -> None:
+    """A seat in a place where no file can be, and a file that holds no seat: a sentence each."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "seats").mkdir()
+    (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
+
+    async def act(line: Line) -> None:
+        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        keys.press("\r")
+        join = await line.hear(JoinTable)
+        await line.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
+        await keys.until(lambda ui, model: at_rest(ui, model) and told in "\n".join(ui.log))
+        assert keys.client is not None
+        assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
+
+
+async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
+    """The one of the finished game is forgotten; what was said at the table before is still in the log."""
+    game = played(GameOptions(2, random_layout=True), 1)
+
+    async def act(line: Line) -> None:
+        await line.welcome()
+        join = await line.hear(JoinTable)
+        await line.tell(
+            Seated(join.id, "KXQT", 1, "a-secret"),
+            gathering("Cosima", "Ann"),
+            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
+            Said("again?", 0),
+        )
+        await keys.until(lambda ui, _: ui.step > 0 and "Cosima: again?" in ui.log and not kept(tmp_path))
+        keys.press("m")
+        rematch = await line.hear(Rematch)
+        seats = [SeatLine("Cosima", kept=True), SeatLine("Ann", here=True)]
+        await line.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
+        await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
+        await keys.until(lambda ui, _: "Cosima: again?" in ui.log and ui.step == 0)
+        (content,) = kept(tmp_path)
+        assert b"a-secret" in content
+        assert b"ABCD" in content
+        keys.press("q")
+        leave = await line.hear(Leave)
+        await line.tell(Done(leave.id))
+        await line.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0

@@ -1,0 +1,89 @@
+"""The walk that goes on by itself, tick by tick: no clock is needed to test it."""
+
+from dataclasses import replace
+
+import pytest
+
+from client.table import TableModel
+from client.ui.draw.scene import scene
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
+from client.ui.texts.sentences import names_at
+from client.ui.update.actions import Act
+from client.ui.update.autoplay import counting, ticked
+from client.ui.update.dispatch import pressed, updated
+from client.ui.update.replay import opened, seen_in
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import Ui
+from engine.game import GameOptions
+from tests.client.ui.seen import after, model_of, text_of, ui_of
+from tests.client.ui.update.test_replay import recording_of
+from tests.games import played
+
+
+def scoring() -> tuple[Ui, TableModel]:
+    game = played(GameOptions(3, random_layout=True), 11)
+    model = model_of(game, 0)
+    return ui_of(game, model), model
+
+
+def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
+    """It goes from the first step to the result, and leaves longer sentences longer on the screen."""
+    ui, model = scoring()
+    assert model.view is not None
+    ui = after(ui, model, "r")
+    seen, ticks = [ui.step], {ui.step: 0}
+    while ui.rest is not None:
+        assert counting(ui, model)
+        ticks[ui.step] += 1
+        ui = ticked(ui, model)
+        if ui.step != seen[-1]:
+            seen.append(ui.step)
+            ticks[ui.step] = 0
+    assert seen == list(range(last_step(model.view) + 1))
+    for step in seen[:-1]:
+        sentence = scene(model.view, step, names_at(model)).sentence
+        assert ticks[step] >= max(2, len(sentence) / 20)
+    assert not counting(ui, model)
+    assert ticked(ui, model) == ui
+
+
+@pytest.mark.parametrize("key", ["r", "enter", " ", "Z", "f12"])
+def test_any_key_stops_it_where_it_is(key: str) -> None:
+    ui, model = scoring()
+    going = replace(after(ui, model, "r"), step=4)
+    assert pressed(going, key, model) == (replace(going, rest=None), None)
+
+
+def test_keys_with_another_meaning_stop_it_and_do_what_they_do() -> None:
+    ui, model = scoring()
+    going = replace(after(ui, model, "r"), step=4)
+    assert after(going, model, "left") == replace(going, rest=None, step=3)
+    assert after(going, model, "?").rest is None
+
+
+def test_a_click_anywhere_stops_it() -> None:
+    ui, model = scoring()
+    going = after(ui, model, "r")
+    frame = drawn(going, model, UNICODE, 80, 24)
+    assert "any key" in text_of(frame)
+    for column, line in ((0, 0), (79, 23), (40, 12)):
+        action = frame.action_at(column, line)
+        assert action is not None
+        assert updated(going, action, model) == (replace(going, rest=None), None)
+
+
+def test_a_record_goes_by_itself_through_moves_and_scoring() -> None:
+    recording = recording_of(played(GameOptions(3, random_layout=True), 11))
+    ui = opened(recording, recording.moves - 2, recording.all_eyes)
+    ui, _ = updated(ui, Act.RUN, seen_in(ui))
+    stops = []
+    while ui.rest is not None:
+        assert ui.replay is not None
+        stops.append(ui.replay.stop)
+        ui = ticked(ui, seen_in(ui))
+    view = seen_in(ui).view
+    assert view is not None
+    assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
+    assert ui.step == last_step(view)
+    assert pressed(ui, "r", seen_in(ui)) == (ui, None)

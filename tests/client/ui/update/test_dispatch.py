@@ -1,0 +1,510 @@
+"""What keys, clicks and typed lines do, as pure functions from state to state."""
+
+from dataclasses import replace
+
+import pytest
+
+from client.table import TableModel
+from client.ui.update import requests
+from client.ui.update.actions import ChooseLine, Hold, PointAt
+from client.ui.update.dispatch import pressed, updated
+from client.ui.update.keys import KEYS
+from client.ui.update.news import refused
+from client.ui.update.scoring_steps import last_step, steps
+from client.ui.update.state import Hosting, Notice, Outage, Overlay, Ui, Where, page_count, where
+from engine.board import HILLS
+from engine.events import HillScored, LayTile, Place
+from engine.game import Game, GameOptions
+from engine.legal import LegalLays
+from engine.pieces import Piece, Seat
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.messages import TableLine, TableState
+from tests.client.ui.seen import after, asked, model_of, turn_of, typed, ui_of
+from tests.games import played
+
+TABLES = (TableLine("KXQT", "Bob", 3, 1, "gathering"), TableLine("ABCD", "Cosima", 5, 5, "playing"))
+LOBBY = TableModel()
+
+
+def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
+    game = turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
+    model = model_of(game, seat)
+    return ui_of(game, model), model
+
+
+def laying() -> tuple[Ui, TableModel]:
+    game = turn_of(played(GameOptions(3), 1, 1), 1)
+    model = model_of(game, 1)
+    return ui_of(game, model), model
+
+
+def over() -> tuple[Ui, TableModel]:
+    game: Game = played(GameOptions(3, random_layout=True), 1)
+    model = model_of(game, 0)
+    return ui_of(game, model), model
+
+
+# -- the lobby ------------------------------------------------------------------------------------
+
+
+def test_lobby_joins_and_watches_the_table_chosen() -> None:
+    ui = Ui("Ann", tables=TABLES)
+    assert asked(ui, LOBBY, "enter") == requests.Join("KXQT")
+    assert asked(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
+    held = replace(ui, held=frozenset({"ABCD"}))
+    assert asked(held, LOBBY, "down", "enter") == requests.Join("ABCD")
+    assert asked(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
+    assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
+
+
+def test_lobby_opens_a_table_as_it_is_set() -> None:
+    ui = Ui("Ann", tables=TABLES)
+    assert asked(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
+    assert asked(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
+    assert asked(ui, LOBBY, "2", "o") == requests.Open(2)
+    assert asked(ui, LOBBY, "r") == requests.Refresh()
+
+
+def test_lobby_takes_clicks() -> None:
+    """A click chooses a line, a second one confirms it."""
+    ui, request = updated(Ui("Ann", tables=TABLES), ChooseLine(1), LOBBY)
+    assert (ui.chosen, request) == (1, None)
+    assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
+
+
+def test_lobby_sets_up_what_happens_to_the_absent() -> None:
+    """A key goes through the policies and back to waiting, two more through their times."""
+    ui = Ui("Ann")
+    opened = [asked(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
+    assert opened == [
+        requests.Open(3, absence=policy)
+        for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
+    ]
+    assert asked(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
+    assert asked(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
+    assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
+    assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
+    assert asked(ui, LOBBY, "+", "o") == requests.Open(3)
+
+
+def test_lobby_leads_home_where_there_is_one() -> None:
+    assert after(Ui("Ann"), LOBBY, "escape") == Ui("Ann")
+    assert asked(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
+
+
+def test_what_is_typed_opens_tables_and_is_corrected() -> None:
+    ui = Ui("Ann")
+    opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
+    assert asked(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
+    for wrong in ("open 6", "open 3 clock", "say", "vote", "vote maybe Bob"):
+        notice = after(ui, LOBBY, *typed(wrong)).notice
+        assert notice is not None
+        assert notice.refusal
+
+
+def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
+    """Whatever is asked next waits; a list is not asked for, and where no attempt will follow nothing is."""
+    lost = Ui("Ann", tables=TABLES, lost=Outage("The server stopped.", 5.0))
+    ui, request = pressed(lost, "enter", LOBBY)
+    assert (request, ui.busy) == (requests.Join("KXQT"), True)
+    assert ui.notice is not None
+    assert "kept" in ui.notice.text
+    again = after(ui, LOBBY, "enter")
+    assert again.notice is not None
+    assert again.notice != ui.notice
+    assert after(lost, LOBBY, "r").notice is not None
+    gone = replace(lost, lost=Outage("Your seat was taken over.", None))
+    assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
+    assert asked(gone, LOBBY, "q") == requests.Quit()
+
+
+def test_who_watched_watches_the_next_game_too() -> None:
+    ui, _ = over()
+    model = model_of(played(GameOptions(3, random_layout=True), 1), None)
+    assert after(ui, model, "s", "m").notice is not None
+    assert model.state is not None
+    model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
+    assert asked(ui, model, "s", "m") == requests.WatchNext("ABCD")
+
+
+def test_a_bot_is_asked_for_where_this_program_seats_them() -> None:
+    model = TableModel("KXQT")
+    assert asked(Ui("Ann", hosting=Hosting(bots=True)), model, "b") == requests.SeatBot()
+    assert after(Ui("Ann"), model, "b").notice is not None
+
+
+def test_room_starts_and_leaves() -> None:
+    model = TableModel("KXQT")
+    assert asked(Ui("Ann"), model, "enter") == requests.Start()
+    assert asked(Ui("Ann"), model, "escape") == requests.Leave()
+
+
+# -- laying ---------------------------------------------------------------------------------------
+
+
+def test_laying_turns_and_chooses_among_open_positions() -> None:
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    first, *others = model.legal.positions
+    assert asked(ui, model, "enter") == LayTile(Seat(1), first, 0)
+    assert asked(ui, model, "r", "]", "[", "r", "enter") == LayTile(Seat(1), first, 2)
+    assert asked(ui, model, "R", " ") == LayTile(Seat(1), first, 5)
+    assert asked(ui, model, "right", "enter") == LayTile(Seat(1), others[0], 0)
+    assert asked(ui, model, "left", "enter") == LayTile(Seat(1), others[-1], 0)
+    assert asked(ui, model, str(others[0]), "enter") == LayTile(Seat(1), others[0], 0)
+    assert asked(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
+
+
+def test_a_tile_goes_back_to_how_it_was_drawn() -> None:
+    ui, model = laying()
+    for key in ("escape", "backspace"):
+        assert after(ui, model, "r", "right", key) == ui
+
+
+def test_laying_says_which_positions_are_open() -> None:
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    closed = next(position for position in range(1, 7) if position not in model.legal.positions)
+    said = after(ui, model, str(closed)).notice
+    assert said is not None
+    assert all(str(position) in said.text for position in model.legal.positions)
+
+
+def test_laying_takes_clicks() -> None:
+    """A click on another open position aims at it, a click on the tile there lays it."""
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    position = model.legal.positions[1]
+    ui, request = updated(ui, PointAt(HILLS[position]), model)
+    assert request is None
+    assert updated(ui, PointAt(HILLS[position]), model)[1] == LayTile(Seat(1), position, 0)
+
+
+# -- asked once more ------------------------------------------------------------------------------
+
+
+def test_a_move_is_asked_about_once_more_by_whoever_wants_that() -> None:
+    """By keys, by clicks and typed alike; Enter or the same click sends it, anything else does not."""
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    first, second = model.legal.positions[:2]
+    lay = LayTile(Seat(1), first, 1)
+    ui = replace(ui, confirms=True)
+    once = after(ui, model, "r", "enter")
+    assert once.asked == lay
+    assert once.notice is not None
+    assert f"position {first}, turned 1?" in once.notice.text
+    assert asked(once, model, "enter") == lay
+    assert updated(once, PointAt(HILLS[first]), model)[1] == lay
+    for key in ("escape", "backspace"):
+        assert after(once, model, key) == after(ui, model, "r")  # a second one would turn it back
+    assert after(once, model, "r", "enter").asked == LayTile(Seat(1), first, 2)
+    assert asked(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
+
+
+def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
+    ui, model = placing()
+    assert model.view is not None
+    field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
+    ui = replace(ui, confirms=True, cursor=cell)
+    place = Place(Seat(0), Piece("Em*"), field)
+    assert asked(ui, model, "2", "enter", "enter") == place
+    assert asked(ui, model, *typed(f"m* {field}"), "enter") == place
+    again = after(ui, model, "2", "enter", "escape")
+    assert (again.asked, again.notice, again.piece) == (None, None, place.piece)
+    assert after(again, model, "escape").piece is None
+    sent, request = pressed(after(ui, model, "2", "enter"), "enter", model)
+    assert (sent.asked, sent.busy, request) == (None, True, place)
+
+
+# -- placing --------------------------------------------------------------------------------------
+
+
+def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
+    ui, model = placing()
+    ui = replace(ui, cursor=(0, 0))
+    for key, cell in {
+        "h": (-1, 0), "l": (1, 0), "y": (0, -1), "u": (1, -1), "b": (-1, 1), "n": (0, 1),
+        "left": (-1, 0), "right": (1, 0), "up": (1, -1), "down": (0, 1),
+    }.items():  # fmt: skip
+        assert after(ui, model, key).cursor == cell
+    assert after(ui, model, "k", "k", "j", "j") == ui
+    for key in "hlyubnkj":
+        end = after(ui, model, *[key] * 20)
+        assert after(end, model, key) == end
+
+
+def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
+    ui, model = placing()
+    found, edge = {ui.cursor}, [ui]
+    while edge:
+        at = edge.pop()
+        for key in ("left", "right", "up", "down"):
+            there = after(at, model, key)
+            if there.cursor not in found:
+                found.add(there.cursor)
+                edge.append(there)
+    assert len(found) == 49
+
+
+def test_a_piece_is_picked_and_placed() -> None:
+    ui, model = placing()
+    assert model.view is not None
+    field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
+    ui = replace(ui, cursor=model.view.layout.hexes[field])
+    assert asked(ui, model, "2", "enter") == Place(Seat(0), Piece("Em*"), field)
+    assert asked(ui, model, "tab", "tab", "s-tab", " ") == Place(Seat(0), Piece("Em"), field)
+    assert asked(ui, model, "s-tab", "enter") == Place(Seat(0), Piece("Es"), field)
+    held, _ = updated(ui, Hold(Piece("Ef")), model)
+    assert updated(held, PointAt(ui.cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
+    elsewhere, request = updated(held, PointAt((0, 0)), model)
+    assert (elsewhere.cursor, request) == ((0, 0), None)
+
+
+def test_what_cannot_be_sent_is_explained() -> None:
+    """Without a piece in hand, or on a hill, there is nothing to ask the server."""
+    ui, model = placing()
+    assert model.view is not None
+    assert after(ui, model, "enter").notice is not None
+    assert (
+        after(ui, model, "h", "1", "enter").notice is not None
+    )  # the cursor begins beside the centre's hill
+    assert after(ui, model, "1", "escape").piece is None
+    game = played(GameOptions(3, random_layout=True), 1, 6)
+    watching = model_of(game, None)
+    assert after(ui_of(game, watching), watching, "tab", "enter").notice is not None
+
+
+def test_what_is_illegal_is_sent_for_the_server_to_refuse() -> None:
+    ui, model = placing()
+    assert model.view is not None
+    field = next(iter(model.view.placed))
+    ui = replace(ui, cursor=model.view.layout.hexes[field])
+    assert asked(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
+
+
+def test_one_request_at_a_time() -> None:
+    """A second Enter before the answer sends nothing."""
+    ui, model = placing()
+    assert model.view is not None
+    field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
+    ui, request = pressed(
+        replace(ui, cursor=model.view.layout.hexes[field], piece=Piece("Em")), "enter", model
+    )
+    assert request is not None
+    again, request = pressed(ui, "enter", model)
+    assert request is None
+    assert again.notice is not None
+
+
+def test_the_log_scrolls_within_its_length() -> None:
+    for ui, model in (placing(), laying()):
+        assert after(ui, model, "pageup").scroll == min(5, len(ui.log) - 1)
+        assert after(ui, model, *["pageup"] * 50).scroll == len(ui.log) - 1
+        assert after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
+
+
+# -- typing ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("m* C4", Place(Seat(0), Piece("Em*"), "C4")),  # type: ignore[arg-type]
+        ("place F a1", Place(Seat(0), Piece("Ef"), "A1")),  # type: ignore[arg-type]
+        ("Lm* C4", Place(Seat(0), Piece("Lm*"), "C4")),  # type: ignore[arg-type]
+        ("es g6", Place(Seat(0), Piece("Es"), "G6")),  # type: ignore[arg-type]
+        ("lay 3 2", LayTile(Seat(0), 3, 2)),
+        ("lay 3", LayTile(Seat(0), 3, 0)),
+        ("say  m* C4 ", requests.Say("m* C4")),
+        ("leave", requests.Leave()),
+        ("start", requests.Start()),
+        ("join kxqt", requests.Join("KXQT")),
+        ("watch KXQT", requests.Watch("KXQT")),
+        ("open 4", requests.Open(4)),
+        ("open 2 random", requests.Open(2, random_layout=True)),
+        ("refresh", requests.Refresh()),
+    ],
+)
+def test_typed_commands(text: str, request_: requests.Request) -> None:
+    ui, model = placing(2)
+    assert asked(ui, model, *typed(text)) == request_
+
+
+@pytest.mark.parametrize(
+    "text", ["s* C4", "m H9", "x", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "open 9", "say"]
+)
+def test_what_is_not_understood_stays_to_be_mended(text: str) -> None:
+    ui, model = placing()
+    ui = after(ui, model, *typed(text))
+    assert ui.notice is not None
+    assert ui.entry is not None
+    assert ui.entry.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Em* B9", "There is no field B9. "),
+        ("place Em c7", "There is no field C7. "),
+        ("Xm B9", "'Xm B9' is no command. "),
+        ("place Foo Bar", "'place Foo Bar' is no command. "),
+    ],
+)
+def test_what_is_wrong_with_a_placement_is_told_as_it_was_typed(text: str, sentence: str) -> None:
+    """The field, if it is the field that is wrong; else the line, letter by letter."""
+    ui, model = placing()
+    notice = after(ui, model, *typed(text)).notice
+    assert notice is not None
+    assert notice.text.startswith(sentence)
+
+
+def test_a_line_is_edited() -> None:
+    ui, model = placing()
+    keys = (
+        ":",
+        *"mx C",
+        "left",
+        "left",
+        "backspace",
+        "right",
+        "right",
+        "4",
+        "home",
+        "delete",
+        "f",
+        "end",
+        "left",
+    )
+    entry = after(ui, model, *keys).entry
+    assert entry is not None
+    assert (entry.text, entry.at) == ("f C4", 3)
+    assert after(ui, model, *keys, "c-u", "backspace").entry is None
+    assert after(ui, model, *keys, "escape").entry is None
+    assert after(ui, model, ":", "enter").entry is None
+
+
+def test_completion_goes_as_far_as_it_is_sure() -> None:
+    ui, model = placing()
+    entry = after(ui, model, ":", "r", "tab").entry
+    assert entry is not None
+    assert entry.text == "rules"
+    entry = after(ui, model, ":", "m", "*", " ", "tab").entry
+    assert entry is not None
+    assert entry.text.startswith("m* ")
+    ui, model = laying()
+    entry = after(ui, model, ":", "l", "a", "tab").entry
+    assert entry is not None
+    assert entry.text.startswith("lay ")
+
+
+def test_typed_lines_come_back() -> None:
+    ui, model = placing()
+    ui = after(ui, model, *typed("help"), "escape", *typed("rules"), "escape")
+    entries = [
+        after(ui, model, ":", *keys).entry for keys in (["up"], ["up", "up"], ["up", "up", "down", "down"])
+    ]
+    assert [entry.text for entry in entries if entry] == ["rules", "help", ""]
+
+
+def test_chat() -> None:
+    ui, model = placing()
+    assert asked(ui, model, "t", *"hello q", "enter") == requests.Say("hello q")
+    assert after(ui, model, "t", "enter").entry is None
+
+
+def test_pages_to_read() -> None:
+    ui, model = placing()
+    assert after(ui, model, "?").overlay is Overlay.HELP
+    assert after(ui, model, "?", "i").overlay is Overlay.RULES
+    assert after(ui, model, *typed("rules")).overlay is Overlay.RULES
+    assert after(ui, model, "?", *["down"] * 5).page == page_count(Overlay.HELP) - 1
+    assert after(ui, model, "i", "down", "down", "up", "up", "up").page == 0
+    assert after(ui, model, "?", "escape") == ui
+
+
+def test_quitting_asks_once_while_a_game_runs() -> None:
+    ui, model = placing()
+    for key in ("q", "c-c"):
+        assert asked(ui, model, key, key) == requests.Quit()
+    assert asked(ui, model, "q", "y") == requests.Quit()
+    assert after(ui, model, "q", "n") == ui
+    assert asked(ui, model, *typed("quit"), "y") == requests.Quit()
+    assert asked(Ui("Ann"), LOBBY, "q") == requests.Quit()
+    ended, model = over()
+    assert asked(ended, model, "q") == requests.Quit()
+
+
+# -- the scoring ----------------------------------------------------------------------------------
+
+
+def test_scoring_goes_on_back_and_to_the_end() -> None:
+    ui, model = over()
+    assert model.view is not None
+    last = last_step(model.view)
+    assert where(ui, model) is Where.SCORING
+    assert after(ui, model, "enter", " ", "right").step == 3
+    assert after(ui, model, "enter", "left", "left").step == 0
+    assert after(ui, model, "s").step == last
+    assert where(after(ui, model, *["enter"] * last), model) is Where.RESULT
+    assert after(ui, model, "s", "left").step == last - 1
+    assert after(ui, model, "s", "home").step == 0
+    assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
+    assert asked(ui, model, "s", "escape") == requests.Leave()
+    assert asked(ui, model, "s", "m") == requests.Rematch()
+
+
+def test_scoring_skips_hill_by_hill() -> None:
+    """Each skip begins another hill, in the order A to G, and the last one leads to the result."""
+    ui, model = over()
+    assert model.view is not None
+    hills = []
+    for _ in range(7):
+        ui = after(ui, model, "tab")
+        event = model.view.scoring[steps(model.view)[ui.step].event]
+        hills.append(getattr(event, "hill", None))
+    assert hills == list("ABCDEFG")
+    assert where(after(ui, model, "tab"), model) is Where.RESULT
+
+
+def test_every_piece_and_every_hill_has_its_step() -> None:
+    _, model = over()
+    assert model.view is not None
+    pieces = sum(len(event.pieces) for event in model.view.scoring if isinstance(event, HillScored))
+    assert len(steps(model.view)) == pieces + len(model.view.scoring)
+
+
+# -- the table of keys ----------------------------------------------------------------------------
+
+
+def test_no_key_has_two_meanings_in_one_place() -> None:
+    meant = [(name, place) for key in KEYS for name in key.names for place in key.where]
+    assert len(meant) == len(set(meant))
+
+
+def test_help_and_quit_work_everywhere() -> None:
+    for place in Where:
+        names = {name for key in KEYS if place in key.where for name in key.names}
+        assert "c-c" in names
+        assert place in {Where.TYPING, Where.QUITTING} or "?" in names
+
+
+def test_a_refused_line_can_be_mended() -> None:
+    """What was typed stays to be changed: when the server refuses it, and while it has not answered."""
+    ui, model = placing()
+    waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
+    assert request is not None
+    assert waiting.entry is None
+    mended = refused(waiting, "A1 is taken.")
+    assert mended.entry is not None
+    assert mended.entry.text == "m A1"
+    assert refused(replace(waiting, sent=None), "Something else.").entry is None
+    again = after(waiting, model, *typed("m A2"))
+    assert again.entry is not None
+    assert again.entry.text == "m A2"
+
+
+def test_what_can_be_known_has_its_page() -> None:
+    ui, model = placing()
+    assert where(after(ui, model, "c"), model) is Where.READING
+    assert after(ui, model, "c", "escape") == ui

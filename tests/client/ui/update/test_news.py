@@ -1,0 +1,186 @@
+"""What news from the server does to the screen's state."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given
+
+from client.news import Back, Closed, Lost
+from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
+from client.ui.texts.sentences import describe_rematch
+from client.ui.update.news import heard, listed, refused
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import LOG_KEPT, Outage, Ui, Where, where
+from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
+from engine.game import Game, GameOptions
+from engine.pieces import Seat
+from engine.redaction import redacted
+from engine.view import SPECTATOR
+from protocol.messages import SeatLine, TableLine, TableState
+from tests.client.ui.seen import model_of, state_of, ui_of
+from tests.games import all_eyes, games, played
+
+
+@given(games())
+def test_every_event_is_told_in_words(game: Game) -> None:
+    """Each event is one sentence, but for the scoring, which the walk-through tells."""
+    for seat, eyes in enumerate(all_eyes(game), start=-1):
+        model = model_of(game, None if seat < 0 else seat)
+        for event in game.events:
+            ui = heard(Ui("Ann"), Happened((redacted(event, eyes),), 1), model)
+            walked = hasattr(event, "hill") or isinstance(event, WolvesRevealed | GameEnded)
+            assert len(ui.log) == (0 if walked else 1)
+            assert all(sentence.endswith(".") for sentence in ui.log)
+
+
+def test_the_last_piece_is_marked() -> None:
+    game = played(GameOptions(3, random_layout=True), 1, 5)
+    model = model_of(game, 0)
+    placed = [event for event in game.events if isinstance(event, Placed)]
+    assert ui_of(game, model).last == placed[-1].field
+    assert heard(Ui("Ann"), Refreshed(), model).last == placed[-1].field
+
+
+def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> None:
+    game = played(GameOptions(3, random_layout=True), 1)
+    model = model_of(game, 0)
+    assert model.view is not None
+    assert where(ui_of(game, model), model) is Where.SCORING
+    back = heard(Ui("Ann"), Refreshed(), model)
+    assert back.step == last_step(model.view)
+    assert where(back, model) is Where.RESULT
+    assert not any(
+        isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
+        for event in game.events
+    )
+
+
+def test_who_comes_and_goes_is_told() -> None:
+    ui, model = Ui("Ann"), TableModel("KXQT")
+    before = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
+    joined = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", True)], 0)
+    away = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False)], 0)
+    for state, last, words in (
+        (before, None, ()),
+        (joined, before, ("Bob takes a seat.",)),
+        (away, joined, ("Bob is away.",)),
+        (joined, away, ("Bob is back.",)),
+        (before, joined, ("Bob leaves the table.",)),
+    ):
+        assert heard(ui, TableChanged(state, last), model).log == words
+
+
+def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
+    """Of who comes and goes again and again the latest stays; what else was told stays too."""
+
+    def table(*here: bool) -> TableState:
+        seats = [SeatLine(name, each) for name, each in zip(("Bob", "Dario"), here, strict=True)]
+        return TableState("KXQT", "playing", seats, 0)
+
+    def changed(ui: Ui, *states: TableState) -> Ui:
+        for before, state in pairwise(states):
+            ui = heard(ui, TableChanged(state, before), TableModel("KXQT"))
+        return ui
+
+    both, one, none = table(True, True), table(False, True), table(False, False)
+    ui = Ui("Ann", log=("Bob is away.", "Ann places Em on C4: a merchant."))
+    flapping = changed(ui, both, one, none, table(True, False), none, one, both, one)
+    assert flapping.log == (*ui.log, "Dario is back.", "Bob is away.")
+    went_on = replace(flapping, log=(*flapping.log, "Dario: hello"))
+    assert changed(went_on, one, both, one, both).log == (*went_on.log, "Bob is back.")
+    reading = replace(flapping, scroll=3)
+    assert changed(reading, one, both, one).scroll == 3
+
+
+def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
+    """At the old table, at the next one, and in a game with a policy; never as merely being away."""
+    ui, model = Ui("Ann"), TableModel("KXQT")
+    ann, bob = SeatLine("Ann", here=True), SeatLine("Bob", here=True)
+    away = SeatLine("Bob", votes_needed=1)
+    for was, now, words in (
+        (bob, SeatLine("Bob", again=True), ("Bob wants to play again.",)),
+        (SeatLine("Bob", kept=True), bob, ("Bob plays again.",)),
+        (SeatLine("Bob", kept=True), SeatLine(), ("Bob did not come, and the seat is free.",)),
+        (away, SeatLine("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to move for Bob.",)),
+        (away, SeatLine("Bob", bot=True), ("A bot moves for Bob from now on.",)),
+        (SeatLine("Bob", bot=True), bob, ("Bob is back.",)),
+    ):
+        states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
+        assert heard(ui, TableChanged(states[1], states[0]), model).log == words
+
+
+def test_who_has_gone_on_stands_on_the_result() -> None:
+    ann, bob = SeatLine("Ann", again=True), SeatLine("Bob", here=True)
+    over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
+    assert describe_rematch(over, Seat(1)) == "Ann plays again. Press m to play too."
+    assert describe_rematch(over, None) == "Ann plays again. Press m to watch."
+    assert describe_rematch(TableState("KXQT", "over", [bob, bob], 0), Seat(1)) == ""
+
+
+def test_a_move_made_because_the_time_was_up_is_told() -> None:
+    game = played(GameOptions(3, random_layout=True), 1, 6)
+    model = model_of(game, None)
+    placed = redacted(game.events[-1], SPECTATOR)
+    assert isinstance(placed, Placed | WolfPlaced)
+    log = heard(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
+    assert len(log) == 2
+    assert log[0].startswith("The time of")
+    assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
+
+
+def test_chat_is_told_with_its_speaker() -> None:
+    model = TableModel("KXQT", state=state_of(2))
+    ui = heard(heard(Ui("Ann"), Heard(None, "hi"), model), Heard(model.seat or 1, "ho"), model)  # type: ignore[arg-type]
+    assert ui.log == ("A spectator: hi", "Bob: ho")
+
+
+def test_a_lost_connection_is_told_until_it_is_back() -> None:
+    model = TableModel()
+    lost = heard(Ui("Ann", now=10.0), Lost("The server does not answer.", 2.5), model)
+    assert lost.lost == Outage("The server does not answer.", 12.5)
+    again = heard(replace(lost, now=12.5), Lost("Nobody answers.", 5.0), model)
+    assert again.lost == Outage("Nobody answers.", 17.5)
+    assert heard(again, Back(), model).lost is None
+    assert heard(again, Back(), model).log == ("The server does not answer.", "The connection is back.")
+    closed = heard(replace(again, busy=True), Closed(1001, "The server stops."), model)
+    assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
+
+
+def test_a_refusal_is_shown_and_lets_go_on() -> None:
+    ui = refused(Ui("Ann", busy=True), "C4 is taken.")
+    assert ui.notice is not None
+    assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken.", True, False)
+
+
+def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
+    model = TableModel("KXQT")
+    ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
+    ui = heard(ui, Heard(None, "new"), model)
+    assert ui.scroll == 4
+    for _ in range(LOG_KEPT + 5):
+        ui = heard(ui, Heard(None, "new"), model)
+    assert len(ui.log) == LOG_KEPT
+    assert ui.scroll < LOG_KEPT
+
+
+def test_tables_that_can_be_joined_come_first() -> None:
+    """And those that are over last; of each kind the newest first, as the server has them."""
+    over, running, full, held, free = (
+        TableLine("AAAA", "Bob", 3, 3, "over"),
+        TableLine("BBBB", "Bob", 3, 3, "playing"),
+        TableLine("CCCC", "Bob", 2, 2, "gathering"),
+        TableLine("DDDD", "Bob", 3, 3, "playing"),
+        TableLine("EEEE", "Bob", 3, 1, "gathering"),
+    )
+    ui = listed(Ui("Ann"), [over, running, full, held, free], frozenset({"DDDD"}))
+    assert ui.tables == (held, free, running, full, over)
+
+
+def test_the_lobby_keeps_to_the_table_chosen() -> None:
+    one, two, three = (TableLine(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
+    ui = listed(Ui("Ann"), [one, two])
+    assert ui.chosen == 0
+    ui = listed(replace(ui, chosen=1), [three, one, two])
+    assert ui.chosen == 2
+    assert listed(ui, [three]).chosen == 1  # the table is gone: the line for a new one
+    assert listed(replace(ui, chosen=3), [one]).chosen == 1
