@@ -1,4 +1,4 @@
-"""The connection to a server: requests and their answers, and coming back by itself when the line breaks."""
+"""The connection to a server: requests and their answers, and coming back by itself when it breaks."""
 
 import asyncio
 import contextlib
@@ -99,14 +99,14 @@ class NoAnswer(ConnectFailed):
 
 Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
 A = TypeVar("A", Done, Seated, Watching, Tables, Pong)
-Request: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
+RequestMessage: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
 
 
 @dataclass(slots=True)
 class _Waiting:
     """A request without an answer yet; the alarm rings only while there is a connection."""
 
-    message: Request
+    message: RequestMessage
     kind: type[Answer]
     answer: asyncio.Future[Answer]
     alarm: asyncio.TimerHandle | None = None
@@ -135,10 +135,10 @@ async def connected(
     Raises ConnectFailed if there is none. `client` is what the server is told about this program.
     """
     address, timeouts = Address(url, client, access), timeouts or Timeouts()
-    line, welcome = await opened(address, timeouts)
-    connection = Connection(address, timeouts, line, welcome.server)
+    websocket, welcome = await opened(address, timeouts)
+    connection = Connection(address, timeouts, websocket, welcome.server)
     # Not a TaskGroup: it would hand the body's own exceptions on in a group.
-    keeper = asyncio.create_task(connection.kept(line), name=f"connection to {url}")
+    keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
     try:
         await asyncio.sleep(0)  # it begins here, and so it ends properly however short the body is
         yield connection
@@ -157,13 +157,15 @@ class Connection:
     connection is lost they wait for it; a move reaches the table once, however often it has to be sent.
     """
 
-    def __init__(self, address: Address, timeouts: Timeouts, line: ClientConnection, server: str) -> None:
+    def __init__(
+        self, address: Address, timeouts: Timeouts, websocket: ClientConnection, server: str
+    ) -> None:
         self.address = address
         self.server = printable(server)
         self.model = TableModel()
         self.closed: Closed | None = None
         self._timeouts = timeouts
-        self._line: ClientConnection | None = line  # None while the connection is lost
+        self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, _Waiting] = {}
         self._last_id = random.randrange(_FIRST_IDS)
         self._syncing: int | None = None
@@ -172,7 +174,7 @@ class Connection:
 
     @property
     def online(self) -> bool:
-        return self._line is not None
+        return self._websocket is not None
 
     # -- what the server can be asked ---------------------------------------------------------------
 
@@ -262,14 +264,14 @@ class Connection:
         self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
         return self._last_id
 
-    async def _asked(self, message: Request, kind: type[A]) -> A:
+    async def _asked(self, message: RequestMessage, kind: type[A]) -> A:
         if self.closed is not None:
             raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
         waiting = _Waiting(message, kind, asyncio.get_running_loop().create_future())
         self._waiting[message.id] = waiting
         try:
-            if self._line is not None:
-                await self._put(self._line, waiting)
+            if self._websocket is not None:
+                await self._put(self._websocket, waiting)
             answer = await waiting.answer
         finally:
             waiting.silence()
@@ -277,8 +279,8 @@ class Connection:
         assert isinstance(answer, kind)  # noqa: S101 - `_answer` lets no other kind through
         return answer
 
-    async def _put(self, line: ClientConnection, waiting: _Waiting) -> None:
-        """Send a request and set its alarm; a line that breaks meanwhile is the keeper's business."""
+    async def _put(self, websocket: ClientConnection, waiting: _Waiting) -> None:
+        """Send a request and set its alarm; a websocket that breaks meanwhile is the keeper's business."""
         seconds = self._timeouts.answer
         error = NoAnswer(
             _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
@@ -286,16 +288,16 @@ class Connection:
         waiting.silence()
         waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
         with contextlib.suppress(ConnectionClosed):
-            await self._send(line, waiting.message)
+            await self._send(websocket, waiting.message)
 
-    async def _send(self, line: ClientConnection, message: ClientMessage) -> None:
+    async def _send(self, websocket: ClientConnection, message: ClientMessage) -> None:
         try:
             async with asyncio.timeout(self._timeouts.answer):
-                await line.send(encode(message))
+                await websocket.send(encode(message))
         except TimeoutError:
-            line.transport.abort()  # it takes nothing more: to close it politely would wait as well
+            websocket.transport.abort()  # it takes nothing more: to close it politely would wait as well
 
-    async def _take(self, line: ClientConnection, message: ServerMessage) -> None:
+    async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
         """Take in one message: as an answer, into the model, or both."""
         try:
             for update in self.model.take(message):
@@ -305,7 +307,7 @@ class Connection:
                 self._syncing = self._next_id()
                 self._sync_due = asyncio.get_running_loop().time() + self._timeouts.answer
                 with contextlib.suppress(ConnectionClosed):
-                    await self._send(line, Sync(self._syncing, gap.after))
+                    await self._send(websocket, Sync(self._syncing, gap.after))
         if (answered := getattr(message, "id", None)) is not None:
             self._answer(answered, message)
 
@@ -345,30 +347,30 @@ class Connection:
 
     # -- keeping the connection ---------------------------------------------------------------------
 
-    async def kept(self, line: ClientConnection) -> None:
-        """Serve `line` and those that replace it, until cancelled or closed for good."""
+    async def kept(self, websocket: ClientConnection) -> None:
+        """Serve `websocket` and those that replace it, until cancelled or closed for good."""
         end = ConnectFailed(_("This side closed the connection."), final=True)
         pauses = self._timeouts.pauses()
         clock = asyncio.get_running_loop().time
         try:
             while True:
                 since = clock()
-                failure = await self._served(line)
+                failure = await self._served(websocket)
                 if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it stands
                     pauses = self._timeouts.pauses()
-                line = await self._restored(failure, pauses)
+                websocket = await self._restored(failure, pauses)
         except ConnectFailed as error:
             end = error
         finally:
             self._close(end)
 
-    async def _served(self, line: ClientConnection) -> ConnectFailed:
-        """Take in what comes on `line` and return why that ended."""
+    async def _served(self, websocket: ClientConnection) -> ConnectFailed:
+        """Take in what comes on `websocket` and return why that ended."""
         try:
             while True:
                 async with asyncio.timeout_at(self._sync_due):
-                    message = await received(line)
-                await self._take(line, message)
+                    message = await received(websocket)
+                await self._take(websocket, message)
         except ConnectionClosed as error:
             return ending(error)
         except TimeoutError:
@@ -378,11 +380,11 @@ class Connection:
         except ConnectFailed as error:
             return error
         finally:
-            self._line = self._syncing = self._sync_due = None
-            await line.close()
+            self._websocket = self._syncing = self._sync_due = None
+            await websocket.close()
 
     async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
-        """Return a new line; raises ConnectFailed if there is none."""
+        """Return a new websocket; raises ConnectFailed if there is none."""
         if failure.final:
             raise failure
         self._suspend_requests()
@@ -406,7 +408,7 @@ class Connection:
                 failure = error
 
     def _suspend_requests(self) -> None:
-        """Keep what can be asked again on another line, and fail the rest."""
+        """Keep what can be asked again on another websocket, and fail the rest."""
         for waiting in list(self._waiting.values()):
             waiting.silence()
             match waiting.message:
@@ -421,22 +423,22 @@ class Connection:
                     waiting.answer.set_result(Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
-        """Return a new line on which this client is where it was; raises ConnectFailed."""
-        line, welcome = await opened(self.address, self._timeouts)
+        """Return a new websocket on which this client is where it was; raises ConnectFailed."""
+        websocket, welcome = await opened(self.address, self._timeouts)
         self.server = printable(welcome.server)
         try:
-            await self._return_to_table(line)
-            self._line = line
+            await self._return_to_table(websocket)
+            self._websocket = websocket
             self._tell(Back())
             for waiting in list(self._waiting.values()):
-                await self._put(line, waiting)
+                await self._put(websocket, waiting)
         except BaseException:
-            self._line = self._syncing = self._sync_due = None
-            line.transport.abort()
+            self._websocket = self._syncing = self._sync_due = None
+            websocket.transport.abort()
             raise
-        return line
+        return websocket
 
-    async def _return_to_table(self, line: ClientConnection) -> None:
+    async def _return_to_table(self, websocket: ClientConnection) -> None:
         model = self.model
         if model.table is None:
             return
@@ -447,11 +449,11 @@ class Connection:
             back = Resume(self._next_id(), model.table, model.token, model.seq)
         try:
             async with asyncio.timeout(self._timeouts.answer):
-                await line.send(encode(back))
+                await websocket.send(encode(back))
                 answer = None
                 while answer != back.id:
-                    message = await received(line)
-                    await self._take(line, message)
+                    message = await received(websocket)
+                    await self._take(websocket, message)
                     answer = getattr(message, "id", None)
         except ConnectionClosed as error:
             raise ending(error) from error

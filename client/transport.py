@@ -1,4 +1,4 @@
-"""A line to a server: opened and greeted, and why it ended, in a sentence that a player understands."""
+"""A websocket to a server: opened and greeted, and why it ended, in a sentence that a player understands."""
 
 import asyncio
 import errno
@@ -103,10 +103,10 @@ class Address:
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
-    """Return a line on which server and client have greeted each other; raises ConnectFailed."""
+    """Return a websocket on which server and client have greeted each other; raises ConnectFailed."""
     url = address.url
     try:
-        line = await connect(
+        websocket = await connect(
             url,
             ssl=(address.access.tls or True) if url.lower().startswith("wss:") else None,
             compression=None,
@@ -120,17 +120,17 @@ async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection
     except (OSError, InvalidURI, InvalidHandshake, ValueError) as error:
         raise why_not(url, error) from error
     try:
-        return line, await _greeted(line, address, timeouts)
+        return websocket, await _greeted(websocket, address, timeouts)
     except BaseException:
-        line.transport.abort()
+        websocket.transport.abort()
         raise
 
 
-async def _greeted(line: ClientConnection, address: Address, timeouts: Timeouts) -> Welcome:
+async def _greeted(websocket: ClientConnection, address: Address, timeouts: Timeouts) -> Welcome:
     try:
         async with asyncio.timeout(timeouts.opening):
-            await line.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
-            welcome = await received(line)
+            await websocket.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
+            welcome = await received(websocket)
     except BadMessage as error:
         raise not_a_server(address.url, str(error)) from error
     except ConnectionClosed as error:
@@ -150,9 +150,9 @@ async def _greeted(line: ClientConnection, address: Address, timeouts: Timeouts)
             )
 
 
-async def received(line: ClientConnection) -> ServerMessage:
+async def received(websocket: ClientConnection) -> ServerMessage:
     """Return the next message; raises ConnectionClosed, and BadMessage if it is none."""
-    frame = await line.recv()
+    frame = await websocket.recv()
     if isinstance(frame, str):
         raise BadMessage("a text frame instead of a binary one")
     return decode_server(frame)
@@ -165,7 +165,7 @@ def not_understood(error: BadMessage) -> ConnectFailed:
 
 
 def ending(error: ConnectionClosed) -> ConnectFailed:
-    """Return what the end of a line means, in a sentence."""
+    """Return what the end of a connection means, in a sentence."""
     close = error.rcvd or error.sent
     code = None if close is None else close.code
     said = "" if error.rcvd is None else printable(error.rcvd.reason)

@@ -288,8 +288,8 @@ class Client:
 
     async def _list(self) -> None:
         tables = await self._connection.list_tables()
-        held = self._keeper.tables()  # before the state is looked at: what goes wrong there is told in it
-        self._show(news.listed(self._ui, tables, held))
+        kept = self._keeper.tables()  # before the state is looked at: what goes wrong there is told in it
+        self._show(news.listed(self._ui, tables, kept))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or else a free one."""

@@ -1,4 +1,4 @@
-"""A server that plays a script: what a client does is seen from the other end of the line."""
+"""A server that plays a script: what a client does is seen from the other end of the connection."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=ClientMessage)
 U = TypeVar("U")
 
 
-class Line:
+class Peer:
     """The server's end of one connection."""
 
     def __init__(self, socket: ServerConnection) -> None:
@@ -58,7 +58,7 @@ class Line:
         self.socket.transport.abort()
 
 
-Act: TypeAlias = Callable[[Line], Awaitable[None]]
+Act: TypeAlias = Callable[[Peer], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
@@ -73,7 +73,7 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
     async def served(socket: ServerConnection) -> None:
         assert waiting, "the client connected more often than the script has acts"
         async with asyncio.timeout(PATIENCE):
-            await waiting.pop(0)(Line(socket))
+            await waiting.pop(0)(Peer(socket))
 
     async def recorded(socket: ServerConnection) -> None:
         try:

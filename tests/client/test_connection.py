@@ -54,7 +54,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
-from tests.client.scripted import PATIENCE, QUICK, Line, next_update, scripted, waiting_updates
+from tests.client.scripted import PATIENCE, QUICK, Peer, next_update, scripted, waiting_updates
 from tests.games import played
 
 HASTY = dataclasses.replace(QUICK, opening=0.05, answer=0.05)
@@ -73,11 +73,11 @@ def told(game: Game, first: int, last: int | None = None) -> Events:
     return Events(first, [event_map(event) for event in seen])
 
 
-async def seat_joiner(line: Line) -> None:
+async def seat_joiner(peer: Peer) -> None:
     """Let the client in and give it seat 0 at table ABCD."""
-    await line.welcome()
-    join = await line.hear(JoinTable)
-    await line.tell(Seated(join.id, "ABCD", 0, TOKEN))
+    await peer.welcome()
+    join = await peer.hear(JoinTable)
+    await peer.tell(Seated(join.id, "ABCD", 0, TOKEN))
 
 
 # -- greeting -------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ async def seat_joiner(line: Line) -> None:
 async def test_greeting() -> None:
     """Hello offers every version and says what program this is; the server's name is kept."""
 
-    async def act(line: Line) -> None:
-        hello = await line.welcome()
+    async def act(peer: Peer) -> None:
+        hello = await peer.welcome()
         assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, client="a test") as connection:
         assert connection.online
@@ -163,8 +163,8 @@ async def test_another_kind_of_server(answer: bytes | None, sentence: str, final
 async def test_a_server_that_does_not_greet() -> None:
     """A websocket server that never says Welcome is given up."""
 
-    async def act(line: Line) -> None:
-        await line.socket.wait_closed()
+    async def act(peer: Peer) -> None:
+        await peer.socket.wait_closed()
 
     async with scripted(act) as url:
         assert "does not answer" in str(await refused(url, HASTY))
@@ -182,9 +182,9 @@ async def test_a_server_that_does_not_greet() -> None:
 async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str) -> None:
     """Whatever bytes come for Welcome, the client says in a sentence that this is the wrong place."""
 
-    async def act(line: Line) -> None:
-        await line.socket.send(greeting)
-        await line.socket.wait_closed()
+    async def act(peer: Peer) -> None:
+        await peer.socket.send(greeting)
+        await peer.socket.wait_closed()
 
     async with scripted(act) as url:
         failed = await refused(url)
@@ -206,9 +206,9 @@ async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str
 async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str) -> None:
     """A server of another age is told with its own words, which no terminal acts on."""
 
-    async def act(line: Line) -> None:
-        await line.tell(answer)
-        await line.socket.wait_closed()
+    async def act(peer: Peer) -> None:
+        await peer.tell(answer)
+        await peer.socket.wait_closed()
 
     async with scripted(act) as url:
         failed = await refused(url)
@@ -222,30 +222,30 @@ async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str
 async def test_answers_find_their_requests() -> None:
     """Ids count up, and answers may come in any order."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        tables, ping = await line.hear(ListTables), await line.hear(Ping)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        tables, ping = await peer.hear(ListTables), await peer.hear(Ping)
         assert ping.id == tables.id + 1
-        await line.tell(Pong(ping.id))
-        await line.tell(Tables(tables.id, [TableLine("ABCD", "ann", 2, 1, "gathering")]))
-        await line.until_closed()
+        await peer.tell(Pong(ping.id))
+        await peer.tell(Tables(tables.id, [TableLine("ABCD", "ann", 2, 1, "gathering")]))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         async with asyncio.TaskGroup() as tasks:
             tables = tasks.create_task(connection.list_tables())
             tasks.create_task(connection.ping())
-        assert [line.table for line in tables.result()] == ["ABCD"]
+        assert [peer.table for peer in tables.result()] == ["ABCD"]
 
 
 async def test_a_refusal_is_raised_where_it_was_caused() -> None:
     """Code, sentence and rule of a refusal reach whoever asked; the connection goes on."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        place = await line.hear(PlacePiece)
-        await line.tell(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
-        await line.tell(Pong((await line.hear(Ping)).id))
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        place = await peer.hear(PlacePiece)
+        await peer.tell(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
+        await peer.tell(Pong((await peer.hear(Ping)).id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -262,12 +262,12 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
 async def test_no_answer() -> None:
     """A request that is not answered ends in a sentence, and an answer that comes too late harms nothing."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        ping = await line.hear(Ping)
-        again = await line.hear(Ping)
-        await line.tell(Pong(ping.id), Pong(again.id))
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        ping = await peer.hear(Ping)
+        again = await peer.hear(Ping)
+        await peer.tell(Pong(ping.id), Pong(again.id))
+        await peer.until_closed()
 
     async with (
         scripted(act) as url,
@@ -282,11 +282,11 @@ async def test_no_answer() -> None:
 async def test_a_request_can_be_given_up() -> None:
     """Who is cancelled while waiting leaves nothing behind."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.hear(Ping)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.hear(Ping)
         asking.cancel()
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         asking = asyncio.create_task(connection.ping())
@@ -299,11 +299,11 @@ async def test_a_request_can_be_given_up() -> None:
 async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
     """A message that cannot be read ends the connection for good, with a sentence, for whoever waits too."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.hear(Ping)
-        await line.socket.send(nonsense)
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.hear(Ping)
+        await peer.socket.send(nonsense)
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
@@ -318,10 +318,10 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
 async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
     """A Pong does not seat anybody."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.tell(Pong((await line.hear(JoinTable)).id))
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.tell(Pong((await peer.hear(JoinTable)).id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(ConnectFailed, match="Pong is no answer to JoinTable"):
@@ -331,10 +331,10 @@ async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
 async def test_a_message_that_is_too_long_closes_the_connection() -> None:
     """More than a server may send is not read."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.socket.send(bytes(300_000))
-        await line.socket.wait_closed()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.socket.send(bytes(300_000))
+        await peer.socket.wait_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         closed = await next_update(connection, Closed)
@@ -344,9 +344,9 @@ async def test_a_message_that_is_too_long_closes_the_connection() -> None:
 async def test_the_bodys_errors_come_out_as_they_are() -> None:
     """The context adds nothing to what its body raises, and closes the line."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.until_closed()
 
     async with scripted(act) as url:
         with pytest.raises(ZeroDivisionError):
@@ -360,13 +360,13 @@ async def test_the_bodys_errors_come_out_as_they_are() -> None:
 async def test_a_gap_is_filled_by_asking(game: Game) -> None:
     """Missing events are asked for once, and then the view is whole."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.tell(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
-        sync = await line.hear(Sync)
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.tell(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
+        sync = await peer.hear(Sync)
         assert sync.after == 4
-        await line.tell(told(game, 5), Done(sync.id))
-        await line.until_closed()
+        await peer.tell(told(game, 5), Done(sync.id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -380,21 +380,21 @@ async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool)
     """If asking does not help, coming back does."""
     seated = asyncio.Event()
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
         await seated.wait()
-        await line.tell(told(game, 1, 4), told(game, 6, 7))
-        sync = await line.hear(Sync)
+        await peer.tell(told(game, 1, 4), told(game, 6, 7))
+        sync = await peer.hear(Sync)
         if answered:
-            await line.tell(Refused("not-started", "No.", sync.id))
-        await line.until_closed()
+            await peer.tell(Refused("not-started", "No.", sync.id))
+        await peer.until_closed()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert resume.after == 4
-        await line.tell(Seated(resume.id, "ABCD", 0), told(game, 5))
-        await line.until_closed()
+        await peer.tell(Seated(resume.id, "ABCD", 0), told(game, 5))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -412,11 +412,11 @@ async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
     """Updates do not pile up without end; the latest are kept."""
     many = 1500
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.tell(*(Said(str(number), 1) for number in range(many)))
-        await line.tell(Pong((await line.hear(Ping)).id))
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.tell(*(Said(str(number), 1) for number in range(many)))
+        await peer.tell(Pong((await peer.hear(Ping)).id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -434,20 +434,20 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
     """The seat is taken again with its token, and the unanswered move sent again under its id."""
     sent: list[PlacePiece] = []
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.tell(told(game, 1, 5))
-        sent.append(await line.hear(PlacePiece))
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.tell(told(game, 1, 5))
+        sent.append(await peer.hear(PlacePiece))
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
-        await line.tell(Seated(resume.id, "ABCD", 0), told(game, 6))
-        sent.append(await line.hear(PlacePiece))
-        await line.tell(Done(sent[1].id))
-        await line.until_closed()
+        await peer.tell(Seated(resume.id, "ABCD", 0), told(game, 6))
+        sent.append(await peer.hear(PlacePiece))
+        await peer.tell(Done(sent[1].id))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -465,12 +465,12 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
 async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
     """Events that carry the move's id are its answer, wherever they come."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        start = await line.hear(StartGame)
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        start = await peer.hear(StartGame)
         frame = told(game, 1)
-        await line.tell(Events(1, frame.events, id=start.id))
-        await line.until_closed()
+        await peer.tell(Events(1, frame.events, id=start.id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -481,19 +481,19 @@ async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
 async def test_a_spectator_watches_again(game: Game) -> None:
     """Spectators have no token: they ask to watch from where they were."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        watch = await line.hear(Watch)
-        await line.tell(Watching(watch.id, "ABCD"), told(game, 1, 1))
-        await line.tell(Pong((await line.hear(Ping)).id))
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        watch = await peer.hear(Watch)
+        await peer.tell(Watching(watch.id, "ABCD"), told(game, 1, 1))
+        await peer.tell(Pong((await peer.hear(Ping)).id))
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        watch = await line.hear(Watch)
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        watch = await peer.hear(Watch)
         assert watch.after == 1
-        await line.tell(Watching(watch.id, "ABCD"))
-        await line.until_closed()
+        await peer.tell(Watching(watch.id, "ABCD"))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.watch("ABCD")
@@ -514,15 +514,15 @@ def test_pauses_grow_from_a_tenth_of_a_second_to_five_and_differ() -> None:
 async def test_in_the_lobby_nothing_is_resumed() -> None:
     """Without a table, the greeting is all; questions are asked again."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.hear(ListTables)
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.hear(ListTables)
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        await line.tell(Tables((await line.hear(ListTables)).id, []))
-        await line.until_closed()
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.tell(Tables((await peer.hear(ListTables)).id, []))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         assert await connection.list_tables() == []
@@ -531,14 +531,14 @@ async def test_in_the_lobby_nothing_is_resumed() -> None:
 async def test_a_seat_is_not_asked_for_twice() -> None:
     """Whether a lost OpenTable or JoinTable was heard is not known, so whoever asked must look."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        await line.hear(OpenTable)
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.hear(OpenTable)
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        await line.until_closed()
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         with pytest.raises(NoAnswer, match="Look at the tables"):
@@ -549,14 +549,14 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
 async def test_who_was_leaving_does_not_come_back() -> None:
     """A line that breaks during a farewell has said it."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.hear(Leave)
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.hear(Leave)
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        await line.until_closed()
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -568,11 +568,11 @@ async def test_who_was_leaving_does_not_come_back() -> None:
 async def test_leaving_clears_the_table() -> None:
     """After Done the model is empty, and what still comes from the table is not taken in."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.tell(Done((await line.hear(Leave)).id), Said("bye", 1))
-        await line.tell(Pong((await line.hear(Ping)).id))
-        await line.until_closed()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.tell(Done((await peer.hear(Leave)).id), Said("bye", 1))
+        await peer.tell(Pong((await peer.hear(Ping)).id))
+        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -585,20 +585,20 @@ async def test_leaving_clears_the_table() -> None:
 async def test_resuming_by_hand_keeps_the_token() -> None:
     """Whoever came back with a token, after a restart of the client, comes back with it again."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
-        await line.tell(Seated(resume.id, "ABCD", 1))
-        await line.hear(Say)
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
+        await peer.tell(Seated(resume.id, "ABCD", 1))
+        await peer.hear(Say)
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert resume.token == TOKEN
-        await line.tell(Seated(resume.id, "ABCD", 1))
-        await line.tell(Done((await line.hear(Say)).id))
-        await line.until_closed()
+        await peer.tell(Seated(resume.id, "ABCD", 1))
+        await peer.tell(Done((await peer.hear(Say)).id))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         seated = await connection.resume("ABCD", TOKEN)
@@ -620,9 +620,9 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
 async def test_final_closes(code: int, reason: str, sentence: str) -> None:
     """Who was sent away does not come back."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.socket.close(code, reason)
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.socket.close(code, reason)
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -634,22 +634,22 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
 async def test_other_closes_are_mended(code: int) -> None:
     """Who was not sent away comes back, past lines that break at once."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.socket.close(code)
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.socket.close(code)
 
-    async def broken(line: Line) -> None:
-        line.drop()
+    async def broken(peer: Peer) -> None:
+        peer.drop()
 
-    async def busy(line: Line) -> None:
-        await line.welcome()
-        await line.hear(Resume)
-        await line.socket.close(1013, "later")
+    async def busy(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.hear(Resume)
+        await peer.socket.close(1013, "later")
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        await line.tell(Seated((await line.hear(Resume)).id, "ABCD", 0))
-        await line.until_closed()
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.tell(Seated((await peer.hear(Resume)).id, "ABCD", 0))
+        await peer.until_closed()
 
     async with scripted(act, broken, busy, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -660,15 +660,15 @@ async def test_other_closes_are_mended(code: int) -> None:
 async def test_a_seat_that_is_gone_closes_the_connection() -> None:
     """If the token holds no seat any more, the server's sentence says so."""
 
-    async def act(line: Line) -> None:
-        await seat_joiner(line)
-        await line.hear(Say)
-        line.drop()
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.hear(Say)
+        peer.drop()
 
-    async def again(line: Line) -> None:
-        await line.welcome()
-        await line.tell(Refused("bad-token", "That token holds no seat.", (await line.hear(Resume)).id))
-        await line.until_closed()
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.tell(Refused("bad-token", "That token holds no seat.", (await peer.hear(Resume)).id))
+        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
@@ -682,8 +682,8 @@ async def test_a_server_that_is_gone_for_good() -> None:
     timeouts = dataclasses.replace(QUICK, keep_trying=0.05)
     async with contextlib.AsyncExitStack() as staying:
         async with running(Config()) as server:
-            line = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
-            connection = await staying.enter_async_context(line)
+            peer = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
+            connection = await staying.enter_async_context(peer)
             await connection.open_table(2, "ann")
         assert (await next_update(connection, Lost)).reason == "The server stopped."
         with pytest.raises(ConnectFailed, match="Gave up after"):
@@ -708,8 +708,8 @@ async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Conne
 
 def cut(connection: Connection) -> None:
     """Break the client's line, if it has one."""
-    if connection._line is not None:
-        connection._line.transport.abort()
+    if connection._websocket is not None:
+        connection._websocket.transport.abort()
 
 
 def some_command(legal: Legal, rng: random.Random) -> Command:
@@ -743,7 +743,7 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
             code = players[0].model.table
             assert code is not None
             await spectator.watch(code)
-            assert [line.taken for line in await spectator.list_tables()] == [3]
+            assert [peer.taken for peer in await spectator.list_tables()] == [3]
             await players[0].start()
             async with asyncio.TaskGroup() as tasks:
                 for number, each in enumerate([*players, spectator]):
@@ -791,28 +791,28 @@ async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
     """The line breaks before the answer: the client comes back to the old table and asks once more."""
     asked: list[int] = []
 
-    async def first(line: Line) -> None:
-        await line.welcome()
-        join = await line.hear(JoinTable)
-        await line.tell(Seated(join.id, "KXQT", 1, "secret"))
-        asked.append((await line.hear(Rematch)).id)
-        line.drop()
+    async def first(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.hear(JoinTable)
+        await peer.tell(Seated(join.id, "KXQT", 1, "secret"))
+        asked.append((await peer.hear(Rematch)).id)
+        peer.drop()
 
-    async def second(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def second(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert (resume.table, resume.token) == ("KXQT", "secret")
-        await line.tell(Seated(resume.id, "KXQT", 1))
-        asked.append((await line.hear(Rematch)).id)
-        await line.tell(Seated(asked[-1], "ABCD", 1))
-        line.drop()
+        await peer.tell(Seated(resume.id, "KXQT", 1))
+        asked.append((await peer.hear(Rematch)).id)
+        await peer.tell(Seated(asked[-1], "ABCD", 1))
+        peer.drop()
 
-    async def third(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def third(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert (resume.table, resume.token) == ("ABCD", "secret")  # it holds the new seat as well
-        await line.tell(Seated(resume.id, "ABCD", 1))
-        await line.until_closed()
+        await peer.tell(Seated(resume.id, "ABCD", 1))
+        await peer.until_closed()
 
     async with scripted(first, second, third) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("KXQT", "Ann")

@@ -62,24 +62,24 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
     """Return what stands beside a player's name: away or held by a bot, and the time left."""
     if model.state is None or seat >= len(model.state.seats):
         return ""
-    line = model.state.seats[seat]
+    summary = model.state.seats[seat]
     words = []
-    if line.bot:
+    if summary.bot:
         words.append(_("bot"))
-    elif not line.here:
+    elif not summary.here:
         words.append(_("away"))
-        if line.seconds_left:
-            words.append(_clock(line.seconds_left - (ui.now - ui.told_at)))
-    if (left := _seconds_to_think(ui, model, seat, line)) is not None:
+        if summary.seconds_left:
+            words.append(_clock(summary.seconds_left - (ui.now - ui.told_at)))
+    if (left := _seconds_to_think(ui, model, seat, summary)) is not None:
         words.append(_clock(left))
     return " ".join(words)
 
 
-def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, line: SeatLine) -> float | None:
+def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatLine) -> float | None:
     view = model.view
     if view is not None and view.turn == seat and model.clock is not None:
         return model.clock / 1000 - (ui.now - ui.clock_at)
-    return None if line.clock is None else line.clock / 1000
+    return None if summary.clock is None else summary.clock / 1000
 
 
 def _clock(seconds: float) -> str:
@@ -94,11 +94,11 @@ def vote_question(model: TableModel) -> str:
     vote = next_vote(model)
     if vote is None or model.state is None:
         return ""
-    line = model.state.seats[vote.seat]
+    summary = model.state.seats[vote.seat]
     name = names_of(model.state, 0)[vote.seat]
     form = (
         _("{name} is away. Let a bot move until they are back? v: yes ({votes} of {needed} say so)")
         if vote.agree
         else _("{name} is away. You agree that a bot moves. v: no ({votes} of {needed} say yes)")
     )
-    return form.format(name=name, votes=len(line.votes), needed=line.votes_needed)
+    return form.format(name=name, votes=len(summary.votes), needed=summary.votes_needed)

@@ -74,7 +74,7 @@ _WOLF_OF_A_PEOPLE: Final = {
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
     """Return what the players are called, by seat."""
-    named = [None] * seats if state is None else [line.name for line in state.seats]
+    named = [None] * seats if state is None else [summary.name for summary in state.seats]
     named += [None] * (seats - len(named))
     return tuple(name or _("Seat {number}").format(number=seat + 1) for seat, name in enumerate(named))
 
@@ -348,7 +348,7 @@ def describe_stand_in(name: str) -> str:
 
 def describe_rematch(state: TableState, seat: Seat | None) -> str:
     """Return who of a finished game plays again, and how to play too; empty before anybody does."""
-    names = [line.name for line in state.seats if line.again and line.name]
+    names = [summary.name for summary in state.seats if summary.again and summary.name]
     if not names:
         return ""
     form = counted("{names} plays again.", "{names} play again.", len(names))

@@ -36,7 +36,7 @@ def acted(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
             return replace(ui, chosen=number), None
         case Act.CONFIRM | ChooseLine():
             if ui.chosen < len(ui.tables):
-                return ui, _entrance(ui.tables[ui.chosen], ui.held)
+                return ui, _entrance(ui.tables[ui.chosen], ui.kept_seats)
             return ui, opening(ui)
         case Act.WATCH if ui.chosen < len(ui.tables):
             return ui, requests.Watch(ui.tables[ui.chosen].table)
@@ -65,9 +65,9 @@ def opening(ui: Ui) -> requests.Open:
     return requests.Open(ui.players, ui.random_layout, ui.absence)
 
 
-def _entrance(table: TableLine, held: frozenset[str]) -> Request:
+def _entrance(table: TableLine, kept: frozenset[str]) -> Request:
     """Return how the table can be entered: who may not play there any more may still watch."""
-    if table.stage == "gathering" or table.table in held:
+    if table.stage == "gathering" or table.table in kept:
         return requests.Join(table.table)
     return requests.Watch(table.table)
 

@@ -75,16 +75,16 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
-def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset()) -> Ui:
+def listed(ui: Ui, tables: Iterable[TableLine], kept: frozenset[str] = frozenset()) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
-    The line chosen stays on its table. At first it is that of a table in `held`, where a seat is kept, or
+    The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
     else the first.
     """
-    found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, held))))
-    ui = replace(ui, held=held)
+    found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, kept))))
+    ui = replace(ui, kept_seats=kept)
     if not ui.tables:
-        first = next((at for at, table in enumerate(found) if table.table in held), 0)
+        first = next((at for at, table in enumerate(found) if table.table in kept), 0)
         return replace(ui, tables=found, chosen=first)
     if ui.chosen >= len(ui.tables):
         return replace(ui, tables=found, chosen=len(found))
@@ -93,8 +93,8 @@ def listed(ui: Ui, tables: Iterable[TableLine], held: frozenset[str] = frozenset
     return replace(ui, tables=found, chosen=at)
 
 
-def _open_to(table: TableLine, held: frozenset[str]) -> bool:
-    return table.table in held or (table.stage == "gathering" and table.taken < table.players)
+def _open_to(table: TableLine, kept: frozenset[str]) -> bool:
+    return table.table in kept or (table.stage == "gathering" and table.taken < table.players)
 
 
 def gone_on(ui: Ui) -> Ui:
@@ -122,9 +122,9 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
     As long as nothing else is told, only the latest of a player's goings and comings stays.
     """
     pairs = [
-        {describe_presence(line.name, here=here) for here in (True, False)}
-        for line in state.seats
-        if line.name
+        {describe_presence(summary.name, here=here) for here in (True, False)}
+        for summary in state.seats
+        if summary.name
     ]
     known = set().union(*pairs)
     end = next((at for at in range(len(ui.log), 0, -1) if ui.log[at - 1] not in known), 0)

@@ -122,8 +122,9 @@ class Lesson:
 class Ui:
     """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
 
-    `held` are the tables where a seat is kept, `chosen` is the lobby's line, `hovered` the hex that the mouse
-    is over, `piece` the one picked from the hand, `position` and `turned` how the drawn tile would be laid.
+    `kept_seats` are the tables where a seat is kept, `chosen` is the lobby's line, `hovered` the hex that the
+    mouse is over, `piece` the one picked from the hand, `position` and `orientation` how the drawn tile would
+    be laid.
     `busy` tells that a request waits for its answer, `sent` is the line that asked for it, `scroll` how many
     lines of the log lie below what is shown, `step` where the scoring walk-through is, `rest` how many ticks
     it stays there before it goes on by itself, if it does. With `confirms` a move is asked about once more:
@@ -137,7 +138,7 @@ class Ui:
     address: str = ""
     hosting: Hosting = Hosting()
     tables: tuple[TableLine, ...] = ()
-    held: frozenset[str] = frozenset()
+    kept_seats: frozenset[str] = frozenset()
     chosen: int = 0
     players: int = 3
     random_layout: bool = False

@@ -118,8 +118,8 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
     wanted = " ".join(answer[1:]).casefold()
     voted_on = [
         seat
-        for seat, line in enumerate(model.state.seats)
-        if (line.votes_needed and not wanted) or wanted in {str(seat + 1), (line.name or "").casefold()}
+        for seat, summary in enumerate(model.state.seats)
+        if (summary.votes_needed and not wanted) or wanted in {str(seat + 1), (summary.name or "").casefold()}
     ]
     return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
 

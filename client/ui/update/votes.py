@@ -10,8 +10,8 @@ def next_vote(model: TableModel) -> requests.Vote | None:
         return None
     open_seats = [
         seat
-        for seat, line in enumerate(model.state.seats)
-        if line.votes_needed and not line.bot and seat != model.seat
+        for seat, summary in enumerate(model.state.seats)
+        if summary.votes_needed and not summary.bot and seat != model.seat
     ]
     for seat in open_seats:
         if model.seat not in model.state.seats[seat].votes:

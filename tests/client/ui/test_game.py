@@ -41,7 +41,7 @@ from protocol.messages import (
     Watching,
 )
 from protocol.snapshot import snapshot_message
-from tests.client.scripted import PATIENCE, Line, scripted
+from tests.client.scripted import PATIENCE, Peer, scripted
 from tests.games import played
 
 
@@ -85,37 +85,37 @@ def gathering(*names: str | None) -> TableState:
     return TableState("KXQT", "gathering", [SeatLine(name, name is not None) for name in names], 0)
 
 
-async def lobby(line: Line, *tables: TableLine) -> None:
+async def lobby(peer: Peer, *tables: TableLine) -> None:
     """Greet the client and tell it the tables."""
-    await line.welcome()
-    asked = await line.hear(ListTables)
-    await line.tell(Tables(asked.id, list(tables)))
+    await peer.welcome()
+    asked = await peer.hear(ListTables)
+    await peer.tell(Tables(asked.id, list(tables)))
 
 
 async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
     """Enter joins the table chosen; what is typed there is said; Esc leaves it."""
 
-    async def act(line: Line) -> None:
-        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+    async def act(peer: Peer) -> None:
+        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(ui.tables) == 1)
         keys.press("\r")
-        join = await line.hear(JoinTable)
+        join = await peer.hear(JoinTable)
         assert (join.table, join.name) == ("KXQT", "Ann")
-        await line.tell(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
+        await peer.tell(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
         await keys.until(at_rest)
         keys.press("thello\r")
-        say = await line.hear(Say)
+        say = await peer.hear(Say)
         assert say.text == "hello"
-        await line.tell(Done(say.id))
+        await peer.tell(Done(say.id))
         await keys.until(at_rest)
         keys.press("\x1b")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        tables = await line.hear(ListTables)
-        await line.tell(Tables(tables.id, []))
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        tables = await peer.hear(ListTables)
+        await peer.tell(Tables(tables.id, []))
         await keys.until(lambda ui, _: not ui.tables)
         keys.press("q")
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
@@ -128,20 +128,20 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
     def bots(table: str, seats: int) -> None:
         seated.append((table, seats))
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        opening = await line.hear(OpenTable)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        opening = await peer.hear(OpenTable)
         assert (opening.players, opening.random_layout) == (2, True)
-        await line.tell(
+        await peer.tell(
             Seated(opening.id, "KXQT", 0, "secret"), gathering("Ann", None), gathering("Ann", "bot")
         )
-        start = await line.hear(StartGame)
-        await line.tell(Done(start.id))
+        start = await peer.hear(StartGame)
+        await peer.tell(Done(start.id))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=bots)
@@ -152,25 +152,25 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
     """The table given is full: the lobby is shown, and everything works there."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        join = await line.hear(JoinTable)
-        await line.tell(Refused("table-full", "Every seat is taken.", join.id))
-        await lobby_again(line)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.hear(JoinTable)
+        await peer.tell(Refused("table-full", "Every seat is taken.", join.id))
+        await lobby_again(peer)
         await keys.until(lambda ui, _: len(ui.tables) == 1)
         keys.press("w")
-        watch = await line.hear(Watch)
+        watch = await peer.hear(Watch)
         assert watch.table == "ABCD"
-        await line.tell(Watching(watch.id, "ABCD"))
+        await peer.tell(Watching(watch.id, "ABCD"))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
-    async def lobby_again(line: Line) -> None:
-        asked = await line.hear(ListTables)
-        await line.tell(Tables(asked.id, [TableLine("ABCD", "Bob", 2, 2, "playing")]))
+    async def lobby_again(peer: Peer) -> None:
+        asked = await peer.hear(ListTables)
+        await peer.tell(Tables(asked.id, [TableLine("ABCD", "Bob", 2, 2, "playing")]))
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT")) == 0
@@ -179,12 +179,12 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
     """A request that waits for the connection ends with the program."""
 
-    async def act(line: Line) -> None:
-        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+    async def act(peer: Peer) -> None:
+        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(ui.tables) == 1)
         keys.press("w")
-        await line.hear(Watch)
-        line.drop()
+        await peer.hear(Watch)
+        peer.drop()
 
     async with asyncio.timeout(PATIENCE):
         async with scripted(act) as url:
@@ -196,15 +196,15 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
 
 
 async def test_watching_from_the_start(keys: Keyboard) -> None:
-    async def act(line: Line) -> None:
-        await line.welcome()
-        watch = await line.hear(Watch)
-        await line.tell(Watching(watch.id, "KXQT"))
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        watch = await peer.hear(Watch)
+        await peer.tell(Watching(watch.id, "KXQT"))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
@@ -213,28 +213,28 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
 async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
     """A paste into the line being typed is text, whatever keys it is made of."""
 
-    async def act(line: Line) -> None:
-        await lobby(line)
+    async def act(peer: Peer) -> None:
+        await lobby(peer)
         await keys.until(lambda ui, _: not ui.busy)
         keys.press("\x1b[200~q\x1b[201~")  # where no line is typed, a paste does nothing
         keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
-        join = await line.hear(JoinTable)
+        join = await peer.hear(JoinTable)
         assert join.table == "KXQT"
-        await line.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
+        await peer.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
         keys.press("\x03q")  # the refused line stays until it is forgotten
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
 
 
 async def test_a_signal_ends_the_program_in_good_order(keys: Keyboard) -> None:
-    async def act(line: Line) -> None:
-        await lobby(line)
+    async def act(peer: Peer) -> None:
+        await lobby(peer)
         await keys.until(lambda ui, _: not ui.busy)
         signal.raise_signal(signal.SIGTERM)
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
@@ -251,9 +251,9 @@ async def test_an_error_of_the_program_is_one_sentence(
 
     monkeypatch.setattr(game_program, "drawn", drawn)
 
-    async def act(line: Line) -> None:
+    async def act(peer: Peer) -> None:
         with contextlib.suppress(Exception):
-            await lobby(line)
+            await lobby(peer)
 
     async with asyncio.timeout(PATIENCE), scripted(act) as url:
         assert await run(Options(url, "Ann")) == 1
@@ -289,22 +289,22 @@ def held(folder: Path, url: str) -> Options:
 async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
     """The player is told, and takes a free seat, which is kept instead."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
-        await line.tell(Refused(code, "No.", resume.id))
-        join = await line.hear(JoinTable)
+        await peer.tell(Refused(code, "No.", resume.id))
+        join = await peer.hear(JoinTable)
         assert join.name == "Bob"
-        await line.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
+        await peer.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
         await keys.until(at_rest)
         await keys.until(lambda ui, _: "Your seat at table KXQT was given up in the meantime." in ui.log)
         (content,) = kept(tmp_path)
         assert b"new-secret" in content
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(held(tmp_path, url)) == 0
@@ -314,15 +314,15 @@ async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, 
 async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
     """Nothing says that it is lost."""
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
-        await line.tell(Refused("not-stored", "The disk is full.", resume.id))
-        tables = await line.hear(ListTables)
-        await line.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
-        await keys.until(lambda ui, _: ui.held == {"KXQT"} and ui.notice is not None)
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
+        await peer.tell(Refused("not-stored", "The disk is full.", resume.id))
+        tables = await peer.hear(ListTables)
+        await peer.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
+        await keys.until(lambda ui, _: ui.kept_seats == {"KXQT"} and ui.notice is not None)
         keys.press("q")
-        await line.until_closed()
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(held(tmp_path, url)) == 0
@@ -333,10 +333,10 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
     """Its player comes back to see the result, under the name that the seat was taken with."""
     game = played(GameOptions(2, random_layout=True), 1)
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        resume = await line.hear(Resume)
-        await line.tell(
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.hear(Resume)
+        await peer.tell(
             Seated(resume.id, "KXQT", 1),
             gathering("Cosima", "Ann"),
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
@@ -344,9 +344,9 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
         await keys.until(lambda ui, model: model.view is not None and ui.step > 0 and not kept(tmp_path))
         await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(held(tmp_path, url)) == 0
@@ -363,19 +363,19 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
     (tmp_path / "seats").mkdir()
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
 
-    async def act(line: Line) -> None:
-        await lobby(line, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+    async def act(peer: Peer) -> None:
+        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(ui.tables) == 1)
         keys.press("\r")
-        join = await line.hear(JoinTable)
-        await line.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
+        join = await peer.hear(JoinTable)
+        await peer.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
         await keys.until(lambda ui, model: at_rest(ui, model) and told in "\n".join(ui.log))
         assert keys.client is not None
         assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
@@ -385,10 +385,10 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
     """The one of the finished game is forgotten; what was said at the table before is still in the log."""
     game = played(GameOptions(2, random_layout=True), 1)
 
-    async def act(line: Line) -> None:
-        await line.welcome()
-        join = await line.hear(JoinTable)
-        await line.tell(
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.hear(JoinTable)
+        await peer.tell(
             Seated(join.id, "KXQT", 1, "a-secret"),
             gathering("Cosima", "Ann"),
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
@@ -396,18 +396,18 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         )
         await keys.until(lambda ui, _: ui.step > 0 and "Cosima: again?" in ui.log and not kept(tmp_path))
         keys.press("m")
-        rematch = await line.hear(Rematch)
+        rematch = await peer.hear(Rematch)
         seats = [SeatLine("Cosima", kept=True), SeatLine("Ann", here=True)]
-        await line.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
+        await peer.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: "Cosima: again?" in ui.log and ui.step == 0)
         (content,) = kept(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content
         keys.press("q")
-        leave = await line.hear(Leave)
-        await line.tell(Done(leave.id))
-        await line.until_closed()
+        leave = await peer.hear(Leave)
+        await peer.tell(Done(leave.id))
+        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0

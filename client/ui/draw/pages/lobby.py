@@ -28,7 +28,7 @@ def lobby(ui: Ui, glyphs: GlyphSet, width: int, height: int) -> Block:
     room = max(height - 11 - _DETAILS, 1)
     first = min(max(ui.chosen - room + 1, 0), max(len(ui.tables) - room, 0))
     for at, table in enumerate(ui.tables[first : first + room], start=first):
-        rows.append((_chosen(ui, glyphs, at, _table_text(table, ui.held), width), ChooseLine(at)))
+        rows.append((_chosen(ui, glyphs, at, _table_text(table, ui.kept_seats), width), ChooseLine(at)))
     if ui.tables:
         rows += [(content, None) for content in _details(ui)]
     else:
@@ -65,10 +65,10 @@ def _set_up(ui: Ui) -> list[Line]:
     return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
 
 
-def _table_text(table: TableLine, held: frozenset[str]) -> str:
+def _table_text(table: TableLine, kept: frozenset[str]) -> str:
     host = padded(printable(table.host), 22)
     seats = padded(_("{taken} of {seats}").format(taken=table.taken, seats=table.players), 8)
-    note = your_seat() if table.table in held else ""
+    note = your_seat() if table.table in kept else ""
     return f"{table.table:<8}{host}{seats}{padded(_(_STAGES[table.stage]), 22)}{note}"
 
 

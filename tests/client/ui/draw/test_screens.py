@@ -174,7 +174,7 @@ def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
 def test_the_chosen_table_tells_how_it_is_set_up() -> None:
     """Layout and absence policy in words below the list, in every width."""
     tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
-    ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, held=frozenset({"QRST"}))
+    ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, kept_seats=frozenset({"QRST"}))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
     assert "who is away for 10 min may be voted out for a bot" in text
     assert "waiting for players   your seat" in text

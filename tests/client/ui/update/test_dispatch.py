@@ -51,7 +51,7 @@ def test_lobby_joins_and_watches_the_table_chosen() -> None:
     ui = Ui("Ann", tables=TABLES)
     assert asked(ui, LOBBY, "enter") == requests.Join("KXQT")
     assert asked(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
-    held = replace(ui, held=frozenset({"ABCD"}))
+    held = replace(ui, kept_seats=frozenset({"ABCD"}))
     assert asked(held, LOBBY, "down", "enter") == requests.Join("ABCD")
     assert asked(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
