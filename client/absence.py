@@ -22,7 +22,8 @@ def policy_named(text: str) -> Absence:
     written = _WRITTEN.fullmatch(text)
     if written is None or (kind := _TIMED.get(written[1])) is None:
         hint = _(
-            "{text!r} is no absence policy. Write wait, move-clock:60, game-clock:30m, vote:2m or bot:60s."
+            "{text!r} is not an absence policy. Write wait, move-clock:60, game-clock:30m, "
+            "vote:2m or bot:60s."
         )
         raise BadPolicy(hint.format(text=text))
     seconds = int(written[2]) * _UNITS[written[3]]

@@ -41,7 +41,7 @@ def server_url(text: str) -> str:
     """
     text = text.strip()
     url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
-    hint = _("{address} is no server address: write ws://HOST:PORT, as the host's screen shows it").format(
+    hint = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen").format(
         address=repr(text)
     )
     try:

@@ -317,7 +317,7 @@ class Connection:
         if answered == self._syncing:
             self._syncing = self._sync_due = None
             if isinstance(message, Refused):
-                text = _("The server did not send what was missing: {reason}")
+                text = _("The server did not send the missing moves: {reason}")
                 raise ConnectFailed(text.format(reason=describe_refusal(message)))
         if (waiting := self._waiting.get(answered)) is None:
             return  # whoever asked has given up
@@ -349,7 +349,7 @@ class Connection:
 
     async def kept(self, websocket: ClientConnection) -> None:
         """Serve `websocket` and those that replace it, until cancelled or closed for good."""
-        end = ConnectFailed(_("This side closed the connection."), final=True)
+        end = ConnectFailed(_("This client closed the connection."), final=True)
         pauses = self._timeouts.pauses()
         clock = asyncio.get_running_loop().time
         try:
@@ -374,7 +374,7 @@ class Connection:
         except ConnectionClosed as error:
             return ending(error)
         except TimeoutError:
-            return ConnectFailed(_("The server did not send what was missing."))
+            return ConnectFailed(_("The server did not send the missing moves."))
         except BadMessage as error:
             return not_understood(error)
         except ConnectFailed as error:
@@ -414,7 +414,8 @@ class Connection:
             match waiting.message:
                 case OpenTable() | JoinTable():
                     text = _(
-                        "The connection broke before the answer came. Look at the tables, then try again."
+                        "The connection was lost before the server answered. Check the list of tables, then "
+                        "try again."
                     )
                     waiting.fail(NoAnswer(text))
                 case Leave(id=leaving):

@@ -55,7 +55,9 @@ class PasswordWanted(ConnectFailed):
 
 def password_wanted(reason: str) -> str:
     """Return what to do about a password where nobody can be asked for it."""
-    text = _("{reason} Give the password with --password-file, or in the environment's PALATINUS_PASSWORD.")
+    text = _(
+        "{reason} Give the password with --password-file or in the environment variable PALATINUS_PASSWORD."
+    )
     return text.format(reason=reason)
 
 
@@ -160,7 +162,8 @@ async def received(websocket: ClientConnection) -> ServerMessage:
 
 def not_understood(error: BadMessage) -> ConnectFailed:
     return ConnectFailed(
-        _("The server said what this client does not understand: {error}.").format(error=error), final=True
+        _("The server sent something this client does not understand: {error}.").format(error=error),
+        final=True,
     )
 
 
@@ -175,13 +178,13 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
         case 1012:  # of whatever stands before the server
             text = _("The server is restarting.")
         case CloseCode.TAKEN_OVER:
-            text = _("Your seat was taken over from another connection.")
+            text = _("Your seat was taken over by another connection.")
         case 1009:
             text = _("The server sent a message that is too long.")
         case _ if said:
             text = _("The server closed the connection: {reason}.").format(reason=describe_closing(said))
         case _:
-            text = _("The connection to the server broke.")
+            text = _("The connection to the server was lost.")
     return ConnectFailed(text, final=code in _FINAL_CODES, code=code)
 
 
@@ -192,8 +195,8 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
             return ConnectFailed(_("{url} does not answer.").format(url=url))
         case ssl.SSLCertVerificationError():
             text = _(
-                "The certificate of {url} is not trusted: {reason}. "
-                "If the host made it, ask for the file and give it with --tls-ca."
+                "The certificate of {url} is not trusted: {reason}. If the host made it, ask them for "
+                "the file and pass it with --tls-ca."
             )
             return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
         case ssl.SSLError():
@@ -202,27 +205,27 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case socket.gaierror():
             return ConnectFailed(_("{url} cannot be found: {reason}.").format(url=url, reason=error.strerror))
         case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
-            return ConnectFailed(_("There is no way from here to {url}.").format(url=url))
+            return ConnectFailed(_("{url} cannot be reached from here.").format(url=url))
         case OSError():
-            return ConnectFailed(_("Nobody answers at {url}. Is the server running?").format(url=url))
+            return ConnectFailed(_("Nothing answers at {url}. Is the server running?").format(url=url))
         case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
             return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
         case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
-            text = _("The connection to {url} broke before it stood.")
+            text = _("The connection to {url} was lost before it was established.")
             if url.lower().startswith("ws:"):
                 text = _(
-                    "The connection to {url} broke before it stood. "
-                    "If the server speaks TLS, write wss:// instead of ws://."
+                    "The connection to {url} was lost before it was established. If the server speaks "
+                    "TLS, write wss:// instead of ws://."
                 )
             return ConnectFailed(text.format(url=url))
         case InvalidHandshake():
             return not_a_server(url, readable(error))
         case _no_address:
-            text = _("{url} is no address of a server. Write ws://HOST:PORT.")
+            text = _("{url} is not a server address. Write ws://HOST:PORT.")
             return ConnectFailed(text.format(url=printable(url)), final=True)
 
 
 def not_a_server(url: str, reason: str) -> ConnectFailed:
     return ConnectFailed(
-        _("{url} is no Palatinus server: {reason}.").format(url=url, reason=reason), final=True
+        _("{url} is not a Palatinus server: {reason}.").format(url=url, reason=reason), final=True
     )

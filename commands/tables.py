@@ -103,7 +103,7 @@ def _table_exported(arguments: argparse.Namespace) -> int:
         table = _stored(folder, arguments.code)
         events = folder.game(table.code)
     if not events:
-        raise WrongUse(_("the game of table {code} has not begun").format(code=table.code))
+        raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
     content = recorded(events, table.names).encode()
     file = arguments.file or f"{table.code}.txt"
     if file == "-":

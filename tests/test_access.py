@@ -84,7 +84,7 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
             bot(server.port, password=PASSWORD[:-1]),
         )
         assert (by_file[0], by_environment[0]) == (0, 0)
-        means = " Give the password with --password-file, or in the environment's PALATINUS_PASSWORD.\n"
+        means = " Give the password with --password-file or in the environment variable PALATINUS_PASSWORD.\n"
         assert none == (1, f"This server wants a password. Ask the host for it.{means}")
         assert wrong == (1, f"That is not this server's password.{means}")
         file.write_text("\n")

@@ -76,7 +76,7 @@ def test_a_running_game_is_shown_without_its_secrets(
     closed, _ = told(capsys, tmp_path, "show", code)
     opened, _ = told(capsys, tmp_path, "show", code, "--open")
     assert "Seat 2: Player 1" in closed
-    assert "pieces are still to be placed" in closed
+    assert "pieces still to place" in closed
     hidden = re.compile(r"[ESLMA][mf]\*")
     assert hidden.search(opened)
     assert not hidden.search(closed)

@@ -39,8 +39,8 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
     {
         brain.name: brain
         for brain in (
-            NamedBrain("random", at_random, N_("does anything that is legal")),
-            NamedBrain("greedy", greedy, N_("looks one move ahead at what is visible")),
+            NamedBrain("random", at_random, N_("plays any legal move")),
+            NamedBrain("greedy", greedy, N_("looks one move ahead, using what it can see")),
         )
     }
 )
@@ -54,9 +54,9 @@ def brain_named(text: str) -> NamedBrain:
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join(BRAINS)
         raise NoSuchBrain(
-            _("There is no brain {name}. Choose {known}, or your own as module:attribute.").format(
-                name=repr(text), known=known
-            )
+            _(
+                "There is no brain called {name}. Choose {known}, or your own, written module:attribute."
+            ).format(name=repr(text), known=known)
         )
     try:
         module = importlib.import_module(module_name)
@@ -73,8 +73,9 @@ def brain_named(text: str) -> NamedBrain:
         )
     if not callable(choose):
         raise NoSuchBrain(
-            _("{name} cannot be called: a brain is a function of view, legal moves and chance.").format(
-                name=text
-            )
+            _(
+                "{name} cannot be called: a brain is a function of the view, the legal moves and a "
+                "source of chance."
+            ).format(name=text)
         )
     return NamedBrain(attribute, choose, choose.__doc__ or "")

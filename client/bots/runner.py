@@ -67,12 +67,14 @@ class BotOptions:
             )
         if self.seats < 1 or (self.table is None and self.seats > self.players):
             raise WrongUse(
-                _("{n} seats cannot be taken. Choose 1 to {most}.").format(n=self.seats, most=self.players)
+                _("Bots cannot take {n} seats. Choose 1 to {most}.").format(n=self.seats, most=self.players)
             )
         if self.games < 1:
-            raise WrongUse(_("{n} games cannot be played. Choose 1 or more.").format(n=self.games))
+            raise WrongUse(_("Cannot play {n} games. Choose 1 or more.").format(n=self.games))
         if self.table is not None and self.games > 1:
-            raise WrongUse(_("A table plays one game. To play several, let the bots open their own tables."))
+            raise WrongUse(
+                _("Only one game is played at a table. To play more, let the bots open their own tables.")
+            )
 
 
 async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
@@ -160,7 +162,7 @@ def result_line(state: TableState, result: GameEnded) -> str:
     if len(winners) > 1:
         form = _("{points}; {winners} share the victory")
     elif result.decided_by is DecidedBy.ITEMS:
-        form = _("{points}; {winners} wins on laurels, discs and captives")
+        form = _("{points}; {winners} wins on captives, discs and laurels")
     else:
         form = _("{points}; {winners} wins")
     return form.format(points=points, winners=listed(winners))

@@ -108,14 +108,14 @@ async def test_nobody_listens() -> None:
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
     failed = await refused(url)
-    assert str(failed) == f"Nobody answers at {url}. Is the server running?"
+    assert str(failed) == f"Nothing answers at {url}. Is the server running?"
     assert not failed.final
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
 async def test_no_address(url: str) -> None:
     """What is no websocket address is said to be none."""
-    assert str(await refused(url)) == f"{url} is no address of a server. Write ws://HOST:PORT."
+    assert str(await refused(url)) == f"{url} is not a server address. Write ws://HOST:PORT."
 
 
 @contextlib.asynccontextmanager
@@ -144,11 +144,11 @@ async def talking(answer: bytes | None) -> AsyncIterator[str]:
 @pytest.mark.parametrize(
     ("answer", "sentence", "final"),
     [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is no Palatinus server", True),
-        (b"220 mail.example ESMTP\r\n\r\n", "is no Palatinus server", True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is not a Palatinus server", True),
+        (b"220 mail.example ESMTP\r\n\r\n", "is not a Palatinus server", True),
         (b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
-        (b"", "broke before it stood", False),
-        (b"HTTP/1.1 101 Switching", "broke before it stood", False),
+        (b"", "was lost before it was established", False),
+        (b"HTTP/1.1 101 Switching", "was lost before it was established", False),
         (None, "does not answer", False),
     ],
 )
@@ -173,10 +173,10 @@ async def test_a_server_that_does_not_greet() -> None:
 @pytest.mark.parametrize(
     ("greeting", "sentence"),
     [
-        ("welcome", "is no Palatinus server: a text frame"),
-        (b"", "is no Palatinus server"),
-        (b"\xc1", "is no Palatinus server"),
-        (b"\x81\xa1t\xa3who", "is no Palatinus server"),
+        ("welcome", "is not a Palatinus server: a text frame"),
+        (b"", "is not a Palatinus server"),
+        (b"\xc1", "is not a Palatinus server"),
+        (b"\x81\xa1t\xa3who", "is not a Palatinus server"),
     ],
 )
 async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str) -> None:
@@ -401,7 +401,7 @@ async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool)
         connection._timeouts = QUICK if answered else HASTY
         seated.set()
         lost = await next_update(connection, Lost)
-        assert lost.reason.startswith("The server did not send what was missing")
+        assert lost.reason.startswith("The server did not send the missing moves")
         connection._timeouts = QUICK
         await next_update(connection, Back)
         await next_update(connection, Happened)
@@ -457,7 +457,7 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
         lost, back, *_ = waiting_updates(connection)
         assert isinstance(lost, Lost)
         assert 0 < lost.retry_in <= QUICK.longest_pause
-        assert lost.reason == "The connection to the server broke."
+        assert lost.reason == "The connection to the server was lost."
         assert back == Back()
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
 
@@ -541,7 +541,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
-        with pytest.raises(NoAnswer, match="Look at the tables"):
+        with pytest.raises(NoAnswer, match="Check the list of tables"):
             await connection.open_table(2, "ann")
         await next_update(connection, Back)
 
@@ -609,7 +609,7 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
 @pytest.mark.parametrize(
     ("code", "reason", "sentence"),
     [
-        (4000, "your seat was taken over", "Your seat was taken over from another connection."),
+        (4000, "your seat was taken over", "Your seat was taken over by another connection."),
         (
             1008,
             "too many \x1b wrong tokens",

@@ -122,11 +122,11 @@ async def test_bots_join_a_table() -> None:
     ("changes", "sentence"),
     [
         ({"players": 6}, "6 players cannot play. Choose 2 to 5."),
-        ({"seats": 3}, "3 seats cannot be taken. Choose 1 to 2."),
-        ({"seats": 0}, "0 seats cannot be taken. Choose 1 to 2."),
-        ({"games": 0}, "0 games cannot be played. Choose 1 or more."),
-        ({"table": "ABCD", "games": 2}, "A table plays one game."),
-        ({"brains": ("greedy", "clever")}, "There is no brain 'clever'."),
+        ({"seats": 3}, "Bots cannot take 3 seats. Choose 1 to 2."),
+        ({"seats": 0}, "Bots cannot take 0 seats. Choose 1 to 2."),
+        ({"games": 0}, "Cannot play 0 games. Choose 1 or more."),
+        ({"table": "ABCD", "games": 2}, "Only one game is played at a table."),
+        ({"brains": ("greedy", "clever")}, "There is no brain called 'clever'."),
     ],
 )
 async def test_wrong_use(changes: dict[str, object], sentence: str) -> None:
@@ -141,7 +141,7 @@ async def test_no_server() -> None:
     """Without a server there is one sentence."""
     async with running(Config()) as server:
         chosen = options(server)
-    assert await told(chosen) == (1, "", f"Nobody answers at {chosen.url}. Is the server running?\n")
+    assert await told(chosen) == (1, "", f"Nothing answers at {chosen.url}. Is the server running?\n")
 
 
 async def test_no_table() -> None:
@@ -182,7 +182,7 @@ def test_result_lines() -> None:
     tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
     for winners, decided, ending in (
         ((0,), DecidedBy.POINTS, "ann wins"),
-        ((1,), DecidedBy.ITEMS, "bob wins on laurels, discs and captives"),
+        ((1,), DecidedBy.ITEMS, "bob wins on captives, discs and laurels"),
         ((0, 1), DecidedBy.ITEMS, "ann and bob share the victory"),
         ((0, 1), DecidedBy.NOTHING, "ann and bob share the victory"),
     ):

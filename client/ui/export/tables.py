@@ -76,7 +76,7 @@ def progress(recording: Recording, eyes: Eyes) -> str:
     view = recording.view(recording.end, eyes)
     if view.result is not None:
         return describe_result(view.result, recording.names)
-    form = counted("{n} piece is still to be placed.", "{n} pieces are still to be placed.", view.to_place)
+    form = counted("{n} piece still to place.", "{n} pieces still to place.", view.to_place)
     return form.format(n=view.to_place)
 
 

@@ -222,7 +222,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
 
 
 def test_no_server_is_one_sentence(environment: dict[str, str]) -> None:
-    """Nobody answers at that address: a sentence, exit code 1, and the terminal as it was."""
+    """Nothing answers at that address: a sentence, exit code 1, and the terminal as it was."""
     with Terminal("join", "ws://127.0.0.1:9", "--name", "Ann", environment=environment) as terminal:
         code, left = terminal.ended()
         assert code == 1

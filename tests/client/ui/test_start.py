@@ -23,7 +23,7 @@ SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
 UI = Ui(
     "Ann",
     start=Start(
-        (BrainLine("random", "does anything that is legal"), BrainLine("greedy", "looks one move ahead")),
+        (BrainLine("random", "plays any legal move"), BrainLine("greedy", "looks one move ahead")),
         brain=1,
         servers=SERVERS,
     ),
@@ -116,7 +116,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.click(4, line)
         terminal.shows("the host's address:")
         terminal.press("\x1b[200~127.0.0.1:9\x1b[201~", "enter")  # pasted
-        terminal.shows("Nobody answers at ws://127.0.0.1:9")
+        terminal.shows("Nothing answers at ws://127.0.0.1:9")
         terminal.press("q")
         code, left = terminal.ended()
         assert code == 0

@@ -39,7 +39,9 @@ def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
     assert describe_outage(outage, 10.0, 78) == "The server stopped. Trying again in 3 s."
     assert describe_outage(outage, 12.4, 78) == "The server stopped. Trying again now."
     assert describe_outage(Outage("Your seat was taken over.", None), 10.0, 78) == "Your seat was taken over."
-    wordy = Outage("Nobody answers at ws://a-rather-long-name.example.org:7733. Is the server running?", 12.4)
+    wordy = Outage(
+        "Nothing answers at ws://a-rather-long-name.example.org:7733. Is the server running?", 12.4
+    )
     assert describe_outage(wordy, 10.0, 78) == "No connection. Trying again in 3 s."
     assert get_cwidth(describe_outage(wordy, 10.0, 78)) <= 78
 
