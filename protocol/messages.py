@@ -1,6 +1,6 @@
 """Every message, as a class; the fields' types are the schema that both sides check strictly.
 
-A frame is one msgpack map with the message's tag under `t`. docs/protocol.md tells what they mean
+A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes them
 and is checked against this module.
 """
 
@@ -54,7 +54,7 @@ class _FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True
 
 
 class _FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
-    """What a server sends: unknown fields are passed over, so that a newer server can add some."""
+    """What a server sends: unknown fields are ignored, so that a newer server can add some."""
 
 
 # -- from client to server ------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class _FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
 class Hello(_FromClient, frozen=True, tag="hello"):
     """Open the conversation with the protocol versions spoken; answered by Welcome.
 
-    A server that is not open to everyone asks for its password.
+    A server that has a password refuses the conversation without it.
     """
 
     versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
@@ -95,7 +95,7 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
 class JoinTable(_FromClient, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    A `program` has no vote on who is away, and while it is away itself the stand-in moves for it at once.
+    A `program` has no vote on absent players, and whenever it is away the stand-in plays for it at once.
     """
 
     id: CommandId
@@ -126,13 +126,13 @@ class Watch(_FromClient, frozen=True, tag="watch"):
 
 
 class StartGame(_FromClient, frozen=True, tag="start"):
-    """Start the game, as host, when every seat is taken; answered by Events with its id."""
+    """Start the game when every seat is taken; only the host may. Answered by Events with the id."""
 
     id: CommandId
 
 
 class Lay(_FromClient, frozen=True, tag="lay"):
-    """Lay the tile just drawn; answered by Events with its id."""
+    """Lay the tile just drawn; answered by Events with the id."""
 
     id: CommandId
     position: PositionNumber
@@ -140,7 +140,7 @@ class Lay(_FromClient, frozen=True, tag="lay"):
 
 
 class PlacePiece(_FromClient, frozen=True, tag="place"):
-    """Place a piece from the hand; answered by Events with its id."""
+    """Place a piece from the hand; answered by Events with the id."""
 
     id: CommandId
     piece: PieceName
@@ -155,14 +155,14 @@ class Sync(_FromClient, frozen=True, tag="sync"):
 
 
 class Say(_FromClient, frozen=True, tag="say"):
-    """Say something to everybody at the table; answered by Done."""
+    """Send a chat message to everybody at the table; answered by Done."""
 
     id: CommandId
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
 
 
 class Vote(_FromClient, frozen=True, tag="vote"):
-    """Agree, or no longer agree, that a bot moves for `seat` until its player returns; answered by Done."""
+    """Vote for a bot to play for `seat` until its player returns, or withdraw the vote; answered by Done."""
 
     id: CommandId
     seat: SeatNumber
@@ -182,7 +182,7 @@ class Rematch(_FromClient, frozen=True, tag="rematch"):
 
 
 class Ping(_FromClient, frozen=True, tag="ping"):
-    """Ask whether the server is there; answered by Pong."""
+    """Check the connection; answered by Pong."""
 
     id: CommandId
 
@@ -191,7 +191,7 @@ class Ping(_FromClient, frozen=True, tag="ping"):
 
 
 class Welcome(_FromServer, frozen=True, tag="welcome"):
-    """The version that both sides speak from here on."""
+    """The protocol version to use from here on."""
 
     version: int
     server: str
@@ -238,10 +238,10 @@ class Watching(_FromServer, frozen=True, tag="watching"):
 class SeatLine(Struct, frozen=True, omit_defaults=True):
     """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
 
-    `bot` tells that the stand-in moves for it. The other fields say how the table's policy stands with it at
-    that moment: after how many seconds it acts, who agrees to a replacement and how many must, and how many
-    milliseconds the seat may still think in this game. A `kept` seat waits for a player of the game
-    before; `again` tells that its player has gone on to the table's `next`.
+    `bot` tells whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
+    seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
+    game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
+    whether its player has moved to the table's `next`.
     """
 
     name: str | None = None
@@ -256,9 +256,9 @@ class SeatLine(Struct, frozen=True, omit_defaults=True):
 
 
 class TableState(_FromServer, frozen=True, tag="table"):
-    """Who sits where, told whenever it changes; `host` is the host's seat.
+    """Who sits where, sent whenever it changes; `host` is the host's seat.
 
-    `next` is the table where the players of a finished game play again, once somebody wants to.
+    `next` is the table where the players of a finished game play again, once one of them has asked to.
     """
 
     table: TableCode
@@ -309,7 +309,7 @@ class Events(_FromServer, frozen=True, tag="events"):
     """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
 
     With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
-    moved, for a seat that a bot holds or whose time was up. `clock` is how many milliseconds are left to the
+    made the move, for a seat that a bot holds or whose time was up. `clock` is how many milliseconds are left to the
     seat on turn when the message is sent, at a table with a clock.
     """
 
@@ -323,15 +323,15 @@ class Events(_FromServer, frozen=True, tag="events"):
 
 
 class Done(_FromServer, frozen=True, tag="done"):
-    """What was asked under this id has been done, and is stored."""
+    """The request with this id has been carried out and stored."""
 
     id: CommandId
 
 
 class Refused(_FromServer, frozen=True, tag="refused"):
-    """What was asked was not done and changed nothing; `rule` is the section of the rules that forbids it.
+    """The request was not carried out and nothing has changed; `rule` is the section of the rules that forbids it.
 
-    `about` holds the facts that `text` tells, by name, for clients that say it in another language.
+    `about` holds the facts in `text` by name, for clients that show it in another language.
     """
 
     code: str
@@ -343,7 +343,7 @@ class Refused(_FromServer, frozen=True, tag="refused"):
 
 
 class Said(_FromServer, frozen=True, tag="said"):
-    """Somebody said something; no seat for a spectator."""
+    """A chat message; a spectator has no seat."""
 
     text: str
     seat: SeatNumber | None = None
