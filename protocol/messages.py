@@ -309,8 +309,8 @@ class Events(_FromServer, frozen=True, tag="events"):
     """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
 
     With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
-    made the move, for a seat that a bot holds or whose time was up. `clock` is how many milliseconds are left to the
-    seat on turn when the message is sent, at a table with a clock.
+    made the move, for a seat that a bot holds or whose time was up. At a table with a clock, `clock` is how many
+    milliseconds the seat whose turn it is had left when the message was sent.
     """
 
     seq: Seq
@@ -329,8 +329,9 @@ class Done(_FromServer, frozen=True, tag="done"):
 
 
 class Refused(_FromServer, frozen=True, tag="refused"):
-    """The request was not carried out and nothing has changed; `rule` is the section of the rules that forbids it.
+    """The request was not carried out and nothing has changed.
 
+    `rule` is the section of the rules that forbids it.
     `about` holds the facts in `text` by name, for clients that show it in another language.
     """
 
