@@ -309,8 +309,8 @@ class Events(_FromServer, frozen=True, tag="events"):
     """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
 
     With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
-    made the move, for a seat that a bot holds or whose time was up. At a table with a clock, `clock` is how many
-    milliseconds the seat whose turn it is had left when the message was sent.
+    made the move, for a seat that a bot holds or whose time was up. At a table with a clock, `clock` is how
+    many milliseconds the seat whose turn it is had left when the message was sent.
     """
 
     seq: Seq
