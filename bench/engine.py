@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from bench import Samples
-from engine.events import Place
 from engine.game import Game, GameOptions, RandomChance
-from engine.legal import LegalPlaces
+from engine.legal import LegalPlaces, random_command
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted, snapshot
 from engine.scoring import Board, scored
@@ -43,8 +42,7 @@ def placed_at_random(players: int, rng: random.Random) -> Game:
     """Play a game of random pieces on random fields, without listing every command, to its end."""
     game = Game.new(GameOptions(players, random_layout=True), RandomChance(rng))
     while (legal := game.legal()) is not None:
-        assert isinstance(legal, LegalPlaces)
-        game.apply(Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields)))
+        game.apply(random_command(legal, rng))
     return game
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from engine.components import DEALS
-from engine.events import Event, Place
+from engine.events import Event
 from engine.game import Game, GameOptions, RandomChance
-from engine.legal import LegalPlaces
+from engine.legal import random_command
 from engine.position import Position, playout
 
 _REPEATS: Final = 9
@@ -40,8 +40,8 @@ def rate(play: Callable[[], object], seconds: float) -> float:
 def told(events: Sequence[Event], rng: random.Random) -> Game:
     """Play the game that `events` start to its end with random moves."""
     game = Game(events, RandomChance(rng))
-    while isinstance(legal := game.legal(), LegalPlaces):
-        game.apply(Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields)))
+    while (legal := game.legal()) is not None:
+        game.apply(random_command(legal, rng))
     assert game.over
     return game
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.board import Field, Tile, fields_of, has_spring
+from engine.board import Field, Tile, fields_of
 from engine.pieces import Kind, People, Piece, Seat, Wolf
-from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
+from engine.scoring import WORTH_TO_MERCHANT, farmer_terms
 from engine.view import View, seat_of
 
 # How much more a farmer is worth to a merchant beside it than a merchant is (R6.2).
@@ -148,7 +148,7 @@ class _Known:
         for field in fields:
             piece = self.board[field]
             if (piece.kind if isinstance(piece, Piece) else taken[field]) is Kind.FARMER:
-                fixed += self._farmed(field)
+                fixed += sum([term.amount for term in farmer_terms(self._layout, self.board, field)])
                 continue
             for beside in self._layout.adjacent(field):
                 neighbour = self.board.get(beside)
@@ -170,12 +170,6 @@ class _Known:
             least += sum(others[:fewest])
             most += sum(others[len(others) - greatest :])
         return least, most
-
-    def _farmed(self, field: Field) -> int:
-        """Return what a farmer on `field` draws from springs and empty fields (R6.3)."""
-        around = self._layout.adjacent(field)
-        springs = sum(map(has_spring, (field, *around)))
-        return WORTH_TO_FARMER * (springs + sum(beside not in self.board for beside in around))
 
 
 @dataclass(frozen=True, slots=True)

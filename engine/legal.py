@@ -1,11 +1,12 @@
 """What the seat on turn may do, told compactly: every combination of what is listed is legal."""
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from engine.board import Field
-from engine.events import LayTile, Place
+from engine.events import Command, LayTile, Place
 from engine.pieces import Piece, Seat
 
 
@@ -38,3 +39,14 @@ class LegalPlaces:
 
 
 Legal: TypeAlias = LegalLays | LegalPlaces
+
+
+def random_command(legal: Legal, rng: random.Random) -> Command:
+    """Return one of the legal commands, each as likely as any other."""
+    match legal:
+        case LegalLays(seat, positions, orientations):
+            return LayTile(seat, rng.choice(positions), rng.choice(orientations))
+        case LegalPlaces(seat, pieces, fields):
+            return Place(seat, rng.choice(pieces), rng.choice(fields))
+        case _:
+            assert_never(legal)

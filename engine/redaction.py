@@ -31,14 +31,16 @@ from engine.view import Eyes, Phase, View
 
 def hidden_from(piece: Piece | Wolf, seat: Seat, eyes: Eyes) -> bool:
     """Return whether the kind of a piece that `seat` placed is a secret to `eyes` before scoring (R4.2)."""
-    return seat not in eyes and (isinstance(piece, Wolf) or piece.wolf)
+    return seat not in eyes and piece[-1] == "*"  # both notations of a wolf end so: Em*, E*
 
 
 def redacted(event: Event, eyes: Eyes) -> SeenEvent:
     """Return what `eyes` may know of `event`."""
     match event:
-        case Placed(seat, piece, field):
-            return WolfPlaced(seat, piece.people, field) if hidden_from(piece, seat, eyes) else event
+        case Placed():
+            if hidden_from(event.piece, event.seat, eyes):
+                return WolfPlaced(event.seat, event.piece.people, event.field)
+            return event
         case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
             return event
         case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():

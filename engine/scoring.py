@@ -1,7 +1,7 @@
 """Scoring a final position, as pure functions from a board to facts: soldiers, control, victory (R5-R7)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 
 from engine.board import FIELDS, TILES, Field, Layout, Tile, fields_of, has_spring
@@ -115,7 +115,10 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
     for field, kind in board.on(hill):
         if kind is Kind.SOLDIER:  # R6.4
             continue
-        terms = merchant_terms(board, field) if kind is Kind.MERCHANT else farmer_terms(board, field)
+        if kind is Kind.MERCHANT:
+            terms = merchant_terms(board, field)
+        else:
+            terms = farmer_terms(board.layout, board.kinds, field)
         yield Influence(field, board.owners[field], kind, tuple(terms))
 
 
@@ -126,11 +129,11 @@ def merchant_terms(board: Board, field: Field) -> list[Term]:
     return [_TO_MERCHANT[kinds[beside]][beside] for beside in around if beside in kinds]
 
 
-def farmer_terms(board: Board, field: Field) -> list[Term]:
-    """Return what the farmer on `field` draws from springs and empty fields (R6.3)."""
+def farmer_terms(layout: Layout, occupied: Container[Field], field: Field) -> list[Term]:
+    """Return what springs and empty fields give a farmer on `field` (R6.3)."""
     terms = [_OWN_SPRING[field]] if has_spring(field) else []
-    for beside in board.layout.adjacent(field):
-        if beside not in board.kinds:
+    for beside in layout.adjacent(field):
+        if beside not in occupied:
             terms.append(_EMPTY[beside])
         if has_spring(beside):
             terms.append(_SPRING[beside])

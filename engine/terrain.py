@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from engine.board import FIELDS, TILES, Field, LaidTile, Tile, has_spring, layout_of
+from engine.board import FIELDS, TILES, Field, LaidTile, Layout, Tile, layout_of
 from engine.components import DEALS, LAUREL_WORTH, Laurel
 from engine.pieces import Kind, Piece, Seat
-from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
+from engine.scoring import WORTH_TO_MERCHANT, farmer_terms
 
 Occupant: TypeAlias = int  # the seat plus 0 for a merchant, FARMER for a farmer, SOLDIER for a soldier
 PackedScore: TypeAlias = int  # points * POINT + items, so that the greater of two is ahead (R7.2)
@@ -92,10 +92,13 @@ def _fights(beside: tuple[int, ...]) -> dict[int, Fight]:
     return fights
 
 
-def _harvests(beside: tuple[int, ...], springs: int) -> dict[int, int]:
+def _harvests(layout: Layout, field: Field) -> dict[int, int]:
     """Return a farmer's influence by the lowest bits of the digits beside it: which are occupied (R6.3)."""
+    beside = layout.adjacent(field)
     return {
-        _on(occupied, 1): WORTH_TO_FARMER * (springs + len(beside) - count)
+        _on(map(NUMBERS.__getitem__, occupied), 1): sum(
+            [term.amount for term in farmer_terms(layout, occupied, field)]
+        )
         for count in range(len(beside) + 1)
         for occupied in itertools.combinations(beside, count)
     }
@@ -108,15 +111,13 @@ class Terrain:
         """`worths` are those of the laurels on the hills A to G."""
         layout = layout_of(tiles)
         adjacent = [tuple(NUMBERS[beside] for beside in layout.adjacent(field)) for field in FIELDS]
-        springs = [sum(map(has_spring, (field, *layout.adjacent(field)))) for field in FIELDS]
         own = [tuple(range(6 * hill, 6 * hill + 6)) for hill in range(len(TILES))]
         self._hills = tuple(
             (fields, fields[-1], worth * POINT + 1) for fields, worth in zip(own, worths, strict=True)
         )
         self._merchants = tuple(_on(beside, 7) for beside in adjacent)
         self._farmers = tuple(
-            (_on(beside, 1), _harvests(beside, count))
-            for beside, count in zip(adjacent, springs, strict=True)
+            (_on(beside, 1), _harvests(layout, field)) for field, beside in zip(FIELDS, adjacent, strict=True)
         )
         self._soldiers = tuple((_on(beside, 3), _fights(beside)) for beside in adjacent)
 

@@ -10,8 +10,8 @@ from typing import Final
 from client.bots.brain import Brain
 from client.bots.greedy import greedy
 from client.language import N_, _
-from engine.events import Command, LayTile, Place
-from engine.legal import Legal, LegalLays
+from engine.events import Command
+from engine.legal import Legal, random_command
 from engine.view import View
 
 
@@ -30,9 +30,7 @@ class NamedBrain:
 
 def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
     """Do anything that is legal."""
-    if isinstance(legal, LegalLays):
-        return LayTile(legal.seat, rng.choice(legal.positions), rng.choice(legal.orientations))
-    return Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields))
+    return random_command(legal, rng)
 
 
 BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(

@@ -4,8 +4,8 @@ import math
 import random
 from typing import Final
 
-from client.bots.outlook import Outlook
-from engine.board import Field, LaidTile, Layout, has_spring
+from client.bots.outlook import Outlook, spring_influence
+from engine.board import Field, LaidTile, Layout
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import Kind
@@ -57,8 +57,4 @@ def _lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
 
 def _concentration(layout: Layout) -> int:
     """Return how unevenly springs can be reached from fields."""
-    return sum(_springs(layout, field) ** 2 for field in layout.hexes)
-
-
-def _springs(layout: Layout, field: Field) -> int:
-    return has_spring(field) + sum(has_spring(beside) for beside in layout.adjacent(field))
+    return sum(spring_influence(layout, field) ** 2 for field in layout.hexes)

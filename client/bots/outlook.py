@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from engine.board import FIELDS, TILES, Field, LaidTile, has_spring, layout_of
+from engine.board import FIELDS, TILES, Field, LaidTile, Layout, layout_of
 from engine.components import LAUREL_WORTH
 from engine.pieces import Kind, Piece, Seat, Wolf
-from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
+from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT, farmer_terms
 from engine.view import View
 
 # Measured, not derived: `python -m bench.brains` tells whether other values play better.
@@ -21,6 +21,7 @@ DOUBT: Final = 1.5  # how much influence ahead is a lead, on a hill where nothin
 DOUBT_PER_CHANGE: Final = 1.5  # ... and how much more for each placement that may still touch it
 
 _NOBODY: Final = -1
+_ALL_FIELDS: Final = frozenset(FIELDS)
 _NUMBER: Final = {field: index for index, field in enumerate(FIELDS)}
 _WORTH: Final = tuple(WORTH_TO_MERCHANT[kind] for kind in Kind)
 
@@ -58,13 +59,16 @@ class _Ground(NamedTuple):
     hills: tuple[tuple[int, ...], ...]  # by field: the hills that it is near to
 
 
+def spring_influence(layout: Layout, field: Field) -> int:
+    """Return what springs alone give a farmer on `field`, with no empty field beside it (R6.3)."""
+    return sum([term.amount for term in farmer_terms(layout, _ALL_FIELDS, field)])
+
+
 @functools.lru_cache(maxsize=16)
 def _ground(tiles: tuple[LaidTile | None, ...]) -> _Ground:
     layout = layout_of(tiles)
     adjacent = tuple(tuple(_NUMBER[beside] for beside in layout.adjacent(field)) for field in FIELDS)
-    springs = tuple(
-        float(WORTH_TO_FARMER * sum(map(has_spring, (field, *layout.adjacent(field))))) for field in FIELDS
-    )
+    springs = tuple(float(spring_influence(layout, field)) for field in FIELDS)
     own = [range(6 * hill, 6 * hill + 6) for hill in range(len(TILES))]
     near = tuple(
         tuple(sorted({*fields, *itertools.chain.from_iterable(adjacent[field] for field in fields)}))
@@ -203,7 +207,18 @@ class Outlook:
         return score
 
     def _laurel_worth(self, board: _BoardOdds, hill: int, doubt: float) -> float:
-        """Return what the hill's laurel is worth to the seat, by how likely it leads there (R6)."""
+        """Return what the hill's laurel is worth to the seat, by how likely it leads there (R6.5)."""
+        influence = self._influence(board, hill)
+        most = max(influence)
+        chances = [math.exp((each - most) / doubt) for each in influence]
+        chance = chances[self._seat] / sum(chances)
+        return self._laurels[hill] * (chance - (1.0 - chance) / self._others)
+
+    def _influence(self, board: _BoardOdds, hill: int) -> list[float]:
+        """Return the influence on the hill to expect, by seat (R6.1 to R6.4).
+
+        It adds up likelihoods, so it cannot be the scoring's own; on a certain board both are the same.
+        """
         adjacent, worth, empty = self._ground.adjacent, board.worth, board.empty
         influence = [0.0] * (self._others + 1)
         for field in range(6 * hill, 6 * hill + 6):
@@ -215,10 +230,7 @@ class Outlook:
             if farmer := board.farmers[field]:
                 spaces = sum([empty[beside] for beside in adjacent[field]])
                 influence[owner] += farmer * (WORTH_TO_FARMER * spaces + self._ground.springs[field])
-        most = max(influence)
-        chances = [math.exp((each - most) / doubt) for each in influence]
-        chance = chances[self._seat] / sum(chances)
-        return self._laurels[hill] * (chance - (1.0 - chance) / self._others)
+        return influence
 
     def _doubt(self, spaces: int) -> float:
         return math.sqrt(DOUBT**2 + DOUBT_PER_CHANGE**2 * spaces * self._filling)

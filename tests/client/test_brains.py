@@ -11,13 +11,14 @@ from hypothesis import assume, given
 from client.bots import outlook
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.outlook import Outlook
-from engine.board import FIELDS
+from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
 from engine.events import HillScored, Place, Placed
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
+from engine.scoring import Board, influences
 from engine.view import View, eyes_of
 from protocol.codec import decode_server, encode
 from protocol.messages import Snapshot
@@ -130,6 +131,22 @@ def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
         patch.setattr(outlook, "DOUBT_PER_CHANGE", 0.0)
         expected = Outlook(before.view, seat).after(placed.field, placed.piece.kind)
     assert expected == pytest.approx(score, abs=1e-4)
+
+
+@given(finished_games())
+def test_certain_odds_give_the_influence_of_the_scoring(game: Game) -> None:
+    """R6.1 to R6.4: the outlook adds up likelihoods; where all are certain, its sums are the rules'."""
+    last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
+    view = Game(game.events[:last], RandomChance(random.Random(0))).view
+    assert view.turn is not None
+    expected = Outlook(view, view.turn)
+    pieces = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
+    board = Board(view.layout, pieces, view.owners)
+    for number, hill in enumerate(TILES):
+        totals = [0] * view.seats
+        for piece in influences(board, hill):
+            totals[piece.seat] += piece.amount
+        assert expected._influence(expected._boards[0], number) == totals
 
 
 def from_scratch(outlook: Outlook, place: Place) -> float:
