@@ -34,19 +34,21 @@ def describe_policy(policy: Absence) -> str:
     """Return what happens at a table when a player is away or slow."""
     match policy:
         case Wait():
-            return _("the game waits for whoever is away")
+            return _("the game waits for anyone who is away")
         case MoveClock(seconds):
             return _("{time} for each move, then a bot makes it").format(time=span(seconds))
         case GameClock(seconds):
-            return _("{time} for each player's game, then a bot moves").format(time=span(seconds))
+            return _("{time} per player for the whole game, then a bot plays").format(time=span(seconds))
         case ByVote(0):
-            return _("who is away may be voted out for a bot at once")
+            return _("a player who is away may be replaced by a bot at once, by vote")
         case ByVote(seconds):
-            return _("who is away for {time} may be voted out for a bot").format(time=span(seconds))
+            return _("after {time} away, a player may be replaced by a bot, by vote").format(
+                time=span(seconds)
+            )
         case ByBot(0):
-            return _("a bot moves at once for who is away")
+            return _("a bot plays at once for anyone who is away")
         case ByBot(seconds):
-            return _("a bot moves for who is away for {time}").format(time=span(seconds))
+            return _("after {time} away, a bot plays for that player").format(time=span(seconds))
 
 
 def span(seconds: int) -> str:
@@ -97,8 +99,8 @@ def vote_question(model: TableModel) -> str:
     summary = model.state.seats[vote.seat]
     name = names_of(model.state, 0)[vote.seat]
     form = (
-        _("{name} is away. Let a bot move until they are back? v: yes ({votes} of {needed} say so)")
+        _("{name} is away. Let a bot play until they are back? v: yes ({votes} of {needed} agree)")
         if vote.agree
-        else _("{name} is away. You agree that a bot moves. v: no ({votes} of {needed} say yes)")
+        else _("{name} is away. You agreed to let a bot play. v: take it back ({votes} of {needed} agree)")
     )
     return form.format(name=name, votes=len(summary.votes), needed=summary.votes_needed)

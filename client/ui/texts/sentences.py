@@ -306,7 +306,7 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
 def _came_or_went(was: SeatLine, now: SeatLine) -> str:
     if was.name != now.name:
         if now.name is None and was.kept:
-            return _("{name} did not come, and the seat is free.").format(name=was.name)
+            return _("{name} did not come, so the seat is free.").format(name=was.name)
         form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
         return form.format(name=now.name or was.name)
     if now.name is None:
@@ -327,10 +327,10 @@ def describe_presence(name: str, *, here: bool) -> str:
 
 def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterator[str]:
     if now.bot and not was.bot:
-        yield _("A bot moves for {name} from now on.").format(name=now.name)
+        yield _("A bot plays for {name} from now on.").format(name=now.name)
     for seat in now.votes:
         if seat not in was.votes and not now.bot:
-            yield _("{voter} wants a bot to move for {name}.").format(voter=names[seat], name=now.name)
+            yield _("{voter} wants a bot to play for {name}.").format(voter=names[seat], name=now.name)
 
 
 def confirmation(move: LayTile | Place) -> str:
@@ -343,7 +343,7 @@ def confirmation(move: LayTile | Place) -> str:
 
 
 def describe_stand_in(name: str) -> str:
-    return _("The time of {name} is up: a bot makes the move.").format(name=name)
+    return _("{name}'s time is up: a bot makes the move.").format(name=name)
 
 
 def describe_rematch(state: TableState, seat: Seat | None) -> str:
@@ -391,21 +391,21 @@ def back_in_seat(name: str) -> str:
 
 
 def seat_lost(table: str) -> str:
-    return _("Your seat at table {table} was given up in the meantime.").format(table=table)
+    return _("Your seat at table {table} is no longer kept for you.").format(table=table)
 
 
 def seat_not_kept(error: OSError) -> str:
-    return _("Your seat cannot be kept for another time ({error}): stay until the game is over.").format(
+    return _("Your seat cannot be saved for later ({error}): stay until the game is over.").format(
         error=error.strerror
     )
 
 
 def seats_not_read(error: OSError) -> str:
-    return _("The seats kept on this computer cannot be read ({error}).").format(error=error.strerror)
+    return _("The seats saved on this computer cannot be read ({error}).").format(error=error.strerror)
 
 
 def seat_damaged(path: Path) -> str:
-    return _("A seat kept on this computer cannot be read and is left out: {path}").format(path=path)
+    return _("A seat saved on this computer cannot be read and is ignored: {path}").format(path=path)
 
 
 def how_to_come_back(address: str, table: str, name: str | None) -> str:

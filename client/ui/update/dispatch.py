@@ -71,11 +71,11 @@ def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     if outage.until is None:
         return replace(ui, notice=Notice(outage.reason)), None
     if isinstance(request, requests.Refresh):
-        return replace(ui, notice=Notice(_("There is no connection: the list is as it was."))), None
+        return replace(ui, notice=Notice(_("There is no connection: the list may be out of date."))), None
     if ui.busy:
-        kept = _("There is no connection. What you did before is kept, and sent when it is back.")
+        kept = _("There is no connection. Your earlier action will be sent when it is back.")
         return replace(ui, notice=Notice(kept)), None
-    kept = _("There is no connection. This is kept, and sent when it is back.")
+    kept = _("There is no connection. Your action will be sent when it is back.")
     return replace(ui, notice=Notice(kept), busy=True), request
 
 

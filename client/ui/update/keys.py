@@ -167,7 +167,7 @@ KEYS: Final = (
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
-    Key(("v",), Act.VOTE, _BOARD, N_("vote: a bot moves for who is away, or not after all")),
+    Key(("v",), Act.VOTE, _BOARD, N_("vote: let a bot play for an absent player, or not")),
     Key(
         ("c",),
         Act.COUNTS,

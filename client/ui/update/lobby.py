@@ -41,7 +41,7 @@ def acted(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
         case Act.WATCH if ui.chosen < len(ui.tables):
             return ui, requests.Watch(ui.tables[ui.chosen].table)
         case Act.WATCH:
-            return replace(ui, notice=Notice(_("Choose a table to watch with the arrow keys."))), None
+            return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
         case Act.OPEN:
             return replace(ui, chosen=lines - 1), opening(ui)
         case Pick(number):
@@ -103,7 +103,7 @@ def waiting(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
             return ui, requests.SeatBot()
         case Act.SEAT_BOT:
             return replace(
-                ui, notice=Notice(_("Bots come from another terminal: the command is above."))
+                ui, notice=Notice(_("To add a bot, run the command above in another terminal."))
             ), None
         case _:
             return ui, None

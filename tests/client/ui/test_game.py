@@ -298,7 +298,7 @@ async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, 
         assert join.name == "Bob"
         await peer.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
         await keys.until(at_rest)
-        await keys.until(lambda ui, _: "Your seat at table KXQT was given up in the meantime." in ui.log)
+        await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
         (content,) = kept(tmp_path)
         assert b"new-secret" in content
         keys.press("q")
@@ -353,7 +353,7 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("folder", "told"), [("file/seats", "cannot be kept for another time"), ("seats", "is left out")]
+    ("folder", "told"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
 )
 async def test_what_cannot_be_kept_or_read_ends_no_game(
     keys: Keyboard, tmp_path: Path, folder: str, told: str

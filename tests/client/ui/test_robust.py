@@ -79,7 +79,7 @@ def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
     ):
         ann.shows("No table is open")
         ann.press(*"2xaaa--", "enter")
-        ann.shows(r"may be voted out for a bot at once", r"palatinus join ws://\S+ \w{4}")
+        ann.shows(r"may be replaced by a bot at once, by vote", r"palatinus join ws://\S+ \w{4}")
         table = ann.found(r"palatinus join ws://\S+ (\w{4})")[0]
         with Terminal("join", address, table, "--name", "Bob", environment=environment) as bob:
             ann.shows("Press Enter to start")
@@ -88,7 +88,7 @@ def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
             bob.end(signal.SIGKILL)
         ann.shows(r"S  M  Bob +away", r"Let a bot move until they are back\? v: yes \(0 of 1")
         ann.press("v")
-        ann.shows("A bot moves for Bob from now on", r"S  M  Bob +bot")
+        ann.shows("A bot plays for Bob from now on", r"S  M  Bob +bot")
         with Terminal("join", address, table, "--name", "Bob", environment=environment) as bob:
             bob.shows("You are back in your seat, as Bob")
             ann.shows("Bob is back", r"S  M  Bob +\d")

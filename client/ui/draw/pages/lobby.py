@@ -32,7 +32,7 @@ def lobby(ui: Ui, glyphs: GlyphSet, width: int, height: int) -> Block:
     if ui.tables:
         rows += [(content, None) for content in _details(ui)]
     else:
-        nothing = _("No table is open. Open one, and others can join it.")
+        nothing = _("No tables are open. Open one, and others can join.")
         rows.append((line(f"  {nothing}", "class:faint"), None))
     rows += [
         (EMPTY, None),
@@ -92,14 +92,14 @@ def room(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
             word for word, said in ((_("host"), seat == state.host), (_("you"), seat == model.seat)) if said
         ]
         if each.kept:
-            words.append(_("has not come yet"))
+            words.append(_("not here yet"))
         elif each.name is not None and not each.here:
             words.append(_("away"))
         note = line(f"  ({', '.join(words)})" if words else "")
         lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
     lines.append(EMPTY)
     if state.spectators:
-        watching = _("and watching: {number}").format(number=state.spectators)
+        watching = _("spectators: {number}").format(number=state.spectators)
         lines += [line(f"    {watching}", "class:faint"), EMPTY]
     lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
     if state.absence != WAIT:
@@ -119,11 +119,11 @@ def _how_to_join(ui: Ui, table: str) -> list[Line]:
         lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
     lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
     if not ui.hosting.addresses and loopback(ui.address):
-        elsewhere = _("From elsewhere the address is another one: the host's screen shows it.")
+        elsewhere = _("From another computer the address is different: the host's screen shows it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
     if ui.hosting.bots:
-        return [*lines, EMPTY, line("  " + _("b: a bot takes a free seat"), "class:faint")]
-    lines += [EMPTY, line("  " + _("A bot takes a seat with"), "class:faint")]
+        return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
+    lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
 
 
@@ -131,11 +131,9 @@ def _waits_for(state: TableState, model: TableModel) -> str:
     free = sum(each.name is None for each in state.seats)
     kept = [each.name for each in state.seats if each.kept and each.name]
     if kept:
-        waits = _("Waiting for {names} to come.").format(names=listed(kept))
+        waits = _("Waiting for {names}.").format(names=listed(kept))
     elif free:
-        waits = counted(
-            "Waiting for {n} more to take a seat.", "Waiting for {n} more to take a seat.", free
-        ).format(n=free)
+        waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
     elif model.seat == state.host:
         waits = _("Everybody is here. Press Enter to start.")
     else:

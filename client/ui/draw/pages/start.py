@@ -35,10 +35,10 @@ def _choices(start: Start) -> list[tuple[str, str]]:
     """Return what can be chosen, each with what it means."""
     again = _("Join again")
     return [
-        (_("Learn the game"), _("a guided first game of a few minutes")),
-        (_("Play against bots"), _("here and now, with nothing to set up")),
+        (_("Learn the game"), _("a guided first game; takes a few minutes")),
+        (_("Play against bots"), _("right away, with nothing to set up")),
         (_("Host a game"), _("on this computer, for others on your network")),
-        (_("Join a game"), _("by the address that the host tells you")),
+        (_("Join a game"), _("at the address the host gives you")),
         *((again, server) for server in start.servers),
     ]
 

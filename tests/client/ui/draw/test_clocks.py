@@ -85,7 +85,7 @@ def test_a_vote_is_asked_for_given_and_taken_back() -> None:
     """One key: yes for whoever is not voted on yet, and no once all are."""
     away = SeatLine("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
-    told = "Bob is away. Let a bot move until they are back? v: yes (1 of 2 say so)"
+    told = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
     assert vote_question(model) == told
     assert told in text_of(drawn(ui, model, UNICODE, 80, 24))
     assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=True)

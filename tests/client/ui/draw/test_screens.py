@@ -176,7 +176,7 @@ def test_the_chosen_table_tells_how_it_is_set_up() -> None:
     tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
     ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, kept_seats=frozenset({"QRST"}))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
-    assert "who is away for 10 min may be voted out for a bot" in text
+    assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players   your seat" in text
 
 

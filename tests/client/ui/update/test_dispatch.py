@@ -108,7 +108,7 @@ def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
     ui, request = pressed(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert ui.notice is not None
-    assert "kept" in ui.notice.text
+    assert "will be sent" in ui.notice.text
     again = after(ui, LOBBY, "enter")
     assert again.notice is not None
     assert again.notice != ui.notice

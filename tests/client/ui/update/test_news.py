@@ -100,9 +100,9 @@ def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
     for was, now, words in (
         (bob, SeatLine("Bob", again=True), ("Bob wants to play again.",)),
         (SeatLine("Bob", kept=True), bob, ("Bob plays again.",)),
-        (SeatLine("Bob", kept=True), SeatLine(), ("Bob did not come, and the seat is free.",)),
-        (away, SeatLine("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to move for Bob.",)),
-        (away, SeatLine("Bob", bot=True), ("A bot moves for Bob from now on.",)),
+        (SeatLine("Bob", kept=True), SeatLine(), ("Bob did not come, so the seat is free.",)),
+        (away, SeatLine("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to play for Bob.",)),
+        (away, SeatLine("Bob", bot=True), ("A bot plays for Bob from now on.",)),
         (SeatLine("Bob", bot=True), bob, ("Bob is back.",)),
     ):
         states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
@@ -124,7 +124,7 @@ def test_a_move_made_because_the_time_was_up_is_told() -> None:
     assert isinstance(placed, Placed | WolfPlaced)
     log = heard(Ui("Eve"), Happened((placed,), 9, "clock"), model).log
     assert len(log) == 2
-    assert log[0].startswith("The time of")
+    assert log[0].endswith("time is up: a bot makes the move.")
     assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
 
 
