@@ -94,27 +94,27 @@ SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
         N_("That cannot be done at this moment of the game."),
     ),
     Fault.NOT_AN_OUTER_POSITION: (
-        N_("{position} is no outer position. Choose one of {free}."),
-        N_("That is no outer position. Choose 1 to 6."),
+        N_("{position} is not an outer position. Choose one of {free}."),
+        N_("That is not an outer position. Choose 1 to 6."),
     ),
     Fault.NOT_AN_ORIENTATION: (
-        N_("{orientation} is no orientation. Choose 0 to 5."),
-        N_("That is no orientation. Choose 0 to 5."),
+        N_("{orientation} is not an orientation. Choose 0 to 5."),
+        N_("That is not an orientation. Choose 0 to 5."),
     ),
     Fault.POSITION_TAKEN: (
         N_("Position {position} is taken. Choose one of {free}."),
         N_("A tile lies there already. Choose another position."),
     ),
     Fault.POSITION_APART: (
-        N_("Position {position} borders no outer tile. Choose one of {free}."),
-        N_("That position borders no outer tile. Choose one beside a tile."),
+        N_("Position {position} does not touch an outer tile. Choose one of {free}."),
+        N_("That position does not touch an outer tile. Choose one beside a tile."),
     ),
     Fault.NOT_IN_HAND: (
         N_("There is no {piece} in your hand. It holds {hand}."),
         N_("Your hand has no such piece. Choose another."),
     ),
     Fault.SOLDIER_DUE: (
-        N_("A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."),
+        N_("A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."),
         N_("You must place a soldier now."),
     ),
     Fault.NO_SUCH_FIELD: (

@@ -164,8 +164,7 @@ class Game:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")
         if command.seat != view.turn:
             rule = "R3.3" if view.phase is Phase.LAYING else "R4.1"
-            text = "Seat {seat} is on turn. Wait for yours."
-            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, text, seat=view.turn)
+            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, "It is not your turn. Wait for the others.")
         match command:
             case LayTile():
                 _check_lay(view, command)
@@ -230,16 +229,16 @@ def _check_lay(view: View, command: LayTile) -> None:
         _refuse(Fault.NOT_NOW, "R4.1", "All tiles are laid. Place a piece on an empty field.")
     free = ", ".join(map(str, _free_positions(view)))
     if command.position not in OUTER_POSITIONS:
-        text = "{position} is no outer position. Choose one of {free}."
+        text = "{position} is not an outer position. Choose one of {free}."
         _refuse(Fault.NOT_AN_OUTER_POSITION, "R3.3", text, position=command.position, free=free)
     if command.orientation not in ORIENTATIONS:
-        text = "{orientation} is no orientation. Choose 0 to 5."
+        text = "{orientation} is not an orientation. Choose 0 to 5."
         _refuse(Fault.NOT_AN_ORIENTATION, "R3.3", text, orientation=command.orientation)
     if view.tiles[command.position] is not None:
         text = "Position {position} is taken. Choose one of {free}."
         _refuse(Fault.POSITION_TAKEN, "R3.3", text, position=command.position, free=free)
     if command.position not in _free_positions(view):
-        text = "Position {position} borders no outer tile. Choose one of {free}."
+        text = "Position {position} does not touch an outer tile. Choose one of {free}."
         _refuse(Fault.POSITION_APART, "R3.3", text, position=command.position, free=free)
 
 
@@ -252,7 +251,7 @@ def _check_place(view: View, command: Place) -> None:
         _refuse(Fault.NOT_IN_HAND, "R4.1", text, piece=command.piece, hand=", ".join(_sorted(hand)))
     if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
         soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
-        text = "A hand of {limit} or fewer may hold no soldier. Place a soldier now: {soldiers}."
+        text = "A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."
         _refuse(Fault.SOLDIER_DUE, "R4.3", text, limit=view.start.soldierless_at, soldiers=soldiers)
     if command.field not in _FIELDS:
         text = "There is no field {field}. Choose an empty field, A1 to G6."

@@ -35,7 +35,7 @@ class Piece(str):
 
     def __new__(cls, notation: str) -> Self:
         if notation not in NOTATIONS:
-            raise ValueError(f"{notation!r} is no piece: write people, kind and * for a wolf, like Em*")
+            raise ValueError(f"{notation!r} is not a piece: write people, kind, and * for a wolf, like Em*")
         return super().__new__(cls, notation)
 
     @classmethod
@@ -63,7 +63,7 @@ class Wolf(str):
 
     def __new__(cls, notation: str) -> Self:
         if notation not in WOLVES:
-            raise ValueError(f"{notation!r} is no wolf: write people and *, like E*")
+            raise ValueError(f"{notation!r} is not a wolf: write people and *, like E*")
         return super().__new__(cls, notation)
 
     @classmethod

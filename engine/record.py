@@ -154,7 +154,7 @@ class _Reader:
     def number(self, word: str) -> int:
         """Return the number that `word` of the line read last is."""
         if not word.isdecimal() or len(word) > 3:
-            raise self.refused("{word} is no number that could stand here", word=_quoted(word))
+            raise self.refused("{word} is not a number that is allowed here", word=_quoted(word))
         return int(word)
 
     def header(self) -> None:
@@ -164,7 +164,7 @@ class _Reader:
             case ["palatinus", "record", version]:
                 if version != str(VERSION):
                     raise self.refused(
-                        "this is a record of version {version}; only {known} can be read",
+                        "this is a record of version {version}; only version {known} can be read",
                         version=_quoted(version),
                         known=VERSION,
                     )
@@ -186,7 +186,7 @@ class _Reader:
                 if said != line:
                     raise DamagedRecord(
                         number,
-                        "found {found}, but in this game it is {due}",
+                        "found {found}, but this game has {due} here",
                         found=_quoted(said),
                         due=f"`{line}`",
                     )
@@ -194,12 +194,12 @@ class _Reader:
     def end(self) -> None:
         """Check that nothing is left."""
         for number, said in self._rest:
-            raise DamagedRecord(number, "found {found}, but the record ended above", found=_quoted(said))
+            raise DamagedRecord(number, "found {found} after the end of the record", found=_quoted(said))
 
     def _next(self, due: str) -> str:
         line = next(self._rest, None)
         if line is None:
-            raise DamagedRecord(self._lines + 1, "the record ends where {due} is due", due=due)
+            raise DamagedRecord(self._lines + 1, "the record ends where {due} should follow", due=due)
         self._line, said = line
         self._unproven.append(line)
         return said
@@ -212,7 +212,7 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
         if len(line) > LINE_LENGTH:
             raise DamagedRecord(
                 number,
-                "it has {length} characters; at most {most} are allowed",
+                "the line has {length} characters; at most {most} are allowed",
                 length=len(line),
                 most=LINE_LENGTH,
             )
@@ -220,7 +220,7 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
         for character in line:
             if not character.isprintable() or not (comment or character.isascii()):
                 code = f"U+{ord(character):04X}"
-                raise DamagedRecord(number, "the character {code} may not stand here", code=code)
+                raise DamagedRecord(number, "the character {code} is not allowed here", code=code)
         words = line.split()
         if words and not comment:
             yield number, " ".join(words)
@@ -249,7 +249,7 @@ def _command(reader: _Reader, game: Game) -> Command | None:
     words = reader.words("SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", _UNFINISHED)
     if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
         raise reader.refused(
-            "found seat {seat}, but {turn} is on turn",
+            "found seat {seat}, but it is the turn of seat {turn}",
             seat=_quoted(str(found)),
             turn=_quoted(str(game.view.turn)),
         )
@@ -264,7 +264,7 @@ def _command(reader: _Reader, game: Game) -> Command | None:
         case [seat, _, piece, field]:
             if piece not in NOTATIONS:
                 raise reader.refused(
-                    "{piece} is no piece: write people, kind and * for a wolf, like {example}",
+                    "{piece} is not a piece: write people, kind, and * for a wolf, like {example}",
                     piece=_quoted(piece),
                     example="Em*",
                 )
@@ -294,7 +294,7 @@ class _RecordedChance:
             tile = self._reader.words("SEAT draws TILE")[2]
         if tile not in bag:
             raise self._reader.refused(
-                "tile {tile} cannot be drawn: still in the bag are {bag}",
+                "tile {tile} cannot be drawn: the bag still holds {bag}",
                 tile=_quoted(tile),
                 bag=", ".join(bag),
             )
@@ -306,7 +306,7 @@ class _RecordedChance:
         orientation = self._reader.number(self._orientation)
         if orientation not in ORIENTATIONS:
             raise self._reader.refused(
-                "{orientation} is no orientation. Choose 0 to 5.", orientation=orientation
+                "{orientation} is not an orientation. Choose 0 to 5.", orientation=orientation
             )
         return orientation
 
@@ -317,7 +317,7 @@ class _RecordedChance:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]
             if (tile == self._centre) != (name == Laurel.PALATINUS):
                 raise self._reader.refused(
-                    "{laurel} lies in the centre, on {tile}, alone",
+                    "{laurel} must be in the centre, on {tile}, and nowhere else",
                     laurel=Laurel.PALATINUS,
                     tile=self._centre,
                 )
@@ -325,7 +325,7 @@ class _RecordedChance:
                 continue
             if name not in left:
                 raise self._reader.refused(
-                    "laurel {laurel} cannot be dealt: still to come are {left}",
+                    "laurel {laurel} cannot be dealt: the ones left are {left}",
                     laurel=_quoted(name),
                     left=", ".join(left),
                 )
