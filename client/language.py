@@ -34,6 +34,11 @@ def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
     return text
 
 
+def yes_letters() -> frozenset[str]:
+    """Return the letters that say yes: that of the language in use, and that of English."""
+    return frozenset({_("y"), "y"})
+
+
 def listed(words: Iterable[str]) -> str:
     """Return the words as a list in a sentence: `A, B and C`."""
     *first, last = list(words) or [""]

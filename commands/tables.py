@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client.language import _, counted
+from client.language import _, counted, yes_letters
 from commands.display_options import add_ascii
 from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
 
@@ -139,7 +139,7 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
                 answer = input(f"{form.format(n=len(tables))} [{yes}/N] ")
             except EOFError:
                 answer = ""
-            if answer.strip().casefold() != yes:
+            if answer.strip().casefold() not in yes_letters():
                 return 1
         folder.remove(codes)
     return 0

@@ -113,6 +113,14 @@ def test_translations_are_whole(language: str) -> None:
             assert text.endswith(".") == english[0].endswith("."), message.id
 
 
+def test_french_has_a_no_break_space_before_its_high_signs() -> None:
+    """And only there where French has a space: not in an address, a time or the name of a key."""
+    for message, _, translated in messages("fr"):
+        for text in translated:
+            assert not re.search(r" [:;?!](?![\w*])", text), message.id
+            assert not re.search(r"[^\W\d][:;?!](?=\s|$)", text), message.id
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_compiled_catalogues_are_the_written_ones(language: str) -> None:
     """They are kept with the source, so that an installation needs no tool."""

@@ -131,15 +131,20 @@ async def test_removed_tables_are_gone(
     assert told(capsys, tmp_path, "list") == ("There are no tables.\n", "")
 
 
-def test_who_is_asked_may_say_no(tables: dict[str, list[Peer]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("language", "yes"), [("en", "y"), ("it", "s"), ("it", "y")])
+def test_who_is_asked_may_say_no(
+    language: str, yes: str, tables: dict[str, list[Peer]], tmp_path: Path
+) -> None:
     """Enter means no; the tables that would go are shown first."""
     code = tables["over"][0].code
     program = str(Path(__file__).parents[1] / "palatinus.py")
-    words = [program, "tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", "en"]
-    for answer, ending in (("", 1), ("y", 0)):
+    words = [program, "tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language]
+    for answer, ending in (("", 1), (yes, 0)):
         with contextlib.closing(pexpect.spawn(sys.executable, words, timeout=20)) as terminal:
             terminal.expect(code)
-            terminal.expect(r"Remove 1 table for good\? \[y/N\] ")
+            terminal.expect(
+                {"en": r"Remove 1 table for good\? \[y/N\] ", "it": r"per sempre\? \[s/N\] "}[language]
+            )
             terminal.sendline(answer)
             terminal.expect(pexpect.EOF)
             assert terminal.wait() == ending

@@ -301,7 +301,8 @@ def _tell(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the last lines of the log, and below them what is to be read now."""
     words, style = sentence, "class:info"
     if ui.overlay is Overlay.QUIT:
-        words, style = _("The game is still running. Quit? y: quit, n: stay"), "class:refusal"
+        asks = _("The game is still running. Quit? {yes}: quit, n: stay")
+        words, style = asks.format(yes=_("y")), "class:refusal"
     elif ui.notice is not None:
         words, style = ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"
     marked = style == "class:refusal" or ui.notice is not None  # over the whole width

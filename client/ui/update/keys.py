@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.language import N_, _
+from client.language import N_, _, yes_letters
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act, Action, Insert, Pick, Way
 from client.ui.update.state import Where
@@ -35,6 +35,8 @@ _BOARD: Final = _LAYING | _PLAYING
 _WALK: Final = _SCORING | _RESULT
 _AT_TABLE: Final = _ROOM | _BOARD | _WALK
 _ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
+
+_YES: Final = "yes"  # no key is called so: each language has its letter for it
 
 KEYS: Final = (
     # The start screen
@@ -194,7 +196,7 @@ KEYS: Final = (
     Key(("escape", "enter", "q"), Act.CANCEL, _READING, N_("back to the table"), N_("close")),
     Key(("c-c",), Act.QUIT, _READING, N_("quit")),
     # Quitting
-    Key(("y", "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
+    Key((_YES, "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
     Key(("n", "escape"), Act.CANCEL, _QUITTING, N_("stay"), N_("stay")),
     # Typing
     Key(("enter",), Act.CONFIRM, _TYPING, N_("send the line"), N_("send")),
@@ -217,6 +219,7 @@ _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
 _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
 
 _NAMES: Final = {
+    _YES: N_("y"),
     "enter": N_("Enter"),
     "escape": N_("Esc"),
     "tab": N_("Tab"),
@@ -241,6 +244,8 @@ _NAMES: Final = {
 
 def action_of(name: str, where: Where) -> Action | None:
     """Return what the key does there; a printable one is typed where a line is being typed."""
+    if where is Where.QUITTING and name in yes_letters():
+        name = _YES
     if found := _ACTIONS.get((name, where)):
         return found
     if where is Where.TYPING and len(name) == 1 and name.isprintable():

@@ -24,6 +24,7 @@ from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.texts.sentences import describe_event
+from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
 from client.ui.update.replay import opened, seen_in
@@ -221,6 +222,19 @@ def test_any_screen_of_any_game_fits_in_every_language(
     for frame in frames:
         assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
     assert text_of(frames[1]).isascii()
+
+
+@pytest.mark.parametrize(("spoken", "letter"), [("en", "y"), ("it", "s"), ("fr", "o"), ("nl", "j")])
+def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
+    """The question and the function bar name it; y quits everywhere, and n stays."""
+    ui, model = placing()
+    with speaking(spoken):
+        asked, _ = pressed(ui, "q", model)
+        shown = text_of(drawn(asked, model, UNICODE, 80, 24)).replace("\N{NO-BREAK SPACE}", " ")
+        quits = {key for key in "nosyj" if pressed(asked, key, model)[1] == requests.Quit()}
+    assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
+    assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
+    assert quits == {letter, "y"}
 
 
 def test_letters_lose_their_accents_where_only_ascii_can_be_shown() -> None:
