@@ -65,12 +65,12 @@ PAGES: Final = (
         N_("The land"),
         (
             N_(
-                "Seven tiles are the land of Rome. In the middle of each stands a hill, like (E 6) here"
-                " in the centre, and around it lie six fields, E1 to E6. Thick lines part the tiles."
+                "Seven tiles make up the land of Rome. In the middle of each is a hill, like (E 6) here in"
+                " the centre, and around it are six fields, E1 to E6. Thick lines separate the tiles."
             ),
             N_(
-                "You play for the hills. Whoever has the most influence on a hill in the end takes its"
-                " laurel: the number on the hill is what it is worth, 3 to 6 points."
+                "You play for the hills. At the end, whoever has the most influence on a hill takes its"
+                " laurel. The number on the hill is what it is worth, 3 to 6 points."
             ),
         ),
         N_(
@@ -82,7 +82,7 @@ PAGES: Final = (
         N_("Fields and springs"),
         (
             N_(
-                "Pieces stand on fields, never on a hill. {spring} marks a spring: every tile has two."
+                "Pieces are placed on fields, never on a hill. {spring} marks a spring: every tile has two."
                 " {arrow} only marks field 1."
             ),
             N_("Beside a field are the fields that touch it, on other tiles too. A hill is beside nothing."),
@@ -90,23 +90,24 @@ PAGES: Final = (
         N_("Move the cursor to {field} with the arrow keys, or click it."),
         _LAID,
         PointTo(Field("B3")),
-        N_("A spring. Below the text you read what lies beside the field under the cursor."),
+        N_("A spring. Below the text you can read what lies beside the field under the cursor."),
         Shown.FIELD,
     ),
     Page(
         N_("Laying the land"),
         (
             N_(
-                "Before anything else the players lay the land. In turn each draws a tile and lays it"
-                " around the centre, beside one that lies there, turned as they like."
+                "First the players lay out the land. In turn each draws a tile and lays it next to the"
+                " centre tile and another one already there, turned any way they like. Livia was drawn to"
+                " begin, so she laid the first."
             ),
         ),
         N_("Choose a position with the arrow keys, turn the tile with r, and lay it with Enter."),
         2,
         Lay(),
         N_(
-            "Laid. When all seven lie, each hill gets its laurel by chance; only the 6 is always in"
-            " the centre."
+            "Laid. Once all seven tiles are there, each hill gets its laurel at random; only the 6 is always"
+            " in the centre."
         ),
         Shown.TILE,
     ),
@@ -114,8 +115,9 @@ PAGES: Final = (
         N_("Your people"),
         (
             N_(
-                "You lead the Etruscans, E. Three players have twelve pieces each: merchants m, farmers"
-                " f, soldiers s. On your turn place one on any empty field. You must, and there it stays."
+                "You lead the Etruscans, E. With three players, each has twelve pieces: merchants m,"
+                " farmers f, soldiers s. Livia began; now it is your turn. Place a piece on any empty field."
+                " You must, and there it stays."
             ),
         ),
         N_("Press 1 for a merchant, go to an empty field with the arrow keys, and place it with Enter."),
@@ -123,7 +125,7 @@ PAGES: Final = (
         PlaceAny(),
         N_(
             "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
-            " moment of an example game, where your piece may stand on another field."
+            " moment of an example game, where your piece may be on another field."
         ),
         Shown.HAND,
     ),
@@ -131,8 +133,8 @@ PAGES: Final = (
         N_("Merchants"),
         (
             N_(
-                "A merchant lives on who is beside it, friend or foe: 1 influence for each merchant, 2"
-                " for each farmer, 3 for each soldier."
+                "A merchant lives on the pieces beside it, anybody's, those of its own colour too: 1"
+                " influence for each merchant, 2 for each farmer, 3 for each soldier."
             ),
         ),
         N_("Place a merchant where it gives {least} or more."),
@@ -146,7 +148,7 @@ PAGES: Final = (
         (
             N_(
                 "A farmer wants room and water: 2 for each empty field beside it, 2 for each spring"
-                " beside it, taken or not, and 2 for a spring under it. Neighbours take its room."
+                " beside it, taken or not, and 2 for a spring on its own field. Neighbours use up its room."
             ),
         ),
         N_("Place a farmer where it gives {least} or more."),
@@ -159,12 +161,56 @@ PAGES: Final = (
         N_("Soldiers"),
         (
             N_(
-                "A soldier gives no influence. When its hill is scored it counts merchants and farmers"
-                " beside it. As many of both, or none: it flees. Else it captures all of the larger group,"
-                " yours too, 1 point each."
+                "A soldier gives no influence: it takes captives. When its hill is scored, it counts the"
+                " merchants and the farmers beside it, whoever they belong to. Soldiers do not count."
+            ),
+            N_("If there are as many of one as of the other, even none, it flees and is out of the game."),
+            N_(
+                "Otherwise it captures the whole larger group, yours too, for 1 point each. It stays on its"
+                " field."
             ),
         ),
-        N_("Place a soldier where it would now capture {least} pieces of the others and none of yours."),
+        N_("Enter: see it on the next two pages."),
+        _turn(4),
+    ),
+    Page(
+        N_("A soldier captures"),
+        (
+            N_(
+                "If hill D were scored now, what would Livia's soldier on D1 do? Count the merchants and the"
+                " farmers beside it, then look."
+            ),
+        ),
+        N_("Move the cursor to {field} to see what the soldier there would do."),
+        _turn(4),
+        PointTo(Field("D1")),
+        N_("More merchants than farmers: it takes them all and stays on its field."),
+        Shown.FIELD,
+    ),
+    Page(
+        N_("A soldier flees"),
+        (
+            N_(
+                "Marco's soldier on D5 is beside the same merchant, D6. The soldiers of a hill all act at"
+                " the same time, so it counts that merchant, too, although D1 takes it. What else is beside"
+                " it?"
+            ),
+        ),
+        N_("Move the cursor to {field} to see what the soldier there would do."),
+        _turn(4),
+        PointTo(Field("D5")),
+        N_("As many merchants as farmers: it takes nothing and leaves the game."),
+        Shown.FIELD,
+    ),
+    Page(
+        N_("Your soldier"),
+        (
+            N_(
+                "A soldier is worth most beside many pieces of one kind. But until the scoring anybody may"
+                " place another beside it, and one piece can turn a capture into a flight."
+            ),
+        ),
+        N_("Place a soldier where it would now capture {least} of the others' pieces and none of yours."),
         _turn(4),
         Catch(2),
         N_("Well placed, as it stands now."),
@@ -175,13 +221,13 @@ PAGES: Final = (
         (
             N_(
                 "A piece with a * bears the wolf: until the scoring the others see that it is yours, but"
-                " not whether merchant or farmer. You do see it. Soldiers never bear the wolf."
+                " not whether it is a merchant or a farmer. You do. Soldiers never bear the wolf."
             ),
         ),
-        N_("Place a piece with the wolf: 2 or 4 picks one."),
+        N_("Place a piece with the wolf: press 2 or 4 to pick one."),
         _turn(5),
         PlaceAny(wolf=True),
-        N_("To you it shows what it is. Turn the page and see what Livia sees."),
+        N_("You see what it is. Turn the page to see what Livia sees."),
         Shown.HAND,
     ),
     Page(
@@ -192,7 +238,7 @@ PAGES: Final = (
                 " guess: merchant or farmer?"
             ),
             N_(
-                "How many pieces you have left she sees too, but not which. Before the scoring all wolves"
+                "She also sees how many pieces you have left, but not which. Before the scoring all wolves"
                 " are turned up."
             ),
         ),
@@ -206,22 +252,22 @@ PAGES: Final = (
         N_("What is refused"),
         (
             N_(
-                "You need not fear mistakes: what the rules forbid is refused, with the reason, and"
-                " nothing has happened. Only what is placed is placed for good."
+                "Don't worry about mistakes: what the rules forbid is refused, with the reason, and nothing"
+                " changes. But a placed piece stays."
             ),
         ),
-        N_("Try to place any piece on {field}, where one stands already."),
+        N_("Try to place any piece on {field}, where there is one already."),
         _turn(6),
         BeRefused(Fault.FIELD_TAKEN, Field("D4")),
-        N_("Refused, for the reason below. It is still your turn, and you choose another field."),
+        N_("Refused, for the reason below. It is still your turn: choose another field."),
         Shown.HAND,
     ),
     Page(
-        N_("No soldier to the last"),
+        N_("No soldier at the end"),
         (
             N_(
-                "Soldiers cannot be kept to the end. Among the last 4 pieces in your hand, with four or"
-                " five players the last 3, there may be none. You hold 5, and one is a soldier: it is due."
+                "You cannot keep soldiers to the end. There may be none among the last 4 pieces in your hand"
+                " (the last 3 with four or five players). You hold 5, and one is a soldier: it is due."
             ),
         ),
         N_("Try to place another piece all the same."),
@@ -234,11 +280,11 @@ PAGES: Final = (
         N_("The soldier is due"),
         (
             N_(
-                "A soldier among many pieces may find a large group at the end, or as many of both and"
-                " nothing. Others who see it may add a piece to make it flee."
+                "A soldier placed early has more fields to choose from. One placed late leaves the others"
+                " fewer turns to change what is beside it. Later than now is not allowed."
             ),
         ),
-        N_("Place the soldier where you like: 5 picks it."),
+        N_("Place the soldier where you like: press 5 to pick it."),
         _turn(8),
         PlaceSoldier(),
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
@@ -248,7 +294,7 @@ PAGES: Final = (
         N_("The last piece"),
         (
             N_(
-                "All others have placed everything, and you hold one farmer. As soon as it stands, all"
+                "The others have placed everything, and you hold one farmer. As soon as it is placed, all"
                 " wolves are turned up and the hills are scored."
             ),
         ),
@@ -262,28 +308,29 @@ PAGES: Final = (
         N_("Scoring: the soldiers"),
         (
             N_(
-                "The hills are scored one by one, A to G. First all soldiers of the hill act at once. Who"
-                " is captured or flees is gone for all later hills."
+                "The hills are scored one by one, A to G, first the soldiers, all at the same time."
+                " Captured pieces and fled soldiers leave the board at once and for good: their fields are"
+                " empty."
             ),
         ),
-        N_("Enter or right arrow: a step on. Left arrow: a step back."),
+        N_("Enter or right arrow: one step forward. Left arrow: one step back."),
         MOVES,
         Walk(Tile("A"), influence=False),
-        N_("The soldiers of hill A are done. Enter: the next page."),
+        N_("A2 stays; A1, A3 and A4 are empty now. Enter: the next page."),
         Shown.SCORING,
     ),
     Page(
         N_("Scoring: the influence"),
         (
             N_(
-                "Then each merchant and farmer left on the six fields gives influence. They look at all"
-                " fields beside them; the notes show what each adds."
+                "Then the merchants and farmers left on the six fields give influence. Pieces that have gone"
+                " no longer count. The notes show what each field adds."
             ),
         ),
-        N_("Enter: a step on, until the hill is settled."),
+        N_("Enter: one step forward, until the hill is settled."),
         MOVES,
         Walk(Tile("A"), soldiers=False),
-        N_("The hill is settled. Enter: the next page."),
+        N_("The farmer on A6 has half of its 8 from A1, which is empty now. Enter: the next page."),
         Shown.SCORING,
     ),
     Page(
@@ -291,10 +338,10 @@ PAGES: Final = (
         (
             N_(
                 "Hill D has both kinds of tie. Two soldiers capture the same piece: one takes it, the"
-                " other gets a disc worth 1. And two players have the same influence."
+                " other brings a disc worth 1. And two players have the same influence."
             ),
         ),
-        N_("Enter: a step on."),
+        N_("Enter: one step forward."),
         MOVES,
         Walk(Tile("D")),
         N_("The hill is settled. Enter: the next page."),
@@ -303,10 +350,11 @@ PAGES: Final = (
     Page(
         N_("The end"),
         (
+            N_("If nobody has influence on a hill, its laurel is discarded, and there are no discs."),
             N_(
-                "Captives count 1 point each, discs 1 or 2, laurels 3 to 6. The most points win. If tied,"
-                " the most captives, discs and laurels counted together; if still tied, the victory is"
-                " shared."
+                "Captives count 1 point each, discs 1 or 2, laurels 3 to 6. Most points wins. If players are"
+                " tied, most captives, discs and laurels together wins; if they are still tied, they share"
+                " the victory."
             ),
         ),
         N_("Enter: the last page."),
@@ -321,11 +369,11 @@ PAGES: Final = (
                 " keys and signs."
             ),
             N_(
-                "With two players each leads a second people as well, and its pieces are theirs too. With"
-                " four or five hands are smaller."
+                "With two players, each also leads a second people, a different one for each, whose pieces"
+                " are theirs too. With four or five, hands are smaller."
             ),
         ),
-        N_("Enter: play against two bots now. q: leave. Later start a game with: palatinus play"),
+        N_("Enter: play against two bots now. q: leave. Later, start a game with: palatinus play"),
         _LAID,
     ),
 )

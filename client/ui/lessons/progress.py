@@ -91,7 +91,13 @@ def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
     if lesson is None or lesson.done or view is None:
         return ui
     page = PAGES[lesson.page]
-    return _done(ui, page.done, glyphs) if arrived(page.goal, ui, view) else ui
+    return _done(ui, page.done, glyphs, _foreseen(page.goal, model)) if arrived(page.goal, ui, view) else ui
+
+
+def _foreseen(goal: Goal, model: TableModel) -> str:
+    """Return what the soldier pointed at would do if its hill were scored now; empty if there is none."""
+    act = act_of(model, goal.field) if isinstance(goal, PointTo) else None
+    return "" if act is None else describe_soldier(act, names_at(model))
 
 
 def moved(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui | None:
@@ -124,7 +130,9 @@ def strayed(ui: Ui) -> Ui:
     return replace(
         ui,
         busy=False,
-        notice=Notice(_("The rules allow that, but this page asks for something else. It was taken back.")),
+        notice=Notice(
+            _("The rules allow that, but this page asks for something else. Your move was taken back.")
+        ),
     )
 
 

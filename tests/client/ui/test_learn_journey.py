@@ -21,10 +21,10 @@ PLACED = {
     "Your people": ("m", "E6"),
     "Merchants": ("m", "C5"),
     "Farmers": ("f", "A1"),
-    "Soldiers": ("s", "G6"),
+    "Your soldier": ("s", "G6"),
     "The wolf": ("m*", "E5"),
     "What is refused": ("f", "D4"),
-    "No soldier to the last": ("f", "F3"),
+    "No soldier at the end": ("f", "F3"),
     "The soldier is due": ("s", "A4"),
     "The last piece": ("f", "A6"),
 }
@@ -54,7 +54,7 @@ def do(terminal: Terminal, page: Page) -> None:
             terminal.shows("turned 1")
             terminal.press("enter")
         case Walk():
-            while "Enter: the next page" not in terminal.text:
+            while "Enter: the next page" not in " ".join(terminal.text.split()):
                 step = int(terminal.found(r"step (\d+) of")[0])
                 terminal.press("enter")
                 terminal.shows(rf"step {step + 1} of")

@@ -22,12 +22,12 @@ COMMANDS: Final = (
     ("Lm* C4", N_("the same of your second people (with two players)")),
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
     ("say hello", N_("say something to the table")),
-    ("vote yes, vote no Bob", N_("whether a bot moves for who is away")),
+    ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
     ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
-    ("join KXQT, watch KXQT", N_("join, or watch, the table with that code")),
-    ("help, rules, quit", N_("what they say")),
+    ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
+    ("help, rules, quit", N_("open help or rules, or quit")),
 )
 
 
@@ -36,8 +36,8 @@ REPLAY_COMMANDS: Final = (
     ("go start, go end", N_("go to the start, to the end")),
     ("go scoring", N_("go to the first step of the scoring")),
     ("eyes 1, eyes Ann", N_("see what that seat saw")),
-    ("eyes all, eyes none", N_("see everything; what who watched saw")),
-    ("help, rules, quit", N_("what they say")),
+    ("eyes all, eyes none", N_("see everything; see what spectators saw")),
+    ("help, rules, quit", N_("open help or rules, or quit")),
 )
 
 
@@ -128,10 +128,10 @@ def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
         ("C4", _("an empty field: its tile's letter and its number")),
         ("Em Ef Es", _("a merchant, a farmer, a soldier of the Etruscans")),
         ("Em* Ef*", _("with the wolf: one of yours, or turned up")),
-        ("E?*", _("another player's wolf: merchant or farmer, who knows")),
+        ("E?*", _("another player's wolf: a merchant or a farmer")),
         ("(C 5)", _("the hill of tile C, and its laurel's worth")),
-        ("( C ) (C ?)", _("a hill without laurel yet, a tile that is being laid")),
-        ("2 [2]", _("a position without tile, and one where a tile may lie")),
+        ("( C ) (C ?)", _("a hill without a laurel yet, a tile being laid")),
+        ("2 [2]", _("a position without a tile; one where a tile may lie")),
         (glyphs.spring, _("a spring")),
         (glyphs.arrow, _("the arrow: field 1 of its tile")),
         (glyphs.last, _("the last piece placed")),
@@ -159,7 +159,7 @@ def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
 def _commands_page(glyphs: GlyphSet, commands: Iterable[tuple[str, str]], width: int) -> list[Line]:
     panel = [
         (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
-        (f"{glyphs.times}3", _("so many are left in the hand")),
+        (f"{glyphs.times}3", _("how many are left in the hand")),
     ]
     return [
         line(_("SIGNS BESIDE THE BOARD"), "class:heading"),

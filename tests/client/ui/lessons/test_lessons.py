@@ -1,6 +1,7 @@
 """The lessons: every page can be done, says what the engine says, and fits the least screen."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -9,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import LANGUAGES
+from client.language import LANGUAGES, _
 from client.ui.draw.screen import drawn
 from client.ui.lessons.course import Course, Parting
-from client.ui.lessons.example import MOVES, record_at
+from client.ui.lessons.example import MOVES, NAMES, record_at
 from client.ui.lessons.goals import (
     BeRefused,
     Catch,
@@ -23,6 +24,7 @@ from client.ui.lessons.goals import (
     PointTo,
     Read,
     Walk,
+    act_of,
     fulfilled,
     influence_of,
 )
@@ -34,13 +36,14 @@ from client.ui.update.keys import KEYS
 from client.ui.update.state import Notice, Overlay, Where, where
 from commands.lessons import practice
 from engine.board import Field, has_spring
-from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled
+from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
 from engine.game import Game, RandomChance
 from engine.pieces import Kind, Piece, Seat, Wolf
 from tests.client.ui.seen import assert_screen
 from tests.client.ui.seen import text_of as screen_text
 
 TITLES = [page.title for page in PAGES]
+HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
 
 
@@ -134,7 +137,7 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     assert where(course.ui, course.model) is Where.PLAYING
     course.press("pagedown")
     assert not done(course)
-    for _ in PAGES:
+    for _page in PAGES:
         course.press("pageup")
     assert "Lesson 1 of" in shown(course)
     course.press("backspace")
@@ -160,7 +163,7 @@ def test_a_page_without_a_hand_offers_no_piece() -> None:
 
 
 def test_an_exercise_can_be_left_without_being_asked() -> None:
-    course = course_at("Soldiers")
+    course = course_at("Your soldier")
     course.press("c-c")
     assert course.parting is Parting.LEFT
 
@@ -182,7 +185,7 @@ def test_a_move_that_the_page_does_not_ask_for_is_taken_back() -> None:
 
 
 def test_another_refusal_than_the_one_asked_for_leaves_the_page_open() -> None:
-    course = course_at("No soldier to the last")
+    course = course_at("No soldier at the end")
     play(course, Place(PUPIL, Piece("Es"), Field("D4")))
     assert course.ui.notice is not None
     assert course.ui.notice.refusal
@@ -215,7 +218,8 @@ def test_the_scoring_is_walked_through_to_and_fro() -> None:
     assert course.ui.step == last - 1
     course.press("enter")
     course.press("enter")
-    assert "Lesson 17 of" in shown(course)
+    assert course.ui.lesson is not None
+    assert TITLES[course.ui.lesson.page] == "The end"
 
 
 def test_the_cursor_goes_on_when_the_page_is_done() -> None:
@@ -283,6 +287,37 @@ def test_what_the_first_pages_say() -> None:
     assert "4 Ef* wolf farmer" in wolves
 
 
+def test_what_the_pages_say_of_who_began() -> None:
+    """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
+    start = game_of(page_called("Your people"))
+    assert start.view.start.starting == NAMES.index("Livia") + 1
+    assert [event.seat for event in start.events if isinstance(event, TileLaid | Placed)][::6] == [1, 1]
+    assert len(game_of(page_called("Laying the land")).view.layout.hexes) == 3 * 6
+
+
+def test_what_the_pages_about_soldiers_say() -> None:
+    """R5.1 to R5.4: one of hill D captures a merchant, the other flees from it and a farmer, at once."""
+    captures, flees = page_called("A soldier captures"), page_called("A soldier flees")
+    captured, fled = (act_of(seen(game_of(page), page, "Ann"), field_of(page)) for page in (captures, flees))
+    assert isinstance(captured, Captured)
+    assert (captured.seat, captured.taken, captured.farmers) == (1, ("D6",), ())
+    assert isinstance(fled, SoldierFled)
+    assert (fled.seat, fled.merchants, fled.farmers) == (2, ("D6",), ("D4",))
+    for page, words in (
+        (captures, "has 1 merchant and 0 farmers beside it: it captures the merchant on D6."),
+        (flees, "has 1 merchant and 1 farmer beside it: it flees."),
+    ):
+        course = course_at(page.title)
+        assert words not in " ".join(shown(course).split())
+        do(course, page)
+        assert ends_with(words, shown(course))
+
+
+def field_of(page: Page) -> Field:
+    assert isinstance(page.goal, PointTo)
+    return page.goal.field
+
+
 def test_what_livia_sees_is_what_her_seat_sees() -> None:
     """R4.2: the wolf of the pupil has no kind, and the pupil's hand is not there."""
     course = course_at("Through Livia's eyes")
@@ -296,12 +331,12 @@ def test_what_livia_sees_is_what_her_seat_sees() -> None:
 
 def test_what_the_pages_about_hands_say() -> None:
     """R4.3: a hand of five with one soldier, and it is due; then a hand of one farmer."""
-    for title in ("No soldier to the last", "The soldier is due"):
+    for title in ("No soldier at the end", "The soldier is due"):
         hand = game_of(page_called(title)).view.hands[PUPIL]
         assert sum(hand.values()) == 5
         assert hand[Piece("Es")] == 1
-    course = course_at("No soldier to the last")
-    do(course, page_called("No soldier to the last"))
+    course = course_at("No soldier at the end")
+    do(course, page_called("No soldier at the end"))
     assert "Place a soldier now" in " ".join(shown(course).split())
     goal = page_called("The last piece").goal
     assert isinstance(goal, PlaceOn)
@@ -330,6 +365,9 @@ def test_what_the_pages_about_scoring_say() -> None:
     assert isinstance(settled, HillScored)
     assert settled.leaders == (PUPIL,)
     assert {each.kind for each in settled.pieces} == {Kind.MERCHANT, Kind.FARMER}
+    assert (captured.field, {*captured.taken, fled.field}) == ("A2", {"A1", "A3", "A4"})
+    (farmer,) = (each for each in settled.pieces if each.field == "A6")
+    assert (farmer.amount, sum(term.amount for term in farmer.terms if term.field == "A1")) == (8, 4)
     one, other, tied = on["D"]
     assert isinstance(one, Captured)
     assert isinstance(other, Captured)
@@ -359,17 +397,42 @@ def test_nothing_of_a_page_is_cut_off_in_other_languages(
     assert_complete(UNICODE)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nothing_is_cut_off_at_the_right(language: str, in_language: Callable[[str], None]) -> None:
+    """Titles, labels of the hand, and all else: a panel half as wide again says the same, word for word.
+
+    But for the field under the cursor, which is below the hand where there is room.
+    """
+    in_language(language)
+    for page in PAGES:
+        course = course_at(page.title)
+        for part in ("asked", "done"):
+            narrow, wide = (shown(course, UNICODE, width) for width in (80, 95))
+            cut, missing = words_of(narrow) - words_of(wide), words_of(wide) - words_of(narrow)
+            field = _("FIELD {field}").format(field="")
+            if page.shown is Shown.HAND and field not in narrow:
+                missing -= words_of(wide[wide.find(field) :])
+            assert not cut, (page.title, part)
+            assert not missing, (page.title, part)
+            do(course, page)
+
+
+def words_of(text: str) -> Counter[str]:
+    """Return the words of a screen but for its bottom line, which offers more keys where there is room."""
+    return Counter(" ".join(line.rstrip("|") for line in text.splitlines()[:-1]).split())
+
+
 def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
-    """Check that text, what is asked, what is said when it is done, and the hand are there as a whole."""
+    """Check that title, text, what is asked, what is said when it is done, and the hand are all there."""
     for page in PAGES:
         course = course_at(page.title, glyphs)
         for part in ("asked", "done"):
             text = shown(course, glyphs, *size)
-            words = text.replace("|", " ").split()
+            words = words_of(text)
             for sentence in (*text_of(page, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if page.shown is Shown.HAND and course.ui.step == 0 and "1 Em" in text:
-                assert "5 Es" in text
+            if page.shown is Shown.HAND and "1 Em" in text:
+                assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
             do(course, page)
         assert not glyphs.ascii or text.isascii()
 
