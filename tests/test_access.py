@@ -132,7 +132,7 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
             terminal.press("six hills", "enter")
             terminal.shows("That is not this server's password.\nPassword:")
             terminal.press(PASSWORD, "enter")
-            terminal.shows("No table is open")
+            terminal.shows("No tables are open")
             terminal.press("q")
             assert terminal.ended()[0] == 0
             return terminal.raw

@@ -171,13 +171,13 @@ class Panel:
             return [
                 self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
                 *(self._on_hill(hill) if laurel is not None and not brief else ()),
-                *self._told(_("Nothing is placed on a hill.")),
+                *self._told(_("A hill holds no pieces.")),
             ]
         piece = self.view.board.get(field)
         words = _("Empty.")
         if piece is not None:
             owner = names_at(self.model)[self.view.owners[field]]
-            words = _("{piece}, of {name}.").format(piece=piece_words(piece), name=owner)
+            words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
         return [
@@ -200,14 +200,14 @@ class Panel:
         if given is not None:
             return _("Gives {amount} now.").format(amount=bounds_text(given))
         found = around(self.view, field)
-        text = _("Beside it {merchants} m, {farmers} f, {wolves} ?*.")
+        text = _("Beside it: {merchants} m, {farmers} f, {wolves} ?*.")
         return text.format(merchants=found.merchants, farmers=found.farmers, wolves=found.wolves)
 
     def _age(self, field: Field) -> str:
         """Return how long ago the piece on a field was placed."""
         later = len(self.view.placed) - list(self.view.placed).index(field) - 1
         if not later:
-            return _("The last one placed.")
+            return _("The last piece placed.")
         return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
 
     def _neighbour(self, field: Field) -> str:

@@ -204,7 +204,7 @@ def _foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
         return Block((_typing(ui, model, width),))
     if ui.rest is not None:
         return Block(
-            (fitted(line(" " + _("It goes on by itself; any key or click stops it."), "class:info"), width),)
+            (fitted(line(" " + _("Running by itself; any key or click stops it."), "class:info"), width),)
         )
     keys = list(offered(ui, model))
     hints = [

@@ -342,8 +342,8 @@ def _tally(tally: Tally) -> str:
     return ", ".join(
         (
             counted("{n} captive", "{n} captives", tally.captives).format(n=tally.captives),
-            counted("{n} disc of 1", "{n} discs of 1", tally.ones).format(n=tally.ones),
-            counted("{n} disc of 2", "{n} discs of 2", tally.twos).format(n=tally.twos),
+            counted("{n} disc worth 1", "{n} discs worth 1", tally.ones).format(n=tally.ones),
+            counted("{n} disc worth 2", "{n} discs worth 2", tally.twos).format(n=tally.twos),
             _("laurels {n}").format(n=laurels),
         )
     )

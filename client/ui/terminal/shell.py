@@ -191,7 +191,7 @@ def stopped_by(error: BaseException) -> str:
     """Return the sentence that people are owed when the program fails, whatever it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return _("The client stopped: {error}. Please report this.").format(
+    return _("The client crashed: {error}. Please report this.").format(
         error=f"{type(error).__name__}: {error}"
     )
 

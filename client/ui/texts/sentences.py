@@ -143,12 +143,12 @@ def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
 def _describe_laid(event: TileLaid, names: Sequence[str]) -> str:
     form = (
         counted(
-            "{name} lays tile {tile} at position {position}, {turns} turn.",
-            "{name} lays tile {tile} at position {position}, {turns} turns.",
+            "{name} lays tile {tile} at position {position}, turned once.",
+            "{name} lays tile {tile} at position {position}, turned {turns} times.",
             event.orientation,
         )
         if event.orientation
-        else _("{name} lays tile {tile} at position {position}, no turn.")
+        else _("{name} lays tile {tile} at position {position}, not turned.")
     )
     return form.format(
         name=names[event.seat], tile=event.tile, position=event.position, turns=event.orientation
@@ -162,7 +162,7 @@ def kind_sentence(piece: Piece) -> str:
 def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str:
     """Return what a soldier found beside it and did (R5)."""
     merchants, farmers = len(event.merchants), len(event.farmers)
-    found = _("The soldier of {name} on {field} has {merchants} and {farmers} beside it").format(
+    found = _("{name}'s soldier on {field} has {merchants} and {farmers} beside it").format(
         name=names[event.seat],
         field=event.field,
         merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
@@ -188,8 +188,8 @@ def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str
     if not event.shared:
         return captured
     discs = counted(
-        "{captured} For the piece on {fields}, which another soldier takes, it takes a 1-point disc.",
-        "{captured} For the pieces on {fields}, which other soldiers take, it takes {n} 1-point discs.",
+        "{captured} For the piece on {fields}, taken by another soldier, it gets a 1-point disc.",
+        "{captured} For the pieces on {fields}, taken by other soldiers, it gets {n} 1-point discs.",
         len(event.shared),
     )
     return discs.format(captured=captured, fields=listed(event.shared), n=len(event.shared))
@@ -204,9 +204,9 @@ _TERMS: Final = {
     Why.OWN_SPRING: N_("{amount} for its own spring"),
 }
 _OWNERS: Final = {
-    Kind.MERCHANT: N_("The merchant of {name} on {field}"),
-    Kind.FARMER: N_("The farmer of {name} on {field}"),
-    Kind.SOLDIER: N_("The soldier of {name} on {field}"),
+    Kind.MERCHANT: N_("{name}'s merchant on {field}"),
+    Kind.FARMER: N_("{name}'s farmer on {field}"),
+    Kind.SOLDIER: N_("{name}'s soldier on {field}"),
 }
 
 
@@ -214,7 +214,7 @@ def describe_influence(influence: Influence, names: Sequence[str]) -> str:
     """Return one piece's influence as a sentence (R6.2, R6.3)."""
     piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
     if not influence.terms:
-        return _("{piece} finds nothing of use beside it: no influence.").format(piece=piece)
+        return _("{piece} has nothing useful beside it: no influence.").format(piece=piece)
     return _("{piece} gives {amount}: {terms}.").format(
         piece=piece, amount=influence.amount, terms=listed(map(describe_term, influence.terms))
     )
@@ -242,13 +242,13 @@ def describe_hill(event: HillScored, names: Sequence[str]) -> str:
     """Return who controls a hill (R6.5)."""
     match event.leaders:
         case ():
-            form = _("Hill {hill}: nobody has influence, the laurel {laurel} ({worth}) is discarded.")
+            form = _("Hill {hill}: nobody has influence, so the {laurel} laurel ({worth}) is discarded.")
         case (_leader,):
-            form = _("Hill {hill}: {leaders} leads with {most} and takes the laurel {laurel} ({worth}).")
+            form = _("Hill {hill}: {leaders} leads with {most} and takes the {laurel} laurel ({worth}).")
         case _:
             form = _(
-                "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, "
-                "the laurel {laurel} ({worth}) is gone."
+                "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, and the {laurel} "
+                "laurel ({worth}) is discarded."
             )
     return form.format(
         hill=event.hill,
@@ -267,20 +267,20 @@ def describe_result(event: GameEnded, names: Sequence[str]) -> str:
             form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
         case DecidedBy.ITEMS if len(event.winners) == 1:
             form = counted(
-                "{winners} wins: {n} point like others, but more captives, discs and laurels ({items}).",
-                "{winners} wins: {n} points like others, but more captives, discs and laurels ({items}).",
+                "{winners} wins the tie: {n} point each, but more captives, discs and laurels ({items}).",
+                "{winners} wins the tie: {n} points each, but more captives, discs and laurels ({items}).",
                 tally.points,
             )
         case DecidedBy.ITEMS:
             form = counted(
-                "{winners} share the victory: {n} point and the most captives, discs and laurels.",
-                "{winners} share the victory: {n} points and the most captives, discs and laurels.",
+                "{winners} share the victory: {n} point each, and the most captives, discs and laurels.",
+                "{winners} share the victory: {n} points each, and the most captives, discs and laurels.",
                 tally.points,
             )
         case DecidedBy.NOTHING:
             form = counted(
-                "{winners} share the victory with {n} point each: nothing sets them apart.",
-                "{winners} share the victory with {n} points each: nothing sets them apart.",
+                "{winners} share the victory with {n} point each: nothing separates them.",
+                "{winners} share the victory with {n} points each: nothing separates them.",
                 tally.points,
             )
         case _:
@@ -372,14 +372,14 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
         return _("one moment")
     mine = view.turn == model.seat
     if view.phase is Phase.LAYING:
-        form = _("Your turn: lay tile {tile}") if mine else _("{name} is to lay tile {tile}")
+        form = _("Your turn: lay tile {tile}") if mine else _("{name}'s turn to lay tile {tile}")
         return form.format(name=names[view.turn], tile=view.drawn)
     if not mine:
-        return _("{name} is to place").format(name=names[view.turn])
+        return _("{name}'s turn to place").format(name=names[view.turn])
     due = isinstance(model.legal, LegalPlaces) and all(
         piece.kind is Kind.SOLDIER for piece in model.legal.pieces
     )
-    return _("Your turn: place a soldier") if due else _("Your turn: place an inhabitant")
+    return _("Your turn: place a soldier") if due else _("Your turn: place a piece")
 
 
 def your_seat() -> str:

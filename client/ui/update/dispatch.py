@@ -211,7 +211,7 @@ def _aimed_at(ui: Ui, position: int, legal: LegalLays) -> Ui:
         return replace(ui, position=position)
     free = ", ".join(map(str, legal.positions))
     return replace(
-        ui, notice=Notice(_("The tile cannot lie there. Open positions: {free}.").format(free=free))
+        ui, notice=Notice(_("The tile cannot go there. Free positions: {free}.").format(free=free))
     )
 
 
@@ -251,7 +251,7 @@ def _scrolled(ui: Ui, action: Act) -> Ui:
 def _held(ui: Ui, chosen: selection.HandPiece) -> Outcome:
     if chosen.count:
         return replace(ui, piece=chosen.piece), None
-    text = _("No {piece} is left in your hand.").format(piece=chosen.piece)
+    text = _("There is no {piece} left in your hand.").format(piece=chosen.piece)
     return replace(ui, notice=Notice(text)), None
 
 
@@ -259,13 +259,17 @@ def _placing(ui: Ui, model: TableModel) -> Outcome:
     """Place what is held where the cursor is; whether that is allowed is the server's to say."""
     piece, field = selection.selected_piece(ui, model), selection.field_at(model, ui.cursor)
     if model.seat is None:
-        return replace(ui, notice=Notice(_("You are watching: the players place."))), None
+        return replace(ui, notice=Notice(_("You are watching: only the players place pieces."))), None
     if ui.lesson is not None and ui.lesson.points:
-        return replace(ui, notice=Notice(_("Nothing is placed on this page: move the cursor."))), None
+        return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
     if piece is None:
-        return replace(ui, notice=Notice(_("Pick a piece from your hand first: its number, or Tab."))), None
+        return replace(
+            ui, notice=Notice(_("Pick a piece from your hand first: press its number, or Tab."))
+        ), None
     if field is None:
-        return replace(ui, notice=Notice(_("Nothing is placed on a hill. Choose a field beside it."))), None
+        return replace(
+            ui, notice=Notice(_("A hill holds no pieces. Choose one of the fields around it."))
+        ), None
     return ui, Place(model.seat, piece, field)
 
 
@@ -300,7 +304,7 @@ def _playing_again(ui: Ui, model: TableModel) -> Outcome:
         return ui, requests.Rematch()
     if model.state is not None and model.state.next is not None:
         return ui, requests.WatchNext(model.state.next)
-    return replace(ui, notice=Notice(_("You are watching: the players say whether they play again."))), None
+    return replace(ui, notice=Notice(_("You are watching: the players decide whether to play again."))), None
 
 
 def _typing(ui: Ui, action: Action, model: TableModel) -> Outcome:

@@ -83,7 +83,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["leave"]:
             return requests.Leave()
         case ["say"]:
-            return Misread(_("Type what is to be said, for example: {example}").format(example="say hello"))
+            return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
         case ["say", *_said]:
             return requests.Say(text.split(maxsplit=1)[1].strip())
         case ["lay", *numbers]:
@@ -125,7 +125,7 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
 
 
 def _no_command(text: str) -> Misread:
-    return Misread(_("'{line}' is no command. Press ? for the list.").format(line=text.strip()))
+    return Misread(_("'{line}' is not a command. Press ? for the list.").format(line=text.strip()))
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
@@ -143,7 +143,7 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["go", "scoring"] if recording.over:
             return Go(recording.end)
         case ["go", "scoring"]:
-            return Misread(_("This game has not been scored: the record ends before."))
+            return Misread(_("This game has not been scored: the record ends before the scoring."))
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
                 return Go(int(number))
@@ -191,9 +191,10 @@ def _lay(numbers: list[str], model: TableModel) -> Meaning:
         or orientation not in map(str, ORIENTATIONS)
     ):
         return Misread(
-            _("Type lay, a position from 1 to 6 and turns from 0 to 5, for example: {example}").format(
-                example="lay 3 2"
-            )
+            _(
+                "Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: "
+                "{example}"
+            ).format(example="lay 3 2")
         )
     return LayTile(model.seat, int(position), int(orientation))
 
@@ -203,7 +204,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     name = Field(field.upper())
     if matched is None or model.seat is None or model.view is None:
         return Misread(
-            _("'{line}' is no command. Type a piece and a field, for example: {example}").format(
+            _("'{line}' is not a command. Type a piece and a field, for example: {example}").format(
                 line=line.strip(), example="m* C4"
             )
         )

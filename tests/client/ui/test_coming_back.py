@@ -121,7 +121,7 @@ def test_a_seat_left_for_good_is_forgotten(environment: dict[str, str], tmp_path
     """Before the game, Esc gives the seat up, and so does quitting; a closed terminal does not."""
     with served("--memory") as (address, _):
         with Terminal("join", address, "--name", "Ann", environment=environment) as terminal:
-            terminal.shows("No table is open")
+            terminal.shows("No tables are open")
             terminal.press("o")
             terminal.shows(r"palatinus join ws://\S+ \w{4}")
             table = terminal.found(r"palatinus join ws://\S+ (\w{4})")[0]
@@ -131,7 +131,7 @@ def test_a_seat_left_for_good_is_forgotten(environment: dict[str, str], tmp_path
         with Terminal("join", address, table, "--name", "Ann", environment=environment) as terminal:
             terminal.shows(r"You are back in your seat, as Ann\.", r"Ann +\(host, you\)")
             terminal.press("escape")
-            terminal.shows("No table is open")
+            terminal.shows("No tables are open")
             assert kept(tmp_path) == []
             terminal.press("o")
             terminal.shows(r"palatinus join ws://\S+ \w{4}")

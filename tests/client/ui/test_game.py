@@ -259,7 +259,7 @@ async def test_an_error_of_the_program_is_one_sentence(
         assert await run(Options(url, "Ann")) == 1
     assert (
         capsys.readouterr().err
-        == "palatinus: The client stopped: RuntimeError: no ink. Please report this.\n"
+        == "palatinus: The client crashed: RuntimeError: no ink. Please report this.\n"
     )
 
 

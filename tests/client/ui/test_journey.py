@@ -108,7 +108,7 @@ def walk_through_scoring(terminal: Terminal) -> None:
     terminal.press("left")
     terminal.shows(rf"step {steps - 2} of")
     terminal.press("enter", "enter")
-    terminal.shows(r"wins with|share the victory|wins:", "captives", "POINTS")
+    terminal.shows(r"wins with|share the victory|wins the tie:", "captives", "POINTS")
 
 
 def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
@@ -119,7 +119,7 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
         walk_through_scoring(terminal)
         terminal.press("enter", "enter")  # one too many leads nowhere
         terminal.press("m")
-        terminal.shows(r"Your turn: lay tile|is to lay tile")  # the bots have come along
+        terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots have come along
         terminal.press("q", "y")
         assert terminal.ended()[0] == 0
 
@@ -189,9 +189,9 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
     text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
     record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
     with Terminal("replay", str(record), environment=environment) as terminal:
-        terminal.shows(r"Replay · move 0 of 42 · Ann is to lay tile A +all open")
+        terminal.shows(r"Replay · move 0 of 42 · Ann's turn to lay tile A +all open")
         terminal.press("right", "right", "left")
-        terminal.shows(r"move 1 of 42 · Bob is to lay tile B")
+        terminal.shows(r"move 1 of 42 · Bob's turn to lay tile B")
         terminal.press("g", "24", "enter")
         terminal.shows(r"move 24 of 42", r"Em\*≈┃", "HAND OF Ann")
         terminal.press("2")

@@ -59,9 +59,9 @@ def test_a_move_made_while_the_line_is_cut_is_kept_and_sent(
             goal = field(terminal)
             terminal.press(FOCUS_OUT, FOCUS_IN)
             terminal.press(":", f"\x1b[200~m \n{goal}\x1b[201~", "enter")  # pasted, line end and all
-            terminal.shows("There is no connection. This is kept")
+            terminal.shows("There is no connection. Your action will be sent")
             terminal.press(":", "leave", "enter")
-            terminal.shows("What you did before is kept")
+            terminal.shows("Your earlier action will be sent")
             terminal.resize(100, 30)
             terminal.shows("No connection|Trying again")
             terminal.resize(80, 24)
@@ -77,7 +77,7 @@ def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
         served("--memory") as (address, _),
         Terminal("join", address, "--name", "Ann", environment=environment) as ann,
     ):
-        ann.shows("No table is open")
+        ann.shows("No tables are open")
         ann.press(*"2xaaa--", "enter")
         ann.shows(r"may be replaced by a bot at once, by vote", r"palatinus join ws://\S+ \w{4}")
         table = ann.found(r"palatinus join ws://\S+ (\w{4})")[0]
@@ -86,7 +86,7 @@ def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
             ann.press("enter")
             bob.shows("to place|Your turn: place")
             bob.end(signal.SIGKILL)
-        ann.shows(r"S  M  Bob +away", r"Let a bot move until they are back\? v: yes \(0 of 1")
+        ann.shows(r"S  M  Bob +away", r"Let a bot play until they are back\? v: yes \(0 of 1")
         ann.press("v")
         ann.shows("A bot plays for Bob from now on", r"S  M  Bob +bot")
         with Terminal("join", address, table, "--name", "Bob", environment=environment) as bob:

@@ -97,7 +97,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("n", "\x15", "Zoë", "enter")
         terminal.shows("Welcome, Zoë")
         terminal.press("2", "x", "enter")
-        terminal.shows("Your turn: place|is to place")
+        terminal.shows("Your turn: place|'s turn to place")
         terminal.press(":", "leave", "enter")
         terminal.shows(r"► Play against bots", "2 players", "at random")
         terminal.press("down", "enter")

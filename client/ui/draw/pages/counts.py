@@ -21,7 +21,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     """Return what everybody may still hold, and the influence as the board stands."""
     heads = [*FACES, "?*", "  " + _("to place")]
     last = get_cwidth(heads[-1])
-    lines = [line(_("STILL IN HAND, AS FAR AS IT CAN BE KNOWN"), "class:heading")]
+    lines = [line(_("STILL IN HAND, AS FAR AS CAN BE KNOWN"), "class:heading")]
     lines.append(_row(EMPTY, heads, _COLUMN, "class:faint"))
     lines += [_held(each, view, names, last) for each in holdings(view)]
     lines += [
@@ -40,10 +40,10 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     if None in view.tiles:
         return lines
     hills = [hill_influence(view, hill) for hill in TILES]
-    lines += [EMPTY, line(_("INFLUENCE, IF IT WERE COUNTED NOW"), "class:heading")]
+    lines += [EMPTY, line(_("INFLUENCE, IF COUNTED NOW"), "class:heading")]
     lines.append(_row(EMPTY, TILES, _HILL, "class:faint"))
     lines += [_influence(Seat(seat), hills, view, names) for seat in range(view.seats)]
-    told = _("By hill, before any soldier acts. 4-6: that depends on what lies under the wolves.")
+    told = _("By hill, before any soldier acts. 4-6: depends on what the wolf pieces are.")
     return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
 
 

@@ -73,7 +73,7 @@ def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> 
     if not laurels:
         return []
     words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
-    return _indented(_("{name} holds {laurels}.").format(name=names[seat], laurels=words), width)
+    return _indented(_("{name} has {laurels}.").format(name=names[seat], laurels=words), width)
 
 
 def _tie(ended: GameEnded, names: Sequence[str]) -> str:
@@ -81,7 +81,7 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
     counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
-    return _("The tie: captives, discs and laurels counted together are {counts}.").format(counts=counts)
+    return _("The tie-break, captives, discs and laurels together: {counts}.").format(counts=counts)
 
 
 def _indented(text: str, width: int) -> list[Line]:

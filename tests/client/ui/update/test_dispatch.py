@@ -347,8 +347,8 @@ def test_what_is_not_understood_stays_to_be_mended(text: str) -> None:
     [
         ("Em* B9", "There is no field B9. "),
         ("place Em c7", "There is no field C7. "),
-        ("Xm B9", "'Xm B9' is no command. "),
-        ("place Foo Bar", "'place Foo Bar' is no command. "),
+        ("Xm B9", "'Xm B9' is not a command. "),
+        ("place Foo Bar", "'place Foo Bar' is not a command. "),
     ],
 )
 def test_what_is_wrong_with_a_placement_is_told_as_it_was_typed(text: str, sentence: str) -> None:
