@@ -1,4 +1,4 @@
-"""The command line, which with `commands/` is the one place that knows both server and client."""
+"""The command line; only this module and `commands/` know both server and client."""
 
 import argparse
 import gc
@@ -20,7 +20,7 @@ from commands.serve import add_serve
 from commands.start_screen import at_start_screen
 from commands.tables import add_tables
 
-# What a start loads stays: to look it through for cycles at Python's usual 700 takes a tenth of its time.
+# What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 _OURS = frozenset({"commands", "engine", "protocol", "server", "client"})
 
@@ -48,13 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in the buffer
+    except BrokenPipeError:  # the reader has closed the output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the buffer
         return 1
     return code
 
 
-# What argparse says by itself, for the catalogues: it asks gettext for these.
+# argparse's own texts, marked for the catalogues: argparse passes them to gettext.
 _ARGPARSE = (
     N_("usage: "),
     N_("options"),
@@ -74,12 +74,12 @@ _ARGPARSE = (
 
 
 def _language(words: Sequence[str]) -> str:
-    """Return the language to speak: looked for before anything else, as the help is in it too."""
+    """Return the language to use; it is looked up before anything else, because the help is in it too."""
     asked = Parser(add_help=False, exit_on_error=False, allow_abbrev=False)
     asked.add_argument("--lang", choices=LANGUAGES)
     try:
         found: str | None = asked.parse_known_args(words)[0].lang
-    except argparse.ArgumentError:  # told by the command's own parser
+    except argparse.ArgumentError:  # reported by the command's own parser
         found = None
     return found or language_of()
 

@@ -1,4 +1,4 @@
-"""Options of the commands that connect: what it takes to be let in."""
+"""Options of the commands that connect to a server: trusted certificates and the password."""
 
 import argparse
 import os
@@ -55,7 +55,7 @@ _PASSWORD = "PALATINUS_PASSWORD"
 
 
 def password_of(arguments: argparse.Namespace) -> str | None:
-    """Return the password of the file or the environment; raises WrongUse if it can be none."""
+    """Return the password from the file or the environment; raises WrongUse if it is not a valid one."""
     from protocol.limits import PASSWORD_LENGTH
 
     file = arguments.password_file
@@ -75,7 +75,7 @@ def password_of(arguments: argparse.Namespace) -> str | None:
 
 
 def access_of(arguments: argparse.Namespace) -> "Access":
-    """Return what is needed to be let in; raises WrongUse if a file does not hold it."""
+    """Return what is needed to connect; raises WrongUse if a file does not contain it."""
     import ssl
 
     from client.transport import Access

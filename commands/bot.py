@@ -1,4 +1,4 @@
-"""`palatinus bot`: bots on somebody's server."""
+"""`palatinus bot`: bots that play on a server."""
 
 import argparse
 import sys
@@ -64,7 +64,7 @@ def _bot(arguments: argparse.Namespace) -> int:
     from client.address import BadAddress, server_url
     from client.bots.runner import BotOptions, run_bots
 
-    sys.path.insert(0, str(Path.cwd()))  # a brain of one's own lies where one is
+    sys.path.insert(0, str(Path.cwd()))  # where --brain finds a module in the current folder
     try:
         url, absence = server_url(arguments.server), policy_named(arguments.absence)
     except (BadAddress, BadPolicy) as error:

@@ -21,7 +21,7 @@ def add_display_options(command: argparse.ArgumentParser) -> None:
     add_drawing(command)
 
 
-# These stand before a command as well as after it: a command that is not told keeps what was said before it.
+# These options may come before a command as well as after it: a command keeps what was given before it.
 
 
 def add_confirm(command: argparse.ArgumentParser) -> None:
@@ -56,12 +56,12 @@ def add_drawing(command: argparse.ArgumentParser) -> None:
 
 
 def set_display_defaults(parser: argparse.ArgumentParser) -> None:
-    """Set what holds where neither the program nor the command is told anything else."""
+    """Set the defaults of the options that are given neither before nor after a command."""
     parser.set_defaults(confirm=False, ascii=False, theme=Theme.AUTO.value, colours=Colours.AUTO.value)
 
 
 def name_of(arguments: argparse.Namespace) -> str:
-    """Return the player's name: as given, or as it was chosen on the start screen."""
+    """Return the player's name: the one given, or the one chosen on the start screen."""
     from client.names import default_name
     from client.preferences import preferences_file, remembered
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def log_for_later() -> "Iterator[None]":
-    """Keep what the server in this process logs until the screen is free again."""
+    """Keep the log of the server in this process until the screen is free again."""
     import io
 
     from server.logs import log_to
@@ -33,10 +33,10 @@ def log_for_later() -> "Iterator[None]":
 async def against_bots(
     options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
 ) -> "Visit":
-    """Play against bots on a server of one's own."""
+    """Play against bots on a server in this process."""
     from client.ui.game import visit
 
-    limits = replace(config.limits, tables_per_connection=config.limits.tables)  # play again without end
+    limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     async with _server_here(replace(config, limits=limits), brains) as (port, bots):
         url = f"ws://127.0.0.1:{port}"
         there = replace(options, url=url, players=players, random_layout=random_layout)
@@ -44,7 +44,7 @@ async def against_bots(
 
 
 async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
-    """Serve for the network, and play there oneself; any port will do, as it is shown."""
+    """Serve for the network and play there too; any port will do, because the screen shows it."""
     import platformdirs
 
     from client.seats import Seats, seats_folder
@@ -72,7 +72,7 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
 
 @contextlib.asynccontextmanager
 async def _server_here(config: "Config", brains: tuple[str, ...]) -> "AsyncIterator[tuple[int, SeatBots]]":
-    """Serve in this process; yield the port, and what seats bots at a table there."""
+    """Serve in this process; yield the port, and a function that seats bots at a table there."""
     import asyncio
     import io
 

@@ -1,4 +1,4 @@
-"""`palatinus join`: the terminal client on somebody's server."""
+"""`palatinus join`: the terminal client, connected to a server."""
 
 import argparse
 from dataclasses import replace

@@ -22,7 +22,7 @@ def _learn(arguments: argparse.Namespace) -> int:
     match taught(name_of(arguments), ascii_wanted=arguments.ascii):
         case Parting.PLAY:
             game = argparse.ArgumentParser()
-            add_game(game)  # the looks are those of the lessons
+            add_game(game)  # the display options are those of the lessons
             return play_here(game.parse_args([], arguments))
         case Parting.LEFT:
             return 0

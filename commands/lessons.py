@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def taught(name: str, *, ascii_wanted: bool) -> "Parting | None":
-    """Give the lessons; return how the pupil left them, None if they failed, which has been told."""
+    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     import asyncio
 
     from client.ui.learn import run
@@ -17,7 +17,7 @@ def taught(name: str, *, ascii_wanted: bool) -> "Parting | None":
 
 
 def practice(record: str) -> "Game":
-    """Return the game that a record tells, to be gone on with."""
+    """Return the game of a record, ready to be continued."""
     import random
 
     from engine.game import Game, RandomChance

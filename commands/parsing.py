@@ -1,4 +1,4 @@
-"""What the commands' parsers share: complaints of one line, and arguments of more than one command."""
+"""What the commands' parsers share: errors of one line, and arguments of more than one command."""
 
 import argparse
 import os
@@ -17,11 +17,11 @@ Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has
 
 
 class WrongUse(Exception):
-    """What was asked for cannot be done, for the reason in its one line."""
+    """The command cannot be carried out, for the reason in its one line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """A parser whose error is one line."""
 
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
@@ -33,7 +33,7 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def describe_host_error(error: "HostError") -> str:
-    """Return what the host is told, in the language in use, without a full stop."""
+    """Return the host's error in the current language, without a full stop."""
     return _(error.text).format(**error.about)
 
 
@@ -49,7 +49,7 @@ def data_folder() -> Path:
 
 
 class DefaultFolder(os.PathLike[str]):
-    """The data folder unless told: looked up when it is shown or used, as that takes a package."""
+    """The default data folder, looked up only when it is shown or used, because that imports a package."""
 
     def __fspath__(self) -> str:
         return str(data_folder())
@@ -58,7 +58,7 @@ class DefaultFolder(os.PathLike[str]):
 
 
 def wrong_use(text: str) -> int:
-    sys.stdout.flush()  # so that what went well stands before the complaint
+    sys.stdout.flush()  # so that earlier output comes before the error
     print(f"palatinus: {text}", file=sys.stderr)
     return 2
 
@@ -91,7 +91,7 @@ def positive(text: str) -> int:
 
 
 class Version(argparse.Action):
-    """Prints the version; it is looked up only then."""
+    """Prints the version, which is looked up only then."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
@@ -101,6 +101,6 @@ class Version(argparse.Action):
 
         try:
             number = version("palatinus")
-        except PackageNotFoundError:  # run from its folder, without having been installed
+        except PackageNotFoundError:  # run from its folder, not installed
             number = _("not installed")
         parser.exit(message=f"palatinus {number}\n")

@@ -18,7 +18,7 @@ def add_play(commands: Commands) -> None:
 
 
 def add_game(play: argparse.ArgumentParser) -> None:
-    """Add the options that tell what game is played."""
+    """Add the options that define the game."""
     play.add_argument(
         "--players",
         type=int,

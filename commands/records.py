@@ -1,4 +1,4 @@
-"""`palatinus check`, `replay` and `export`: what can be done with a record."""
+"""`palatinus check`, `replay` and `export`: the commands for records."""
 
 import argparse
 import sys
@@ -46,7 +46,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(file: str) -> "tuple[Game, str]":
-    """Return the game that a record tells, and its text; raises WrongUse if there is no such game."""
+    """Return the game of a record, and its text; raises WrongUse if the record cannot be read or replayed."""
     from engine.errors import DamagedRecord
     from engine.record import replayed
 

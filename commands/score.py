@@ -1,4 +1,4 @@
-"""`palatinus score`: points of final positions, with nothing but Python."""
+"""`palatinus score`: the points of final positions; needs nothing but Python."""
 
 import argparse
 import sys

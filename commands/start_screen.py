@@ -51,7 +51,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     )
     while True:
         ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
-        assert ui.start is not None  # noqa: S101 - it stays what it is
+        assert ui.start is not None  # noqa: S101 - a start screen keeps it
         brain = brains[ui.start.brain].name
         preferences = msgspec.structs.replace(
             preferences, name=ui.name, players=ui.players, random_layout=ui.random_layout, brain=brain
@@ -59,7 +59,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
             return 0
-        from client.ui.game import Options, report  # the menu is there sooner without the network's libraries
+        from client.ui.game import Options, report  # the menu appears sooner without the network's libraries
 
         options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms)
         visited = _gone_where(request, options, brain)

@@ -1,4 +1,4 @@
-"""`palatinus tables`: what a data folder holds."""
+"""`palatinus tables`: the games in a data folder."""
 
 import argparse
 import contextlib
@@ -41,7 +41,7 @@ def add_tables(commands: Commands) -> None:
     )
     removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
     for action in (listing, show, export, removal):
-        _add_data(action, default=argparse.SUPPRESS)  # what stands before the command counts as well
+        _add_data(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         add_language(action)
 
 
@@ -52,7 +52,7 @@ def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
 
 @contextlib.contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
-    """Open the data folder that is meant; raises WrongUse if that cannot be."""
+    """Open the data folder; raises WrongUse if that fails."""
     from server.errors import JournalError
     from server.storage.data_folder import DataFolder
 
