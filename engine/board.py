@@ -38,7 +38,7 @@ def neighbours(cell: Hex) -> tuple[Hex, ...]:
 HILLS: Final = ((0, 0), *(rotated((2, 1), turns) for turns in range(6)))  # by tile position (R2.2)
 _AROUND_HILL: Final = tuple(neighbours(hill) for hill in HILLS)
 _FIELD_HEXES: Final = frozenset(cell for around in _AROUND_HILL for cell in around)
-# Every layout has its fields on the same 42 hexes: which of those are adjacent is worked out once.
+# Every layout has its fields on the same 42 hexes, so which of them are adjacent is worked out once.
 _AROUND: Final = {
     cell: tuple(beside for beside in neighbours(cell) if beside in _FIELD_HEXES) for cell in _FIELD_HEXES
 }
@@ -104,5 +104,5 @@ class Layout:
 
 @functools.lru_cache(maxsize=256)
 def layout_of(tiles: tuple[LaidTile | None, ...]) -> Layout:
-    """Return the layout of `tiles`, shared between all who ask for the same one."""
+    """Return the layout of `tiles`; callers share it."""
     return Layout(tiles)

@@ -10,7 +10,7 @@ from engine.pieces import People, Piece
 
 
 class Laurel(enum.StrEnum):
-    """A laurel token, named after the hill it makes of the one it lies on (R9.11)."""
+    """A laurel token; the hill it lies on takes its name (R9.11)."""
 
     PALATINUS = "Palatinus"
     CAPITOLINUS = "Capitolinus"
@@ -42,7 +42,7 @@ PEOPLES: Final = tuple(People)  # R1.5, in the order in which seats get them
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """What a seat starts with: pieces by face, of its own and of a second people, and R4.3's N."""
+    """A seat's starting hand: pieces by face, of its own and of a second people, and R4.3's N."""
 
     own: Mapping[str, int]
     second: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Why the engine refuses."""
+"""The engine's refusals."""
 
 import enum
 
@@ -23,7 +23,7 @@ class IllegalCommand(ValueError):
     """A rule forbids the command, and nothing has changed.
 
     `fault` is its stable code, `rule` the section of docs/rules.md, `about` the facts in the text by name.
-    The text says what to do instead and holds nothing that the seat which sent the command may not know.
+    The text says what to do instead, and reveals nothing that the seat which sent the command may not know.
     """
 
     def __init__(self, fault: Fault, rule: str, text: str, **about: object) -> None:
@@ -37,7 +37,7 @@ class IllegalCommand(ValueError):
 class DamagedRecord(ValueError):
     """A record cannot be read or replayed; `line` is where, counted from 1.
 
-    The reason is `text` filled in with the facts `about`: whoever tells it in another language needs both.
+    The reason is `text` filled in with the facts `about`: a translation needs both.
     """
 
     def __init__(self, line: int, text: str, **about: object) -> None:

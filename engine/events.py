@@ -1,6 +1,6 @@
 """Commands and events: what a player asks for, and what happened, as facts.
 
-A game is its events. Others get those marked *secret* in another form: see `engine.redaction`.
+A game is its events. Those marked *secret* reach other seats in another form: see `engine.redaction`.
 """
 
 import enum
@@ -41,8 +41,8 @@ Command: TypeAlias = LayTile | Place
 class GameStarted:
     """Who plays which peoples, who starts, and what each hand starts with (R3.1, R3.5).
 
-    `peoples` and `hands` are by seat; a seat's first people is its own, a second one comes only at
-    two players. No soldier may be left in a hand of `soldierless_at` or fewer pieces (R4.3).
+    `peoples` and `hands` are by seat; a seat's first people is its own, and only with two players is there a
+    second. No soldier may be left in a hand of `soldierless_at` or fewer pieces (R4.3).
     """
 
     starting: Seat
@@ -95,7 +95,7 @@ class LaurelsDealt:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A piece was placed (R4.1). Secret if it bears a wolf: others get `WolfPlaced`."""
+    """A piece was placed (R4.1). Secret if it has a wolf: other seats get `WolfPlaced`."""
 
     seat: Seat
     piece: Piece
@@ -104,7 +104,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class WolfPlaced:
-    """What others see of a wolf piece's placing: no kind (R4.2)."""
+    """What other seats see when a wolf piece is placed: no kind (R4.2)."""
 
     seat: Seat
     people: People
@@ -161,7 +161,7 @@ class Why(enum.StrEnum):
 
 
 class Term(NamedTuple):
-    """One amount of influence and the field it came from; a tuple, for there are many in a scoring."""
+    """One amount of influence and the field it came from; a tuple, because a scoring has many."""
 
     why: Why
     field: Field
@@ -185,8 +185,8 @@ class Influence(NamedTuple):
 class HillScored:
     """The control of a hill was settled (R6.5).
 
-    `influence` holds totals by seat. One leader takes the laurel; several take a 2-point disc each
-    and none takes nothing: then the laurel is discarded.
+    `influence` holds totals by seat. A single leader takes the laurel; of several, each takes a 2-point disc.
+    With several or none, the laurel is discarded.
     """
 
     hill: Tile

@@ -1,4 +1,4 @@
-"""Scores a final position told in one line of JSON: for whoever checks a game by hand (R5 to R7)."""
+"""Scores a final position given as one line of JSON, to check a game by hand (R5 to R7)."""
 
 import json
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ from engine.scoring import Board, scored
 
 _KEYS: Final = ("tiles", "laurels", "players", "board")
 _KINDS: Final = {"M": Kind.MERCHANT, "F": Kind.FARMER, "S": Kind.SOLDIER}
-# A line tells what laurels are worth, not their names: any token of that worth stands for it.
+# A line gives what laurels are worth, not their names: any token of that worth will do.
 _TOKENS: Final = {worth: laurel for laurel, worth in LAUREL_WORTH.items()}
 
 
 class BadPosition(ValueError):
-    """The line is no final position; the text says where, what is wrong, and what is allowed."""
+    """The line is not a final position; the text says where, what is wrong, and what is allowed."""
 
 
 def scored_line(line: str) -> str:
@@ -27,7 +27,7 @@ def scored_line(line: str) -> str:
 
 
 def scoring_outcome(events: Iterable[ScoringEvent]) -> dict[str, Any]:
-    """Return what a scoring came to, ready for JSON: the ending, then what happened hill by hill."""
+    """Return the outcome of a scoring, ready for JSON: the result, then what happened hill by hill."""
     hills: dict[str, dict[str, list[Any]]] = {
         tile: {"fled": [], "captured": [], "influence": []} for tile in TILES
     }
@@ -65,7 +65,7 @@ def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
         seat = _integer(f"the owner in board.{name}", owner, range(players))
         letter = _word(f"the kind in board.{name}", kind, _KINDS)
         owners[Field(name)] = Seat(seat)
-        pieces[Field(name)] = Piece.of(PEOPLES[seat], _KINDS[letter])  # of what people is all the same
+        pieces[Field(name)] = Piece.of(PEOPLES[seat], _KINDS[letter])  # any people will do
     return Board(layout, pieces, owners), laurels, players
 
 
@@ -104,13 +104,13 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            raise BadPosition(f"the key {_shown(key)} stands twice in one object; write it once")
+            raise BadPosition(f"the key {_shown(key)} appears twice in one object; write it once")
         content[key] = value
     return content
 
 
 def _no_number(name: str) -> NoReturn:
-    raise BadPosition(f"{name} is no JSON number; only whole numbers are allowed")
+    raise BadPosition(f"{name} is not a JSON number; only whole numbers are allowed")
 
 
 def _object(where: str, content: Any, keys: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:

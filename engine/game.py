@@ -1,4 +1,4 @@
-"""A game: it refuses or applies commands, and tells what happened as events."""
+"""A game: it refuses commands or applies them, and returns what happened as events."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ from engine.view import Phase, View, free_fields
 
 
 class Chance(Protocol):
-    """Where chance comes from: random for a new game, told for a replay."""
+    """Where chance comes from: random in a new game, given in a replay."""
 
     def starting(self, seats: Sequence[Seat]) -> Seat: ...
     def tile(self, bag: Sequence[Tile]) -> Tile: ...
@@ -68,9 +68,9 @@ class RandomChance:
 
 @dataclass(frozen=True, slots=True)
 class GameOptions:
-    """How a game is to start: 2 to 5 players; who starts, or None to draw it; the layout at random or laid.
+    """How a game starts: 2 to 5 players; who begins, None to draw; tiles laid by players or at random.
 
-    Raises ValueError if there are no such players.
+    Raises ValueError for a number of players or a starting seat that is not allowed.
     """
 
     players: int
@@ -92,13 +92,13 @@ _PIECE_ORDER: Final = {
 
 
 class Game:
-    """The telling game: commands in, events out.
+    """A running or finished game: commands in, events out.
 
     `view` knows everything and is only to be read; `events` is all that has happened.
     """
 
     def __init__(self, events: Iterable[Event], chance: Chance) -> None:
-        """Take up the game that `events` tell; `chance` decides what is still to be drawn."""
+        """Resume the game of these `events`; `chance` decides what is still to be drawn."""
         self.events: list[Event] = []
         self.view = View(eyes=frozenset())
         self._chance = chance
@@ -143,14 +143,14 @@ class Game:
         return events
 
     def decided(self, command: Command) -> tuple[Event, ...]:
-        """Return what `command` leads to, and change nothing: for who must store events before they count.
+        """Return what `command` leads to, and change nothing: a server stores events before it folds them.
 
         Raises IllegalCommand if a rule forbids it.
         """
         return tuple(self._outcome(command))
 
     def fold(self, event: Event) -> None:
-        """Take in an event that `decided` returned, or one of a game that is being rebuilt."""
+        """Fold in an event that `decided` returned, or one of a game that is being rebuilt."""
         if isinstance(event, GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
@@ -265,7 +265,7 @@ def _refuse(fault: Fault, rule: str, text: str, **about: object) -> NoReturn:
 
 
 def _soldiers_due(view: View, seat: Seat) -> bool:
-    """Tell whether exactly the soldiers stand between the seat and the size of R4.3: one must be placed."""
+    """Return whether the seat must place a soldier now, to have none left at R4.3's limit."""
     hand = view.hands[seat]
     soldiers = sum([count for piece, count in hand.items() if piece in _SOLDIERS])
     return soldiers > 0 and view.remaining[seat] - soldiers <= view.start.soldierless_at

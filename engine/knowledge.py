@@ -1,7 +1,7 @@
-"""What a view tells of what it hides: hands as far as they can be counted, influence as far as it is sure.
+"""What a view implies about what it hides: bounds on what hands still hold, and on influence.
 
-Every bound is as narrow as what is public allows: hands start as everybody knows (R3.5), and a wolf is a
-merchant or a farmer that its hand started with (R4.2).
+Every bound is as narrow as public knowledge allows: everybody knows what each hand starts with (R3.5), and a
+wolf is a merchant or a farmer from the hand it was placed from (R4.2).
 """
 
 import itertools
@@ -21,7 +21,7 @@ _FARMER_MORE: Final = WORTH_TO_MERCHANT[Kind.FARMER] - WORTH_TO_MERCHANT[Kind.ME
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A number as far as it is known: at least, and at most."""
+    """The least and the most that a number can be."""
 
     least: int
     most: int
@@ -36,7 +36,7 @@ NONE: Final = Bounds(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """One kind of piece of a people: how many it started with, are placed for all to see, may be left."""
+    """One kind of piece: how many were dealt, how many are placed and known, how many may be left."""
 
     piece: Piece
     dealt: int
@@ -46,7 +46,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a seat may still hold of one people; `wolves` of it are placed and of unknown kind."""
+    """What a seat may still hold of one people; `wolves` is how many are placed and of unknown kind."""
 
     seat: Seat
     people: People
@@ -84,7 +84,7 @@ def _farmers_among_wolves(view: View, people: People) -> Bounds:
     wolves = sum(piece == Wolf.of(people) for piece in view.placed.values())
     if not wolves:
         return NONE
-    # A seat's own wolves are all open to its eyes and all hidden from others, so none of these is placed.
+    # A view knows the kinds of all of a people's wolves or of none, so none of these is placed openly.
     merchants = hand.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = hand.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
     return Bounds(max(0, wolves - merchants), min(wolves, farmers))
@@ -92,14 +92,14 @@ def _farmers_among_wolves(view: View, people: People) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class HillInfluence:
-    """The influence on a hill if it were counted now: of each field that gives some, and of each seat."""
+    """The influence on a hill as of now: of each field with a merchant or farmer, and of each seat."""
 
     fields: Mapping[Field, Bounds]
     seats: tuple[Bounds, ...]
 
 
 def hill_influence(view: View, hill: Tile) -> HillInfluence:
-    """Return the influence on a hill as the board stands, before any soldier acts (R6)."""
+    """Return the influence on a hill on the board as it is, before any soldier acts (R6)."""
     known = _Known(view)
     here = [field for field in fields_of(hill) if _gives(known.board.get(field))]
     return HillInfluence(
@@ -128,7 +128,7 @@ class _Known:
         self._farmers = {people: _farmers_among_wolves(view, people) for people in self._hidden}
 
     def influence(self, fields: Sequence[Field]) -> Bounds:
-        """Return the influence that the pieces of one seat on `fields` give together, none a soldier."""
+        """Return the joint influence of one seat's merchants and farmers on `fields`."""
         unknown = [field for field in fields if isinstance(self.board[field], Wolf)]
         sums = [
             total
@@ -138,10 +138,10 @@ class _Known:
         return Bounds(min(sums), max(sums))
 
     def _totals(self, fields: Sequence[Field], taken: Mapping[Field, Kind]) -> tuple[int, ...]:
-        """Return the least and the most with wolves on `fields` as `taken`; nothing if that cannot be.
+        """Return the least and the most if wolves are of the kinds in `taken`; () if that is impossible.
 
-        What is left unknown then lies beside merchants, and each such wolf counts for itself: as a farmer it
-        adds the same to every merchant beside it.
+        The wolves that are still unknown are then all beside merchants, and each counts on its own: as a
+        farmer it adds the same to every merchant beside it.
         """
         fixed = 0
         more: Counter[Field] = Counter()  # what a wolf adds if it is a farmer
@@ -174,7 +174,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Whom a soldier finds beside it now; `wolves` are merchants or farmers (R5.1)."""
+    """How many merchants, farmers and wolves of either kind are beside a soldier now (R5.1)."""
 
     merchants: int
     farmers: int
@@ -182,7 +182,7 @@ class Beside:
 
 
 def beside(view: View, field: Field) -> Beside:
-    """Return who stands on the fields adjacent to `field`, soldiers left out."""
+    """Return what is on the fields adjacent to `field`, soldiers left out."""
     board = view.board
     around: Sequence[Piece | Wolf] = [board[each] for each in view.layout.adjacent(field) if each in board]
     kinds = Counter(piece.kind for piece in around if isinstance(piece, Piece))

@@ -7,7 +7,7 @@ Seat = NewType("Seat", int)  # 0 to 4, clockwise
 
 
 class People(enum.StrEnum):
-    """A people; the value is the letter that stands for it wherever colour is not enough (R1.5)."""
+    """A people; its value is the letter that represents it, as colour alone is not enough (R1.5)."""
 
     ETRUSCANS = "E"
     SABINES = "S"
@@ -75,10 +75,10 @@ class Wolf(str):
         return _PEOPLES[self[0]]
 
 
-FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece (R1.4), the people left open
+FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece of any people (R1.4)
 NOTATIONS: Final = frozenset(f"{people}{face}" for people in People for face in FACES)
 WOLVES: Final = frozenset(f"{people}*" for people in People)
 
-# Looked up for every piece of every scoring; a table answers ten times as fast as an enum's call.
+# Looked up for every piece of every scoring: a table is ten times as fast as calling the enum.
 _PEOPLES: Final = {people.value: people for people in People}
 _KINDS: Final = {kind.value: kind for kind in Kind}

@@ -1,7 +1,7 @@
 """A game's placing phase for searching: the lean twin of `engine.game`, without events.
 
-Whether a piece bears a wolf, and at two players which people it is of, changes neither what may be placed nor
-what it scores: pieces are told apart by kind alone.
+Neither a wolf nor, with two players, a piece's people changes what may be placed or what it scores, so pieces
+differ by kind alone.
 """
 
 import functools
@@ -30,7 +30,7 @@ from engine.view import Phase, View
 Draws: TypeAlias = tuple[tuple[Occupant, "Draws"], ...]
 
 _DRAWS: Final = 6  # one, two or three kinds all divide it
-_BITS: Final = 30  # the most that Python calculates with fast; no choice is off by more than 2**-20
+_BITS: Final = 30  # the largest integers that Python handles fast; no choice is biased by more than 2**-20
 _ROUNDS: Final = {seats: tuple(range(seats)) * (len(FIELDS) // seats + 1) for seats in DEALS}
 
 
@@ -38,7 +38,7 @@ _ROUNDS: Final = {seats: tuple(range(seats)) * (len(FIELDS) // seats + 1) for se
 class Hand:
     """What a seat has yet to place; equal hands of a seat are one object.
 
-    `after` maps the kinds that may be placed to the hands they leave (R4.3). `draws` says the same for
+    `after` maps the kinds that may be placed to the hands they leave (R4.3). `draws` is the same for
     playouts: six equally likely pieces, each with the draws that follow.
     """
 
@@ -133,7 +133,7 @@ class Position:
         self.left -= 1
 
     def scores(self) -> Scores:
-        """Return the result if the game ended as the board stands (R5 to R7)."""
+        """Return the result if the game ended with the board as it is (R5 to R7)."""
         return unpacked(self.terrain.packed_scores(self.board.copy(), len(self.hands)))
 
 
@@ -153,7 +153,7 @@ def filled(position: Position, rng: random.Random) -> list[Occupant]:
     hands = [hand.draws for hand in position.hands]
     count = len(free)
     for seat in _ROUNDS[len(hands)][position.turn : position.turn + position.left]:
-        chance = bits(_BITS)  # one number decides both: the remainder the field, the quotient the kind
+        chance = bits(_BITS)  # one number decides both: its remainder the field, its quotient the kind
         index = chance % count
         board[free[index]], hands[seat] = hands[seat][chance // count % _DRAWS]
         count -= 1

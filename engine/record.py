@@ -1,7 +1,7 @@
-"""Records: a game as lines of text, and back by playing it again. docs/record.md tells the format.
+"""Records: a game as lines of text, and back by playing it again. docs/record.md has the format.
 
-Only what chance and the players decided is read from a record. All else in it (peoples, who draws, the
-result) must be what the game says when it is played again, line for line.
+Only what chance and the players decided is read from a record. Everything else in it (peoples, who draws, the
+result) must match, line for line, what comes of playing it again.
 """
 
 import re
@@ -42,7 +42,7 @@ _NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
 
 
 def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
-    """Return the record of the game that `events` tell; the players' `names`, by seat, become comments."""
+    """Return the record of the game of these `events`; the players' `names`, by seat, become comments."""
     lines = [_HEADER, *(_comment(f"seat {seat} is {name}") for seat, name in enumerate(names))]
     over = False
     for event in events:
@@ -54,15 +54,15 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
 
 
 def names_in(text: str) -> dict[int, str]:
-    """Return the players' names by seat, as comments of the record `text` tell them: strangers wrote them."""
+    """Return the players' names by seat from the comments in the record `text`: strangers wrote them."""
     return {int(seat): name for seat, name in _NAMED.findall(text)}
 
 
 def replayed(text: str) -> Game:
-    """Return the game that the record `text` tells, played again under the rules.
+    """Return the game in the record `text`, played again under the rules.
 
-    Raises DamagedRecord, with line and reason, if the record is damaged or there can be no such game.
-    To go on with a running game, give its events and a new source of chance to `Game`.
+    Raises DamagedRecord, with line and reason, if the record is damaged or the game is impossible.
+    To continue an unfinished game, give its events and a new source of chance to `Game`.
     """
     reader = _Reader(text)
     reader.header()
@@ -83,7 +83,7 @@ def replayed(text: str) -> Game:
 
 
 def _lines(event: Event) -> Iterator[str]:
-    """Yield the lines that stand for `event`; none if it follows from the lines before."""
+    """Yield the lines for `event`; none if it follows from the lines before."""
     match event:
         case GameStarted():
             yield f"players {len(event.peoples)}"
@@ -117,7 +117,7 @@ def _lines(event: Event) -> Iterator[str]:
 
 
 def _comment(text: str) -> str:
-    """Return `text` as one comment line that `replayed` accepts: names come from strangers."""
+    """Return `text` as one comment line that `replayed` accepts, for names come from strangers."""
     safe = "".join(character if character.isprintable() else " " for character in text)
     return f"# {safe}"[:LINE_LENGTH]
 
@@ -126,7 +126,7 @@ def _comment(text: str) -> str:
 
 
 class _Reader:
-    """The lines of a record, and which of those read the game has yet to prove true."""
+    """The lines of a record, and those read that are still to be checked against the game."""
 
     def __init__(self, text: str) -> None:
         self._rest = _meaningful(text)
@@ -139,28 +139,28 @@ class _Reader:
         return DamagedRecord(self._line, text, **about)
 
     def words(self, *shapes: str) -> list[str]:
-        """Return the words of the next line, which must have one of `shapes`: capitals stand for any word."""
+        """Return the words of the next line, which must match one of `shapes`: capitals match any word."""
         expected = " | ".join(f"`{shape}`" for shape in shapes)
-        said = self._next(expected)
-        words = said.split()
+        found = self._next(expected)
+        words = found.split()
         for shape in shapes:
             places = shape.split()
             if len(words) == len(places) and all(
                 place.isupper() or word == place for word, place in zip(words, places, strict=True)
             ):
                 return words
-        raise self.refused("found {found}, expected {expected}", found=_quoted(said), expected=expected)
+        raise self.refused("found {found}, expected {expected}", found=_quoted(found), expected=expected)
 
     def number(self, word: str) -> int:
-        """Return the number that `word` of the line read last is."""
+        """Return `word`, from the line read last, as a number."""
         if not word.isdecimal() or len(word) > 3:
             raise self.refused("{word} is not a number that is allowed here", word=_quoted(word))
         return int(word)
 
     def header(self) -> None:
-        """Read the first line, which tells that this is a record, and of what version."""
-        said = self._next(f"`{_HEADER}`")
-        match said.split():
+        """Read the first line, which says that this is a record, and of which version."""
+        found = self._next(f"`{_HEADER}`")
+        match found.split():
             case ["palatinus", "record", version]:
                 if version != str(VERSION):
                     raise self.refused(
@@ -171,42 +171,42 @@ class _Reader:
             case _:
                 raise self.refused(
                     "found {found}, but a record begins with {header}",
-                    found=_quoted(said),
+                    found=_quoted(found),
                     header=_quoted(_HEADER),
                 )
-        self._unproven.clear()  # no event makes this line
+        self._unproven.clear()  # no event produces this line
 
     def prove(self, events: Iterable[Event]) -> None:
-        """Check that the next lines, read already or not, are those that `events` make."""
+        """Check that the next lines, already read or not, are those that `events` produce."""
         for event in events:
             for line in _lines(event):
                 if not self._unproven:
                     self._next(f"`{line}`")
-                number, said = self._unproven.popleft()
-                if said != line:
+                number, found = self._unproven.popleft()
+                if found != line:
                     raise DamagedRecord(
                         number,
                         "found {found}, but this game has {due} here",
-                        found=_quoted(said),
+                        found=_quoted(found),
                         due=f"`{line}`",
                     )
 
     def end(self) -> None:
         """Check that nothing is left."""
-        for number, said in self._rest:
-            raise DamagedRecord(number, "found {found} after the end of the record", found=_quoted(said))
+        for number, found in self._rest:
+            raise DamagedRecord(number, "found {found} after the end of the record", found=_quoted(found))
 
     def _next(self, due: str) -> str:
         line = next(self._rest, None)
         if line is None:
             raise DamagedRecord(self._lines + 1, "the record ends where {due} should follow", due=due)
-        self._line, said = line
+        self._line, found = line
         self._unproven.append(line)
-        return said
+        return found
 
 
 def _meaningful(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines that are neither blank nor comments, with single spaces."""
+    """Yield the number and text of each line that is neither blank nor a comment, with single spaces."""
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.removesuffix("\r")
         if len(line) > LINE_LENGTH:
@@ -226,8 +226,8 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
             yield number, " ".join(words)
 
 
-def _quoted(said: str) -> str:
-    return f"`{said}`" if len(said) <= 60 else f"`{said[:60]}...`"
+def _quoted(found: str) -> str:
+    return f"`{found}`" if len(found) <= 60 else f"`{found[:60]}...`"
 
 
 def _options(reader: _Reader) -> GameOptions:
@@ -245,7 +245,7 @@ def _options(reader: _Reader) -> GameOptions:
 
 
 def _command(reader: _Reader, game: Game) -> Command | None:
-    """Return the next command; None where the record says that the game goes on."""
+    """Return the next command; None where the record says that the game is unfinished."""
     words = reader.words("SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", _UNFINISHED)
     if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
         raise reader.refused(
@@ -273,7 +273,7 @@ def _command(reader: _Reader, game: Game) -> Command | None:
 
 
 class _RecordedChance:
-    """Chance as a record tells it; what could not have come up is refused."""
+    """Chance as a record has it; what could not have come up is refused."""
 
     def __init__(self, reader: _Reader, *, random_layout: bool) -> None:
         self._reader = reader
@@ -282,7 +282,7 @@ class _RecordedChance:
         self._orientation = ""
 
     def starting(self, seats: Sequence[Seat]) -> Seat:
-        raise NotImplementedError("a record names who starts, so nobody draws it")
+        raise NotImplementedError("a record names who starts, so it is not drawn")
 
     def tile(self, bag: Sequence[Tile]) -> Tile:
         position = len(TILES) - len(bag)
@@ -312,7 +312,7 @@ class _RecordedChance:
 
     def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
         left = {str(laurel): laurel for laurel in laurels}
-        told = []
+        named = []
         for tile in TILES:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]
             if (tile == self._centre) != (name == Laurel.PALATINUS):
@@ -329,5 +329,5 @@ class _RecordedChance:
                     laurel=_quoted(name),
                     left=", ".join(left),
                 )
-            told.append(left.pop(name))
-        return told
+            named.append(left.pop(name))
+        return named

@@ -21,7 +21,7 @@ from engine.events import (
 from engine.pieces import Kind, Piece, Seat
 
 WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
-WORTH_TO_FARMER: Final = 2  # an empty field, a spring, the spring underfoot (R6.3)
+WORTH_TO_FARMER: Final = 2  # an empty field, a spring beside it, a spring on its own field (R6.3)
 _WHY_TO_MERCHANT: Final = {
     Kind.MERCHANT: Why.MERCHANT,
     Kind.FARMER: Why.FARMER,
@@ -30,7 +30,7 @@ _WHY_TO_MERCHANT: Final = {
 
 
 def _terms(why: Why, amount: int) -> dict[Field, Term]:
-    """Return the terms that may be told of each field: there are few, and a scoring tells many."""
+    """Return a term for each field, made once: there are few, and every scoring uses many."""
     return {field: Term(why, field, amount) for field in FIELDS}
 
 
@@ -43,7 +43,7 @@ _OWN_SPRING: Final = _terms(Why.OWN_SPRING, WORTH_TO_FARMER)
 
 
 class Board:
-    """The pieces that still stand on a full layout; scoring removes them as hills are settled."""
+    """The pieces on a full layout; scoring removes those that are captured or flee."""
 
     def __init__(self, layout: Layout, pieces: Mapping[Field, Piece], owners: Mapping[Field, Seat]) -> None:
         self.layout = layout
@@ -51,28 +51,28 @@ class Board:
         self.owners = owners
 
     def on(self, hill: Tile) -> list[tuple[Field, Kind]]:
-        """Return what stands on the hill's fields, clockwise from the arrow."""
+        """Return the pieces on the hill's fields, clockwise from the arrow."""
         kinds = self.kinds
         return [(field, kinds[field]) for field in fields_of(hill) if field in kinds]
 
     def beside(self, field: Field, kind: Kind) -> tuple[Field, ...]:
-        """Return the adjacent fields where `kind` stands, of any owner and on any tile."""
+        """Return the adjacent fields with a piece of `kind`, of any owner and on any tile."""
         kinds = self.kinds
         return tuple([beside for beside in self.layout.adjacent(field) if kinds.get(beside) is kind])
 
 
 def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator[ScoringEvent]:
-    """Yield what scoring does, hill by hill and then the result; pieces leave `board` on the way (R5-R7)."""
-    told: list[ScoringEvent] = []
+    """Yield the events of a scoring, hill by hill, then the result; `board` loses pieces (R5-R7)."""
+    events: list[ScoringEvent] = []
     for hill in TILES:
         acts = tuple(soldier_acts(board, hill))
         for act in acts:
             for gone in removed(act):
                 del board.kinds[gone]
-        told.extend(acts)
-        told.append(hill_scored(board, hill, laurels[hill], seats))
-    yield from told
-    yield result(told, seats)
+        events.extend(acts)
+        events.append(hill_scored(board, hill, laurels[hill], seats))
+    yield from events
+    yield result(events, seats)
 
 
 def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
@@ -81,7 +81,7 @@ def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
 
 
 def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
-    """Yield what each of the hill's soldiers does, all on the board as it stands (R5.1 to R5.5)."""
+    """Yield what each of the hill's soldiers does, all on the board as it is (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
         if kind is not Kind.SOLDIER:
@@ -100,7 +100,7 @@ def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
 
 
 def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillScored:
-    """Return who controls the hill and why (R6)."""
+    """Return who controls the hill, and why (R6)."""
     pieces = tuple(influences(board, hill))
     totals = [0] * seats
     for piece in pieces:
@@ -123,7 +123,7 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
 
 
 def merchant_terms(board: Board, field: Field) -> list[Term]:
-    """Return what each inhabitant beside the merchant on `field` is worth to it (R6.2)."""
+    """Return what each inhabitant beside the merchant on `field` gives it (R6.2)."""
     kinds = board.kinds
     around = board.layout.adjacent(field)
     return [_TO_MERCHANT[kinds[beside]][beside] for beside in around if beside in kinds]
@@ -140,11 +140,11 @@ def farmer_terms(layout: Layout, occupied: Container[Field], field: Field) -> li
     return terms
 
 
-def result(told: Sequence[ScoringEvent], seats: int) -> GameEnded:
+def result(events: Sequence[ScoringEvent], seats: int) -> GameEnded:
     """Return the result that the events of scoring lead to (R7)."""
     captives, ones, twos = Counter[Seat](), Counter[Seat](), Counter[Seat]()
     laurels: dict[Seat, list[Laurel]] = {Seat(seat): [] for seat in range(seats)}
-    for event in told:
+    for event in events:
         if isinstance(event, Captured):
             captives[event.seat] += len(event.taken)
             ones[event.seat] += len(event.shared)
@@ -163,9 +163,9 @@ def result(told: Sequence[ScoringEvent], seats: int) -> GameEnded:
     return GameEnded(tallies, winners, DecidedBy.ITEMS if len(winners) < len(leading) else DecidedBy.NOTHING)
 
 
-def points_won(told: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
-    """Return each seat's points after these events of a scoring, wherever they stop (R7.1)."""
-    return tuple(each.points for each in result(told, seats).tallies)
+def points_won(events: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
+    """Return each seat's points after the events of a scoring so far (R7.1)."""
+    return tuple(each.points for each in result(events, seats).tallies)
 
 
 def tally(captives: int, ones: int, twos: int, laurels: Sequence[Laurel]) -> Tally:

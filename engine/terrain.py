@@ -17,8 +17,8 @@ from engine.pieces import Kind, Piece, Seat
 from engine.scoring import WORTH_TO_MERCHANT, farmer_terms
 
 Occupant: TypeAlias = int  # the seat plus 0 for a merchant, FARMER for a farmer, SOLDIER for a soldier
-PackedScore: TypeAlias = int  # points * POINT + items, so that the greater of two is ahead (R7.2)
-# What a soldier wins from those beside it, whom it captures, and their digits (R5.3).
+PackedScore: TypeAlias = int  # points * POINT + items: the greater is ahead (R7.2)
+# What a soldier wins from the pieces beside it, the fields of its captives, and their digits (R5.3).
 Fight: TypeAlias = tuple[PackedScore, tuple[int, ...], int]
 
 FARMER: Final = max(DEALS)
@@ -64,7 +64,7 @@ def unpacked(packed: list[PackedScore]) -> Scores:
 
 
 def _on(numbers: Iterable[int], digit: int) -> int:
-    """Return the octal number with `digit` on each of the fields."""
+    """Return the octal number with `digit` at each of the fields."""
     return sum(digit << 3 * (len(FIELDS) - 1 - number) for number in numbers)
 
 
@@ -74,7 +74,7 @@ _SOLDIERS: Final = _on(range(len(FIELDS)), 4)  # the bit that no other digit has
 
 
 def _fights(beside: tuple[int, ...]) -> dict[int, Fight]:
-    """Return every fight of a soldier between these fields, by the digits of merchants and farmers there."""
+    """Return every fight of a soldier beside these fields, by the digits of merchants and farmers there."""
     sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())]
     for number in beside:
         sides += [((*merchants, number), farmers) for merchants, farmers in sides] + [
@@ -105,10 +105,10 @@ def _harvests(layout: Layout, field: Field) -> dict[int, int]:
 
 
 class Terrain:
-    """What stays the same on a layout with its laurels; shared by all positions on it."""
+    """Tables for a layout with its laurels; all positions on it share them."""
 
     def __init__(self, tiles: tuple[LaidTile | None, ...], worths: tuple[int, ...]) -> None:
-        """`worths` are those of the laurels on the hills A to G."""
+        """`worths` are what the laurels on the hills A to G are worth."""
         layout = layout_of(tiles)
         adjacent = [tuple(NUMBERS[beside] for beside in layout.adjacent(field)) for field in FIELDS]
         own = [tuple(range(6 * hill, 6 * hill + 6)) for hill in range(len(TILES))]
@@ -127,7 +127,7 @@ class Terrain:
         One function, local names and no calls, because playouts spend most of their time here.
         """
         merchants, farmers, soldiers = self._merchants, self._farmers, self._soldiers
-        digits = int(bytes(board).translate(_DIGITS), 8)  # a power of two as base is read fast
+        digits = int(bytes(board).translate(_DIGITS), 8)  # a base that is a power of two is read fast
         waiting = digits & _SOLDIERS
         civilians = digits ^ waiting ^ waiting >> 1 ^ waiting >> 2  # soldiers do not count in fights (R5.4)
         packed = [0] * seats
@@ -166,7 +166,7 @@ class Terrain:
                     most = total
                     leader = seat
                 elif total == most:
-                    leader = _NOBODY  # a tie so far, or the leader's piece that gives nothing
+                    leader = _NOBODY  # a tie so far, or another piece of the leader, which gives nothing
             if leader != _NOBODY:
                 packed[leader] += laurel
             elif most:
@@ -178,7 +178,7 @@ class Terrain:
 
 
 def terrain_of(tiles: tuple[LaidTile | None, ...], laurels: Mapping[Tile, Laurel]) -> Terrain:
-    """Return the terrain of a full layout; a few are kept, since building the tables takes a while."""
+    """Return the terrain of a full layout; a few are cached, since the tables take a while to build."""
     return _terrain(tiles, tuple(LAUREL_WORTH[laurels[tile]] for tile in TILES))
 
 

@@ -1,4 +1,4 @@
-"""What a pair of eyes knows of a game: the state that events fold into.
+"""What a pair of eyes knows of a game: the state that its events fold into.
 
 The game itself is a view with every seat's eyes; players and spectators have fewer. All of them are
 folded from events by the same code, and `engine.redaction` decides which events each of them gets.
@@ -43,7 +43,7 @@ def eyes_of(seat: Seat) -> Eyes:
 
 
 class Phase(enum.StrEnum):
-    """Where a game is: laying tiles (R3), placing (R4), or scored (R5 to R7)."""
+    """How far a game is: laying tiles (R3), placing (R4), or scored (R5 to R7)."""
 
     LAYING = "laying"
     PLACING = "placing"
@@ -91,7 +91,7 @@ class View:
 
     @property
     def board(self) -> dict[Field, Piece | Wolf]:
-        """Return what still stands, in the order in which it was placed."""
+        """Return the pieces still on the board, in the order in which they were placed."""
         return {name: piece for name, piece in self.placed.items() if name not in self.gone}
 
     @property
@@ -100,7 +100,7 @@ class View:
         return sum(self.remaining)
 
     def fold(self, event: SeenEvent) -> None:
-        """Take in the next event."""
+        """Fold in the next event."""
         match event:
             case GameStarted():
                 self.started = event

@@ -1,4 +1,4 @@
-"""What a table does about players who are away or slow: chosen when it is opened, kept with its game."""
+"""What a table does about absent or slow players: chosen when it is opened, stored with its game."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,29 +19,29 @@ class _Policy(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
 
 
 class Wait(_Policy, frozen=True, tag="wait"):
-    """The game waits for whoever is away."""
+    """The game waits for absent players."""
 
 
 class MoveClock(_Policy, frozen=True, tag="move-clock"):
-    """Who has not moved after so many seconds has that move made by the stand-in."""
+    """The stand-in makes the move of a player who has not moved after so many seconds."""
 
     seconds: Annotated[int, Meta(ge=MOVE_CLOCK_SECONDS[0], le=MOVE_CLOCK_SECONDS[1])]
 
 
 class GameClock(_Policy, frozen=True, tag="game-clock"):
-    """Each seat may think for so many seconds in the whole game; after that the stand-in moves for it."""
+    """Each seat has so many seconds for the whole game; after that the stand-in plays for it."""
 
     seconds: Annotated[int, Meta(ge=GAME_CLOCK_SECONDS[0], le=GAME_CLOCK_SECONDS[1])]
 
 
 class ByVote(_Policy, frozen=True, tag="vote"):
-    """Who is away for so many seconds may be replaced by a vote of the others, until they return."""
+    """A player away for so many seconds may be replaced by the stand-in, by vote, until they return."""
 
     seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
 
 
 class ByBot(_Policy, frozen=True, tag="bot"):
-    """Who is away for so many seconds is replaced by the stand-in until they return."""
+    """The stand-in replaces a player away for so many seconds, until they return."""
 
     seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
 
@@ -61,5 +61,5 @@ BOUNDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, i
 
 
 def kept(policy: Absence) -> Absence:
-    """Return the policy as it is kept and sent: WAIT itself where it is that, which messages leave out."""
+    """Return the policy to store and send: WAIT itself if it equals that, because messages omit WAIT."""
     return WAIT if policy == WAIT else policy

@@ -1,4 +1,4 @@
-"""Frames to messages and back: msgpack under hard limits, then the schema, then one kind of error."""
+"""Frames to messages and back: msgpack under hard limits, then the schema, with one kind of error."""
 
 from typing import Any, Final, get_args
 
@@ -20,10 +20,10 @@ from protocol.text import printable
 
 
 def _map(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of `pairs`: which of two equal keys counts is no question to leave to each reader."""
+    """Return a map of `pairs`; with a key twice, readers could differ in which value they take."""
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a key stands twice in one map")
+        raise ValueError("a key appears twice in one map")
     return content
 
 
@@ -39,14 +39,14 @@ _LIMITS: Final[dict[str, Any]] = {
 }
 
 
-# msgspec writes msgpack straight from the classes; for reading, msgpack has the limits that it lacks.
+# msgspec writes msgpack straight from the classes; for reading, msgpack has limits that msgspec lacks.
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=str)
 _FROM_CLIENT: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ClientMessage)}
 _FROM_SERVER: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ServerMessage)}
 
 
 class BadMessage(ValueError):
-    """The frame is no message of this protocol; `id` is the command id it bore, where one could be read."""
+    """The frame is not a message of this protocol; `id` is its command id, if one could be read."""
 
     def __init__(self, text: str, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
         super().__init__(text)
@@ -59,7 +59,7 @@ def encode(message: ClientMessage | ServerMessage) -> bytes:
 
 
 def encoded_lines(lines: list[TableLine]) -> msgspec.Raw:
-    """Return the list of tables ready to be sent, to as many as ask for it."""
+    """Return the list of tables encoded, to be sent to everybody who asks for it."""
     return msgspec.Raw(_ENCODER.encode(lines))
 
 
@@ -91,7 +91,7 @@ def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
     if not isinstance(content, dict):
         raise BadMessage("the frame is not one msgpack map")
     tag = content.get("t")
-    # Not convert() with the whole union: it works the union out anew for each message.
+    # Not convert() with the whole union: it analyses the union again for each message.
     kind = kinds.get(tag) if isinstance(tag, str) else None
     if kind is None:
         raise BadMessage(f"`t` must be one of {', '.join(kinds)}", id_in(content))
@@ -107,7 +107,7 @@ def readable(error: Exception) -> str:
 
 
 def id_in(content: object) -> int | None:
-    """Return the command id in an unpacked message that may be anything."""
+    """Return the command id in an unpacked message, which may be anything."""
     if isinstance(content, dict):
         found = content.get("id")
         if type(found) is int and 0 <= found <= LARGEST_ID:

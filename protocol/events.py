@@ -1,4 +1,4 @@
-"""Events and legal moves as the maps that travel in messages, and back."""
+"""Events and legal moves as the maps that messages carry, and back."""
 
 import dataclasses
 from collections.abc import Callable
@@ -58,11 +58,11 @@ def event_map(event: SeenEvent) -> EventMap:
 
 
 def event_of(content: EventMap) -> SeenEvent:
-    """Return the event in a map; raises BadMessage if it is none."""
+    """Return the event in a map; raises BadMessage if there is none."""
     tag = content.get("t")
     kind = EVENT_TAGS.get(tag) if isinstance(tag, str) else None
     if kind is None:
-        raise BadMessage("`t` is no event that this version knows")
+        raise BadMessage("`t` is not an event that this version knows")
     try:
         event: SeenEvent = convert(content, kind, dec_hook=_hook)
         if isinstance(event, GameStarted):
@@ -70,14 +70,14 @@ def event_of(content: EventMap) -> SeenEvent:
     except ValueError as error:  # ValidationError is one
         raise BadMessage(readable(error)) from error
     if not _CHECK[kind](event):
-        raise BadMessage(f"`{tag}` names a tile, a field or a seat that there is not")
+        raise BadMessage(f"`{tag}` names a tile, a field or a seat that does not exist")
     return event
 
 
 def _check_of(hint: Any) -> Check | None:
-    """Return what tells whether a value of the type `hint` names only tiles, fields and seats that exist.
+    """Return a check that a value of the type `hint` names only tiles, fields and seats that exist.
 
-    To msgspec these are any strings and numbers, and what a client shows must not be any string.
+    To msgspec these are any strings and numbers, but a client must not show any string.
     """
     if hint in _EXISTS:
         return _EXISTS[hint]
@@ -101,7 +101,7 @@ _CHECK: Final = {kind: _check_of(kind) or bool for kind in EVENT_TAGS.values()}
 
 
 def _with_pieces(started: GameStarted) -> GameStarted:
-    """Return `started` with pieces in its hands: msgspec leaves a map's string keys what they are."""
+    """Return `started` with Pieces as the keys of its hands, which msgspec leaves as strings."""
     hands = tuple({Piece(piece): count for piece, count in hand.items()} for hand in started.hands)
     return dataclasses.replace(started, hands=hands)
 
@@ -109,11 +109,11 @@ def _with_pieces(started: GameStarted) -> GameStarted:
 def _hook(kind: type, content: object) -> Piece:
     if kind is Piece and isinstance(content, str):
         return Piece(content)
-    raise ValueError(f"{content!r} is no {kind.__name__}")
+    raise ValueError(f"{content!r} is not a {kind.__name__}")
 
 
 def legal_message(legal: Legal) -> LegalMoves:
-    """Return the legal moves as they travel."""
+    """Return the legal moves as messages carry them."""
     match legal:
         case LegalLays():
             return Lays(list(legal.positions), list(legal.orientations))

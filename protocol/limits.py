@@ -1,8 +1,8 @@
-"""How large things on the wire may be, for both sides. Rates and counts are the server's own options."""
+"""Limits on sizes on the wire, for both sides. Rates and counts are the server's own options."""
 
 from typing import Final
 
-VERSIONS: Final = (1,)  # protocol versions spoken, the best one last
+VERSIONS: Final = (1,)  # supported protocol versions, the best one last
 
 CLIENT_FRAME_BYTES: Final = 8 * 1024  # what a client may send in one frame
 SERVER_FRAME_BYTES: Final = 256 * 1024  # what a server may send in one frame

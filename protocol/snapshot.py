@@ -43,7 +43,7 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
     try:
         started = event_of(message.started)
         if not isinstance(started, GameStarted):
-            raise BadMessage("a snapshot must tell how the game started")
+            raise BadMessage("a snapshot must say how the game started")
         owners = {Field(field): Seat(owner) for owner, _, field in message.placed}
         placements = Counter(owners.values())
         view = View(
@@ -62,7 +62,7 @@ def view_of(message: Snapshot, seat: Seat | None) -> View:
         for content in message.scoring:
             event = event_of(content)
             if not isinstance(event, ScoringEvent):
-                raise BadMessage("only what scoring told may stand under `scoring`")
+                raise BadMessage("only events of the scoring may be under `scoring`")
             view.fold(event)
     except ValueError as error:
         raise error if isinstance(error, BadMessage) else BadMessage(readable(error)) from error

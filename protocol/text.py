@@ -5,9 +5,9 @@ from typing import Final
 
 # Controls, formats (bidirectional overrides among them), surrogates, private use, unassigned, separators.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks that show nothing: with them one name could look like another, or like none.
+# Letters and marks that show nothing: with them one name could look like another, or be invisible.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_MOST_MARKS: Final = 2  # combining marks on one letter; more of them climb over other lines
+_MOST_MARKS: Final = 2  # combining marks on one letter; more of them reach into other lines
 
 
 def unsafe(text: str) -> str | None:
@@ -28,7 +28,7 @@ def unsafe(text: str) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Return `text` with everything that a terminal might act on written as an escape."""
+    """Return `text` with everything that a terminal might act on escaped."""
     return "".join(
         character if unicodedata.category(character) not in _UNSAFE else f"\\x{ord(character):02x}"
         for character in text

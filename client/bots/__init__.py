@@ -1,1 +1,1 @@
-"""Players that are programs: they see what a person in their seat would see."""
+"""Bots: programs that play, and see what a person in their seat would see."""

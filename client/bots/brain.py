@@ -1,4 +1,4 @@
-"""What a brain is."""
+"""The type of a brain."""
 
 import random
 from typing import Protocol
@@ -9,6 +9,6 @@ from engine.view import View
 
 
 class Brain(Protocol):
-    """A function from what a seat sees and may do to what it does; chance comes from `rng` alone."""
+    """A function from what a seat sees and may do to its command; all its randomness comes from `rng`."""
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...

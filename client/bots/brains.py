@@ -1,4 +1,4 @@
-"""The brains there are, by name."""
+"""The brains by name."""
 
 import importlib
 import random
@@ -16,7 +16,7 @@ from engine.view import View
 
 
 class NoSuchBrain(ValueError):
-    """No brain goes by that name; the text says why and what to write."""
+    """There is no brain of that name; the text says why and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class NamedBrain:
 
 
 def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
-    """Do anything that is legal."""
+    """Choose any legal command, each as likely as any other."""
     return random_command(legal, rng)
 
 
@@ -45,7 +45,7 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
 
 
 def brain_named(text: str) -> NamedBrain:
-    """Return the brain called `text`, or one's own, written `module:attribute`; raises NoSuchBrain."""
+    """Return the brain named `text`, or one of the user's own, `module:attribute`; raises NoSuchBrain."""
     if (brain := BRAINS.get(text)) is not None:
         return brain
     module_name, colon, attribute = text.partition(":")

@@ -1,4 +1,4 @@
-"""A brain that looks one move ahead: it scores the board that it expects, of what it can see, at the end."""
+"""A brain that looks one move ahead: from what it sees, it scores the board that it expects at the end."""
 
 import math
 import random
@@ -11,12 +11,12 @@ from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import Kind
 from engine.view import View
 
-# What a piece is worth in hand. Measured, not derived: see `client.bots.outlook`.
+# What keeping a piece in hand is worth. Measured, not derived: see `client.bots.outlook`.
 _KEPT: Final = {Kind.MERCHANT: 0.0, Kind.FARMER: 0.0, Kind.SOLDIER: 1.5}
 
 
 def greedy(view: View, legal: Legal, rng: random.Random) -> Command:
-    """Choose the move after which the end to expect is best for the seat; ties fall to `rng`."""
+    """Choose the move with the best expected end for the seat; `rng` breaks ties."""
     return _lay(view, legal, rng) if isinstance(legal, LegalLays) else _place(view, legal, rng)
 
 
@@ -33,12 +33,12 @@ def _place(view: View, legal: LegalPlaces, rng: random.Random) -> Place:
             if score == best_score:
                 best.append((kind, field))
     kind, field = rng.choice(best)
-    # To this brain, a piece with a wolf is as good as one without, and of one people as of another.
+    # To this brain neither the wolf nor the people of a piece matters.
     return Place(legal.seat, rng.choice(pieces[kind]), field)
 
 
 def _lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
-    """Put springs together if this seat places first and can take the best field, else apart."""
+    """Lay springs together if this seat places first, and so can take the best field, else apart."""
     assert view.drawn is not None  # noqa: S101 - to lay is legal only with a tile in hand
     first = legal.seat == view.start.starting
     best: list[tuple[int, int]] = []
@@ -56,5 +56,5 @@ def _lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
 
 
 def _concentration(layout: Layout) -> int:
-    """Return how unevenly springs can be reached from fields."""
+    """Return how unevenly the fields have springs within reach."""
     return sum(spring_influence(layout, field) ** 2 for field in layout.hexes)

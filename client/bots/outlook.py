@@ -1,7 +1,7 @@
-"""The end of the game as one seat may expect it: scoring (R5, R6) done with likelihoods for certainties.
+"""The end of the game as one seat may expect it: scoring (R5, R6) with likelihoods instead of certainties.
 
-Empty fields are filled with what is still to come, as far as it will fill them, and a wolf of another seat is
-as likely a merchant as that seat's starting hand makes it. Nothing enters that the seat may not know.
+Empty fields are as full as the pieces still to come will make them, and another seat's wolf is a merchant as
+likely as that seat's starting hand makes it. Nothing that the seat may not know is used.
 """
 
 import functools
@@ -16,9 +16,9 @@ from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT, farmer_terms
 from engine.view import View
 
-# Measured, not derived: `python -m bench.brains` tells whether other values play better.
-DOUBT: Final = 1.5  # how much influence ahead is a lead, on a hill where nothing changes any more
-DOUBT_PER_CHANGE: Final = 1.5  # ... and how much more for each placement that may still touch it
+# Measured, not derived: `python -m bench.brains` shows whether other values play better.
+DOUBT: Final = 1.5  # how much more influence makes a safe lead, on a hill where nothing changes any more
+DOUBT_PER_CHANGE: Final = 1.5  # ... and how much more of it for each placement that may still affect the hill
 
 _NOBODY: Final = -1
 _ALL_FIELDS: Final = frozenset(FIELDS)
@@ -27,7 +27,7 @@ _WORTH: Final = tuple(WORTH_TO_MERCHANT[kind] for kind in Kind)
 
 
 class Odds(NamedTuple):
-    """How likely a field ends up with a merchant, a farmer or a soldier; it stays empty for the rest."""
+    """How likely a field ends up with a merchant, a farmer or a soldier; otherwise it stays empty."""
 
     merchant: float
     farmer: float
@@ -55,8 +55,8 @@ class _Ground(NamedTuple):
 
     adjacent: tuple[tuple[int, ...], ...]
     springs: tuple[float, ...]  # what they give to a farmer on the field (R6.3)
-    near: tuple[tuple[int, ...], ...]  # by hill: its fields and those adjacent to them
-    hills: tuple[tuple[int, ...], ...]  # by field: the hills that it is near to
+    near: tuple[tuple[int, ...], ...]  # by hill: its fields, and those adjacent to them
+    hills: tuple[tuple[int, ...], ...]  # by field: the hills that it is near
 
 
 def spring_influence(layout: Layout, field: Field) -> int:
@@ -82,7 +82,7 @@ def _ground(tiles: tuple[LaidTile | None, ...]) -> _Ground:
 
 @dataclass(slots=True)
 class _BoardOdds:
-    """The board at one moment of scoring, by field numbers."""
+    """The odds of a board at one moment of scoring, by field number."""
 
     merchants: list[float]
     farmers: list[float]
@@ -97,7 +97,7 @@ class _BoardOdds:
         self.worth[field], self.empty[field] = odds.worth, odds.empty
 
     def take(self, field: int, merchant: float, farmer: float) -> None:
-        """Take a merchant off the field with one likelihood and a farmer with another."""
+        """Take away a merchant with one likelihood, and a farmer with another."""
         gone_merchant, gone_farmer = self.merchants[field] * merchant, self.farmers[field] * farmer
         self.merchants[field] -= gone_merchant
         self.farmers[field] -= gone_farmer
@@ -106,9 +106,9 @@ class _BoardOdds:
 
 
 class Outlook:
-    """What `seat`, which is on turn, may expect of the end of the game after each of its placements.
+    """What the end of the game looks like to `seat`, which is on turn, after each of its possible placements.
 
-    A score is the seat's points less what each other seat has on average.
+    A score is the seat's points minus the average of the others' points.
     """
 
     def __init__(self, view: View, seat: Seat) -> None:
@@ -116,7 +116,7 @@ class Outlook:
         self._others = view.seats - 1
         self._ground = _ground(view.tiles)
         self._laurels = tuple(LAUREL_WORTH[view.laurels[tile]] for tile in TILES)
-        # As it will be after the placement, so that all of them are measured alike.
+        # As it will be after the placement, so that all placements are measured alike.
         left = sum(view.remaining[Seat(each)] for each in range(view.seats)) - 1
         free = len(FIELDS) - len(view.placed) - 1
         self._filling = left / free if free else 0.0
@@ -132,7 +132,7 @@ class Outlook:
                 self._soldiers.add(index)
         spaces = [sum(self._owners[field] == _NOBODY for field in near) for near in self._ground.near]
         self._doubts = [self._doubt(each) for each in spaces]
-        self._doubts_after = [self._doubt(max(0, each - 1)) for each in spaces]  # of a placement that is near
+        self._doubts_after = [self._doubt(max(0, each - 1)) for each in spaces]  # if the placement is near
         self._captives = [0.0]  # before each hill's soldiers act, and at the end
         self._hills: list[float] = []
         self._boards: list[_BoardOdds] = []  # before each hill's soldiers act
@@ -144,7 +144,7 @@ class Outlook:
             self._hills.append(self._laurel_worth(board, hill, self._doubts[hill]))
 
     def after(self, field: Field, kind: Kind) -> float:
-        """Return the score to expect if the seat places `kind` on the empty `field`."""
+        """Return the expected score if the seat places `kind` on the empty `field`."""
         index = _NUMBER[field]
         self._owners[index] = self._seat
         soldiers = self._soldiers.intersection(self._ground.adjacent[index])
@@ -158,7 +158,7 @@ class Outlook:
         return score
 
     def _difference(self, index: int, odds: Odds) -> float:
-        """Return what a piece changes that no soldier sees: only hills that it is near to."""
+        """Return what a piece without a soldier beside it changes: only the hills that it is near."""
         difference = 0.0
         for hill in self._ground.hills[index]:
             board = self._settled[hill]
@@ -169,9 +169,9 @@ class Outlook:
         return difference
 
     def _replayed(self, index: int, kind: Kind, soldiers: int) -> float:
-        """Return the score of scoring anew, from the first hill that the piece matters to."""
+        """Return the score, scoring anew from the first hill that the piece affects."""
         near = self._ground.hills[index]
-        first = min(soldiers, near[0])  # `soldiers` is the first hill with one beside the piece
+        first = min(soldiers, near[0])  # `soldiers` is the first hill with a soldier beside the piece
         board = self._boards[first].copy()
         board.put(index, CERTAIN[kind])
         if kind is Kind.SOLDIER:
@@ -187,7 +187,7 @@ class Outlook:
         return score
 
     def _settle_soldiers(self, board: _BoardOdds, hill: int) -> float:
-        """Take off the board what the hill's soldiers are expected to, and return what that is worth (R5)."""
+        """Take off the board what the hill's soldiers are expected to remove; return its worth (R5)."""
         acts = []
         for soldier in self._soldiers:
             if soldier // 6 != hill:
@@ -207,7 +207,7 @@ class Outlook:
         return score
 
     def _laurel_worth(self, board: _BoardOdds, hill: int, doubt: float) -> float:
-        """Return what the hill's laurel is worth to the seat, by how likely it leads there (R6.5)."""
+        """Return what the hill's laurel is worth to the seat, given how likely it leads there (R6.5)."""
         influence = self._influence(board, hill)
         most = max(influence)
         chances = [math.exp((each - most) / doubt) for each in influence]
@@ -215,9 +215,9 @@ class Outlook:
         return self._laurels[hill] * (chance - (1.0 - chance) / self._others)
 
     def _influence(self, board: _BoardOdds, hill: int) -> list[float]:
-        """Return the influence on the hill to expect, by seat (R6.1 to R6.4).
+        """Return the expected influence on the hill, by seat (R6.1 to R6.4).
 
-        It adds up likelihoods, so it cannot be the scoring's own; on a certain board both are the same.
+        It is not the scoring's own because it adds up likelihoods; where all are certain, both agree.
         """
         adjacent, worth, empty = self._ground.adjacent, board.worth, board.empty
         influence = [0.0] * (self._others + 1)
@@ -237,7 +237,7 @@ class Outlook:
 
 
 class _Act(NamedTuple):
-    """How likely a soldier captures each group, and how many captives to expect (R5.1 to R5.3)."""
+    """How likely a soldier captures each group, and its expected captives (R5.1 to R5.3)."""
 
     merchants: float
     farmers: float
@@ -246,7 +246,7 @@ class _Act(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _act(beside: tuple[tuple[float, float], ...]) -> _Act:
-    """Return what a soldier does among fields with these odds of a merchant and a farmer."""
+    """Return what a soldier does beside fields with these odds of a merchant and of a farmer."""
     likely = {(0, 0): 1.0}
     for merchant, farmer in beside:
         following: dict[tuple[int, int], float] = {}
@@ -267,7 +267,7 @@ def _act(beside: tuple[tuple[float, float], ...]) -> _Act:
 
 
 def odds_of(view: View, field: Field) -> Odds:
-    """Return what stands on a taken field, as far as `view` tells."""
+    """Return the odds of what is on a taken field, from what `view` shows."""
     piece = view.placed[field]
     if isinstance(piece, Piece):
         return CERTAIN[piece.kind]
@@ -275,7 +275,7 @@ def odds_of(view: View, field: Field) -> Odds:
 
 
 def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
-    """Return what is under another seat's wolf: by the hand it began with, which all have seen (R3.5)."""
+    """Return the odds of another seat's wolf, by the hand that it started with, which is public (R3.5)."""
     hand = view.start.hands[seat]
     merchants = hand.get(Piece.of(wolf.people, Kind.MERCHANT, wolf=True), 0)
     farmers = hand.get(Piece.of(wolf.people, Kind.FARMER, wolf=True), 0)
@@ -283,7 +283,7 @@ def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
 
 
 def _to_come(view: View, filling: float) -> Odds:
-    """Return what an empty field may get of all that is in hands; `filling` is how likely it gets any."""
+    """Return the odds of what an empty field gets from all hands; `filling` is how likely it gets a piece."""
     counts = dict.fromkeys(Kind, 0.0)
     for hand in view.start.hands:
         for piece, count in hand.items():

@@ -1,4 +1,4 @@
-"""Bots at a table: each seat a brain on a connection of its own, as a person would have it."""
+"""Bots at a table: each seat is a brain with a connection of its own, like a person's."""
 
 import asyncio
 import contextlib
@@ -34,12 +34,12 @@ class BrainFailed(Exception):
 
 
 class WrongUse(ValueError):
-    """The options make no sense together; the text says what to change."""
+    """The options contradict each other; the text says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotOptions:
-    """What `palatinus bot` is told; `brains` are dealt out to its seats in turn.
+    """The options of `palatinus bot`; its seats get the `brains` in turn.
 
     Without a `table` the bots open their own. With `rematch` they play again when others at the table do.
     """
@@ -78,10 +78,10 @@ class BotOptions:
 
 
 async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
-    """Play as the options tell, with table codes and results on `out`; return the exit code.
+    """Play as the options say, with table codes and results on `out`; return the exit code.
 
-    What goes wrong is one sentence on `errors`, which is stderr unless given: 1 if the server is to blame,
-    2 if the options are.
+    A failure is one sentence on `errors`, by default stderr; the exit code is then 1 if the server is to
+    blame, 2 if the options are.
     """
     errors = errors or sys.stderr
     try:
@@ -111,7 +111,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
 
 
 async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO) -> None:
-    """Take seats at a table, play its game to the end, and others there if wanted, and leave."""
+    """Take seats at a table, play its game, and more if others want to, and leave."""
     if options.table is None:
         table = await bots[0].open(options)
         print(_("Table {table}").format(table=table), file=out, flush=True)
@@ -127,7 +127,7 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
 
 
 async def _played_again(bots: list["_Bot"]) -> bool:
-    """Follow whoever plays again to the next table; False if nobody does."""
+    """Follow the players who play again to the next table; return False if there are none."""
     if not await bots[0].others_play_again({bot.connection.model.seat for bot in bots}):
         return False
     try:
@@ -145,13 +145,13 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None
         async with asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(bot.play()) for bot in bots]
     except* (ConnectFailed, RequestRefused, BrainFailed) as group:
-        failed = group.exceptions[0]  # one of them speaks for all
+        failed = group.exceptions[0]  # one is enough to report
     if failed is not None:
         raise failed
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
-    told = _("Game {number}: {result}").format(number=number, result=result_line(state, playing[0].result()))
-    print(told, file=out, flush=True)
+    text = _("Game {number}: {result}").format(number=number, result=result_line(state, playing[0].result()))
+    print(text, file=out, flush=True)
 
 
 def result_line(state: TableState, result: GameEnded) -> str:
@@ -169,7 +169,7 @@ def result_line(state: TableState, result: GameEnded) -> str:
 
 
 class _Bot:
-    """A seat: its connection, its brain, and its chance."""
+    """A seat: its connection, its brain, and its source of randomness."""
 
     def __init__(self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int) -> None:
         self.connection = connection
@@ -197,7 +197,7 @@ class _Bot:
                 return seated.table
 
     async def join(self, table: str) -> str:
-        """Join the table, as the next number if another bot there has this one's, and return its code."""
+        """Join the table, with the next number if another bot there has this one's name; return its code."""
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
                 return (await self.connection.join(table, self._name(number), program=True)).table
@@ -219,7 +219,7 @@ class _Bot:
                 return model.view.result
             if _may_start(model.state, model.seat):
                 await self._start()
-            if model.legal is not None and model.seq != moved_at:  # else the last move is on its way
+            if model.legal is not None and model.seq != moved_at:  # else the last move is still on its way
                 moved_at = model.seq
                 command = await self._chosen()
                 if model.seq == moved_at:  # else it thought for longer than the table's clock
@@ -227,7 +227,7 @@ class _Bot:
         raise ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
-        """Wait until somebody wants to play again, or nobody is left who could."""
+        """Return whether somebody wants to play again, once that is known or nobody is left who could."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_REMATCH_SECONDS):
                 while (state := self.connection.model.state) is not None:
@@ -244,20 +244,20 @@ class _Bot:
             await self.connection.start()
         except RequestRefused as refusal:
             if refusal.code not in {Code.SEATS_EMPTY, Code.ALREADY_STARTED, Code.NOT_THE_HOST}:
-                raise  # those: somebody left, or was as quick; the table's next state tells
+                raise  # those: somebody left, or was quicker; the table's next state will show
 
     async def _move(self, command: Command) -> None:
         try:
             await self.connection.play(command)
         except RequestRefused as refusal:
             if refusal.code not in _TOO_LATE:
-                raise  # those: the stand-in moves, or has moved; the next events tell
+                raise  # those: the stand-in moves, or has moved; the next events will show
 
     async def _chosen(self) -> Command:
         model = self.connection.model
         assert model.view is not None  # noqa: S101 - legal moves come with a game
         assert model.legal is not None  # noqa: S101
-        # In a thread, and on a copy: a brain that thinks for long must not keep its connection waiting.
+        # In a thread, and on a copy: a slow brain must not hold up its connection.
         view = snapshot(model.view, model.view.eyes)
         choose: Brain = self._brain.choose
         try:

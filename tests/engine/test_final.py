@@ -77,7 +77,7 @@ BAD: list[tuple[str, str]] = [
     ("[" + "9" * 10_000 + "]", "too many digits"),
     ("[]", "an object"),
     ("{}", '"tiles", "laurels", "players", "board" missing'),
-    ('{"players": 2, "players": 3}', '"players" stands twice'),
+    ('{"players": 2, "players": 3}', '"players" appears twice'),
     ('{"players": NaN}', "NaN"),
     ('{"players": -Infinity}', "-Infinity"),
     *(

@@ -215,6 +215,6 @@ def test_a_snapshot_has_seven_places_for_tiles(change: Callable[[list[Any]], lis
     ],
 )
 def test_what_a_server_names_exists(content: dict[str, Any]) -> None:
-    """Tiles, fields and seats that there are not are refused, however deep: a client shows them to people."""
-    with pytest.raises(BadMessage, match="that there is not"):
+    """Tiles, fields and seats that do not exist are refused, however deep: a client shows them to people."""
+    with pytest.raises(BadMessage, match="does not exist"):
         event_of(content)
