@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 SERVE = "Options of `palatinus serve`"
@@ -136,12 +137,22 @@ def test_the_readmes_example_position_can_be_scored() -> None:
     assert '"winners"' in scored_line(found[1])
 
 
-@pytest.mark.parametrize("document", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
+def anchors(path: Path) -> set[str]:
+    """Return what the headings of a document can be linked by: lower case, hyphens, no punctuation."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
-    """Every relative link in the documents is a file."""
+    """Every relative link in the documents is a file, and its anchor a heading there."""
     path = ROOT / document
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), f"{document} links to {target}"
+    for target in re.findall(r"\]\((?!https?:)([^)]+)", path.read_text(encoding="utf-8")):
+        file, _, anchor = target.partition("#")
+        linked = path.parent / file if file else path
+        assert linked.exists(), f"{document} links to {file}"
+        assert not anchor or anchor in anchors(linked), f"{document} links to {target}"
 
 
 def test_every_limit_is_documented_with_its_default() -> None:
