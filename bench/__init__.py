@@ -1,4 +1,4 @@
-"""Measurements: what this program exists for, beside a baseline in the same run."""
+"""Measurements of what matters here, each beside a baseline in the same run."""
 
 from typing import TypeAlias
 

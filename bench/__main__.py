@@ -29,10 +29,10 @@ SECTIONS: Final = {  # each a module that prints its samples as JSON
     "client": ["bench.client"],
 }
 ROOT: Final = Path(__file__).parent.parent
-_PATIENCE: Final = 280.0
+_TIMEOUT: Final = 280.0
 _ROUNDS: Final = 3  # of A B in a comparison
 
-# What is aimed at; `>=` or `<=` a number.
+# What the figures should be; `>=` or `<=` a number.
 TARGETS: Final = {
     "T=50 share of the floor, journal on": (">=", 0.4),
     "offered load: p99 against the floor's": ("<=", 2.0),
@@ -52,12 +52,12 @@ def measured(section: str, tree: Path) -> Samples:
             [sys.executable, "-m", *SECTIONS[section]],
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT,
             check=False,
             cwd=tree,
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"bench.{section} took more than {_PATIENCE:.0f} s") from None
+        raise RuntimeError(f"bench.{section} took more than {_TIMEOUT:.0f} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"bench.{section} failed: {done.stderr.strip().splitlines()[-1:]}")
     found: Samples = json.loads(done.stdout)
@@ -73,7 +73,7 @@ def with_growth(found: Samples) -> Samples:
 
 
 def table(found: Samples) -> str:
-    """Return the figures as a table: median, range, and what is aimed at."""
+    """Return the figures as a table: median, range, and target."""
     width = max(map(len, found))
     lines = [f"{'':{width}}  {'median':>10}  {'range':>23}  target"]
     for name, values in found.items():
@@ -93,12 +93,12 @@ def markdown(found: Samples) -> str:
 
 
 def reach(values: list[float]) -> str:
-    """Return from where to where the values reach, if there are several."""
+    """Return the range of the values, if there are several."""
     return f"{shown(min(values))} .. {shown(max(values))}" if len(values) > 1 else ""
 
 
 def aim(name: str, values: list[float]) -> str:
-    """Return what is aimed at, and whether the median meets it."""
+    """Return the target, and whether the median meets it."""
     if name not in TARGETS:
         return ""
     sign, bound = TARGETS[name]
@@ -112,7 +112,7 @@ def shown(value: float) -> str:
 
 
 def compared(sections: tuple[str, ...], revision: str) -> Samples:
-    """Return the ratios of this tree's figures to another commit's, taken in turn."""
+    """Return the ratios of this tree's figures to another commit's, measured in turn."""
     ratios: Samples = defaultdict(list)
     with checked_out(revision) as other:
         for section in sections:

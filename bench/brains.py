@@ -2,8 +2,8 @@
 
     python -m bench.brains --games 500
 
-One seat plays the first brain and the others the second; the seat rotates, and so do the seeds with it. A
-shared victory counts as its fraction, so equal brains win one game in as many as there are players.
+The first brain plays one seat and the second the others; the seat rotates from game to game. A shared victory
+counts as its fraction, so with equal brains the first wins one game in as many as there are players.
 """
 
 import argparse

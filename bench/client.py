@@ -1,4 +1,4 @@
-"""The terminal client in a real terminal: how soon it shows, how soon a key is answered, what a game costs.
+"""The terminal client in a real terminal: time to start, time to answer a key, and what a game costs.
 
 python -m bench.client
 """
@@ -24,7 +24,7 @@ _STARTS: Final = 7
 _KEYS: Final = 200
 _GAMES: Final = 3
 _DRAWN: Final = b"\x1b[?2026l"  # the end of one whole redraw
-_PATIENCE: Final = 20
+_TIMEOUT: Final = 20
 
 
 def samples(tree: Path) -> Samples:
@@ -33,7 +33,7 @@ def samples(tree: Path) -> Samples:
 
 
 def _let_settle(screen: pexpect.spawn) -> None:
-    """Wait until nothing is drawn any more."""
+    """Wait until drawing has stopped."""
     while screen.expect_exact([_DRAWN, pexpect.TIMEOUT], timeout=1) == 0:
         pass
 
@@ -44,7 +44,7 @@ def terminal(tree: Path, *arguments: str) -> pexpect.spawn:
         sys.executable,
         [str(tree / "palatinus.py"), *arguments],
         dimensions=(40, 120),
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT,
         cwd=str(tree),
     )
     screen.delaybeforesend = None  # it waits 50 ms by default, for password prompts
@@ -67,7 +67,7 @@ def started(tree: Path) -> Samples:
         found.append(time.perf_counter() - began)
         busy.append(_cpu_seconds(screen))
         screen.close(force=True)
-    return {  # the first one compiles, once for all
+    return {  # the first run compiles for the others
         "client: start to first screen, s": found[1:],
         "client: CPU to first screen, s": busy[1:],
     }
@@ -83,7 +83,7 @@ def compiled() -> Iterator[None]:
 
 
 def answered(tree: Path) -> Samples:
-    """Return how long after a key that moves the cursor the screen is whole again."""
+    """Return how long after a key that moves the cursor the screen is complete again."""
     screen = terminal(tree, "play", "--random-layout", "--players", "2", "--name", "bench")
     screen.expect_exact("Your turn")
     screen.expect_exact(_DRAWN)
@@ -103,7 +103,7 @@ def answered(tree: Path) -> Samples:
 
 
 def watched(tree: Path) -> Samples:
-    """Return the CPU of a client that watches four bots play a whole game, its start included."""
+    """Return the CPU that a client takes, its start included, to watch four bots play a whole game."""
     found = []
     bots = [sys.executable, "palatinus.py", "bot"]
     with subject("server", tree=tree) as server:

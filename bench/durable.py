@@ -2,8 +2,8 @@
 
     python -m bench.durable [FOLDER]
 
-The journals are made in FOLDER (default: here), since what is measured is its disk; many systems keep
-their folder for temporary files in memory. What is compared runs in turn, A B A B.
+The journals are made in FOLDER (default: here), since its disk is what is measured; many systems keep
+temporary files in memory. The variants run in turn, A B A B.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _ENTRY: Final = Played(
 
 
 async def commits(folder: Path, durable: Durable) -> tuple[float, float]:
-    """Return commits a second, one after another, and the longest that the event loop stood still, in ms."""
+    """Return commits a second, one after another, and the longest pause of the event loop in ms."""
     journal = SqliteJournal(folder, durable)
     longest = 0.0
 

@@ -1,4 +1,4 @@
-"""The engine and the codec on one core: how often a second each thing is done.
+"""The engine and the codec on one core: how often a second each can do its work.
 
 python -m bench.engine
 """
@@ -39,7 +39,7 @@ def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[fl
 
 
 def placed_at_random(players: int, rng: random.Random) -> Game:
-    """Play a game of random pieces on random fields, without listing every command, to its end."""
+    """Play a game of random pieces on random fields to its end, without listing every command."""
     game = Game.new(GameOptions(players, random_layout=True), RandomChance(rng))
     while (legal := game.legal()) is not None:
         game.apply(random_command(legal, rng))
@@ -47,7 +47,7 @@ def placed_at_random(players: int, rng: random.Random) -> Game:
 
 
 def samples() -> Samples:
-    """Return how often a second the engine and the codec do what a server does."""
+    """Return how often a second the engine and the codec do what a server asks of them."""
     found: Samples = {}
     for players in (2, 3, 4, 5):
         told = functools.partial(placed_at_random, players, random.Random(players))

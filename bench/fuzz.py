@@ -1,11 +1,11 @@
-"""A coverage-guided fuzzer for what reads frames: the server's decoder, and all that a client does with one.
+"""A coverage-guided fuzzer for frames: the server's decoder, and everything a client does with one.
 
     pip install atheris
     python -m bench.fuzz [--side server|client] [--seconds N] [--corpus DIR]
 
-Whatever the bytes, a frame is refused with BadMessage in a short printable line, or it is a message that
-is sound: encoded and decoded again it is the same, and a client can take it in. Anything else ends the
-run and leaves the frame in a file `crash-...`. What was found interesting stays in the corpus.
+Whatever the bytes, a frame is either refused with BadMessage in a short printable line, or it is a sound
+message: encoded and decoded again it is the same, and a client can take it in. Anything else ends the
+run and leaves the frame in a file `crash-...`. Frames that reached new code stay in the corpus.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def read_by_server(frame: bytes) -> None:
 
 
 def read_by_client(frame: bytes) -> None:
-    """Read a frame as a client at a table does, take it in, and look at what it makes of the table."""
+    """Read a frame as a client at a table does, take it in, and check the table afterwards."""
     message = _sound(decode_server, frame)
     if message is None:
         return
@@ -124,7 +124,7 @@ def from_servers() -> Iterator[ServerMessage]:
 
 
 def mutated(frame: bytes, longest: int, seed: int) -> bytes:
-    """Return another frame: changed as bytes, or, so that it stays msgpack, one of its values."""
+    """Return another frame: with changed bytes, or, to stay msgpack, with one of its values changed."""
     rng = random.Random(seed)
     if rng.random() < 0.3:
         changed: bytes = atheris.Mutate(frame, longest)
@@ -132,7 +132,7 @@ def mutated(frame: bytes, longest: int, seed: int) -> bytes:
     try:
         content = msgpack.unpackb(frame, strict_map_key=False)
         changed = msgpack.packb(_changed(content, rng))
-    except (ValueError, TypeError, OverflowError):  # it was none, or cannot be one after the change
+    except (ValueError, TypeError, OverflowError):  # it was not msgpack, or cannot be after the change
         changed = atheris.Mutate(frame, longest)
     return changed[:longest]
 

@@ -1,4 +1,4 @@
-"""A server full of idle tables: what they cost, and whether one active table among them notices.
+"""A server full of idle tables: what they cost, and whether they slow one active table down.
 
 python -m bench.idle
 """
@@ -42,7 +42,7 @@ def samples(tree: Path) -> Samples:
 
 
 def _allow_many_files() -> None:
-    """Raise this process's limit on open files, which its children inherit, as far as it may."""
+    """Raise this process's limit on open files, which its children inherit, as far as allowed."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

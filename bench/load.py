@@ -1,7 +1,7 @@
 """The load: tables of four seats that play at once, each seat a connection of its own.
 
-It runs in a process of its own, against the server or against the floor (`bench.subject`), and prints what
-it saw as JSON. The tables play legal games drawn beforehand, so that this process does as little as it can.
+It runs in a process of its own, against the server or against the floor (`bench.subject`), and prints its
+figures as JSON. The tables play legal games drawn beforehand, so that this process does as little as it can.
 """
 
 import argparse
@@ -24,12 +24,12 @@ SEATS: Final = 4
 _EVENTS: Final = b"\xa1t\xa6events"  # how an events message begins, after the byte that counts its keys
 _SCRIPTS: Final = 32
 _FIRST_ID: Final = 100_000  # as large on the wire as the ids that clients choose
-_PATIENCE: Final = 30.0  # seconds without any frame before the run is given up
+_TIMEOUT: Final = 30.0  # seconds without any frame before the run is given up
 
 
 @dataclass
 class LoadTable:
-    """A table: the wires of its seats, and the frames of the game it plays with who sends them."""
+    """A table: the wires of its seats, and the frames of its game, each with the seat that sends it."""
 
     wires: list[Wire]
     frames: list[tuple[int, bytes]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class LoadTable:
 
 @dataclass
 class Figures:
-    """What a run showed: moves, seconds, bytes of the load's side, the server's CPU, latencies in seconds."""
+    """The figures of a run: moves, seconds, bytes at this end, the server's CPU, latencies in seconds."""
 
     moves: int = 0
     seconds: float = 0.0
@@ -48,7 +48,7 @@ class Figures:
     bytes_sent: int = 0
     bytes_received: int = 0
     placements: int = 0
-    placement_bytes: int = 0  # of those moves that scoring does not follow
+    placement_bytes: int = 0  # of the moves that do not end a game
     latencies: list[float] = field(default_factory=list)
 
     def percentile(self, percent: float) -> float:
@@ -87,7 +87,7 @@ def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
 
 
 class ServerTables:
-    """Tables on the real server: between rounds they are left and opened anew."""
+    """Tables on the real server, left after each round and opened anew."""
 
     def __init__(self, port: int, tables: int) -> None:
         self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
@@ -118,7 +118,7 @@ class ServerTables:
                 wire.expect("done")
 
     def _drain(self) -> None:
-        """Read until the server has said all it had to say about the start."""
+        """Read everything that the server sends about the start."""
         for table in self.tables:
             for wire in table.wires:
                 number = self._next()
@@ -131,7 +131,7 @@ class ServerTables:
 
 
 class FloorTables:
-    """The same seats on the floor: a first frame tells the group, every other one is fanned out to it."""
+    """The same seats on the floor: the first frame names the group, every other one is fanned out to it."""
 
     def __init__(self, port: int, tables: int) -> None:
         self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
@@ -183,8 +183,8 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
         for wire in table.wires:
             selector.register(wire.socket, selectors.EVENT_READ, (table, wire))
     now = time.perf_counter
-    # At a fixed rate every table moves on a clock of its own, told by nobody else's moves; they begin one
-    # after another over a game's length, so that not all of them come to their scoring at once.
+    # At a fixed rate every table moves by a clock of its own, whatever the others do; they begin one after
+    # another over a game's length, so that they do not all come to their scoring at once.
     pause = 0.0 if rate is None else len(tables) / rate
     length = pause * len(tables[0].frames)
     due = [(now() + length * rng.random(), table) for table in tables] if rate is not None else []
@@ -231,7 +231,7 @@ def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ra
                     following = max(table.sent + pause, last_heard)
                     due.append((following, table))
                     due.sort(key=lambda each: each[0])
-        if now() - last_heard > _PATIENCE:
+        if now() - last_heard > _TIMEOUT:
             raise TimeoutError("the server has stopped answering")
     selector.close()
 

@@ -1,9 +1,9 @@
-"""Full random games a second on one core: lean playouts beside the game that tells events.
+"""Full random games a second on one core: lean playouts beside the game with its events.
 
     python -m bench.playouts --seconds 2
 
-A game is all placements, each a random choice of a legal piece and a free field, and the scoring; the layouts
-lie before the clock starts. Both sides take turns, so that a busy machine slows both.
+A game is all placements, each a random choice of a legal piece and a free field, and the scoring; the tiles
+are laid before the clock starts. Both sides take turns, so that a busy machine slows both.
 """
 
 import argparse
@@ -30,15 +30,15 @@ def rate(play: Callable[[], object], seconds: float) -> float:
     runs, now = 0, time.perf_counter()
     begun, end = now, now + seconds
     while now < end:
-        for _ in range(20):  # the clock is read rarely, for it takes time too
+        for _ in range(20):  # read the clock rarely, as that takes time too
             play()
         runs += 20
         now = time.perf_counter()
     return runs / (now - begun)
 
 
-def told(events: Sequence[Event], rng: random.Random) -> Game:
-    """Play the game that `events` start to its end with random moves."""
+def full_game(events: Sequence[Event], rng: random.Random) -> Game:
+    """Play the game that `events` begin to its end with random moves."""
     game = Game(events, RandomChance(rng))
     while (legal := game.legal()) is not None:
         game.apply(random_command(legal, rng))
@@ -47,7 +47,7 @@ def told(events: Sequence[Event], rng: random.Random) -> Game:
 
 
 def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
-    """Return how often a second a game of so many players is played out, and told as events."""
+    """Return how often a second a game of so many players is played out, lean and with its events."""
     rng = random.Random(players)
     options = GameOptions(players, random_layout=True)
     games = [Game.new(options, RandomChance(rng)) for _ in range(_LAYOUTS)]
@@ -56,7 +56,7 @@ def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
     for repeat in range(_REPEATS):
         position, events = positions[repeat % _LAYOUTS], games[repeat % _LAYOUTS].events
         lean.append(rate(functools.partial(playout, position, rng), seconds / _REPEATS / 2))
-        telling.append(rate(functools.partial(told, events, rng), seconds / _REPEATS / 2))
+        telling.append(rate(functools.partial(full_game, events, rng), seconds / _REPEATS / 2))
     return lean, telling
 
 

@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 import psutil
 
-_PATIENCE: Final = 120.0
+_TIMEOUT: Final = 120.0
 
-Load: TypeAlias = dict[str, float]  # what `bench.load` tells of a run
+Load: TypeAlias = dict[str, float]  # what `bench.load` prints about a run
 
 
 def cpu_of(process: psutil.Process) -> float:
@@ -42,11 +42,11 @@ class Subject:
         return cpu_of(self.process)
 
     def loaded(self, *options: str) -> Load:
-        """Run the load against it in a process of its own; return what the load saw."""
+        """Run the load against it in a process of its own; return the load's figures."""
         command = [sys.executable, "-m", "bench.load", self.name, "--port", str(self.port)]
         command += ["--pid", str(self.process.pid), *options]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False, cwd=self.tree
+            command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, cwd=self.tree
         )
         if done.returncode != 0:
             raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")

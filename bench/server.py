@@ -2,7 +2,7 @@
 
     python -m bench.server
 
-What is compared runs in turn, A B A B, because machines drift; ratios are taken pair by pair.
+Variants run in turn, A B A B, because machines drift; ratios are taken pair by pair.
 """
 
 import contextlib
@@ -22,18 +22,18 @@ from bench.wire import Wire, packed
 
 TABLES: Final = (1, 10, 50, 200)
 _MOVES: Final = {1: 960, 10: 3200, 50: 6400, 200: 6400}
-_FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run as long
+_FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run of the same length
 _CONNECTIONS: Final = 500
 _WITH_UVLOOP: Final = 50  # the number of tables at which it is measured too
 _REPEATS: Final = 3
-_SECONDS: Final = 60.0  # after which no measurement is begun once more
-_SHARE_OFFERED: Final = 0.1  # of the floor's moves a second, for latency at a load that both can carry
+_SECONDS: Final = 60.0  # after which no measurement is repeated
+_SHARE_OFFERED: Final = 0.1  # of the floor's moves a second: a load that both can carry, for latency
 _PERCENTILES: Final = ("p50_ms", "p95_ms", "p99_ms")
 
 
 @contextlib.contextmanager
 def server(tree: Path, *, journal: bool, fast: bool = False) -> Iterator[Subject]:
-    """Run the real server, with its journal in a folder that goes with it or without, on uvloop or not."""
+    """Run the real server, with a journal in a temporary folder or without, on uvloop or not."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
         options = (*(("--data", folder) if journal else ()), *(("--fast",) if fast else ()))
         with subject("server", *options, tree=tree) as running:
@@ -117,7 +117,7 @@ def memory(tree: Path) -> Samples:
     costs = {}
     for name in ("server", "floor"):
         with subject(name, tree=tree) as running:
-            kept = greeted(running, 50)  # so that what the first ones load once is not counted
+            kept = greeted(running, 50)  # so that what is loaded once, for the first ones, is not counted
             before = running.resident
             kept += greeted(running, _CONNECTIONS)
             costs[name] = (running.resident - before) / _CONNECTIONS
@@ -136,7 +136,7 @@ def memory(tree: Path) -> Samples:
 
 
 def greeted(running: Subject, number: int) -> list[Wire]:
-    """Connect to the server or the floor, and return so many connections that are let in."""
+    """Connect to the server or the floor, and return so many connections after their handshake."""
     if running.name == "server":
         frame, answer = packed(t="hello", versions=[1], client="bench"), "welcome"
     else:

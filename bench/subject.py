@@ -1,7 +1,7 @@
 """What is measured, in a process of its own: the real server, or the floor.
 
-The floor is the least that could carry the same moves: a bare `websockets` server with no game behind
-it, that fans a frame of the usual size out to the seats of a group with `broadcast`, without compression.
+The floor is the least that could carry the same moves: a bare `websockets` server without a game, which
+fans a frame of the usual size out to the seats of a group with `broadcast`, without compression.
 It prints its port and serves until its standard input ends.
 """
 
@@ -27,7 +27,7 @@ _UNLIMITED: Final = Limits(
     tables_per_address=20_000,
     burst=1_000_000,
     rate=1_000_000.0,
-    over_seconds=0.0,  # what was played is forgotten at once, so that one run does not weigh on the next
+    over_seconds=0.0,  # finished games are forgotten at once, so that one run does not burden the next
 )
 
 

@@ -1,4 +1,4 @@
-"""The least of a websocket client that a load generator can do with: so that it is not what is measured."""
+"""The least websocket client that a load generator needs, so that the measurement is not of the client."""
 
 import os
 import socket
@@ -77,7 +77,7 @@ class Wire:
         self._rest = data[at:]
 
     def expect(self, tag: str) -> dict[str, object]:
-        """Return the next message with this tag, passing over others."""
+        """Return the next message with this tag, skipping others."""
         while True:
             while self._waiting:
                 message: dict[str, object] = msgpack.unpackb(self._waiting.pop(0))

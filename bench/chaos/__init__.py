@@ -1,1 +1,1 @@
-"""Chaos: games on a bad network and a server that is killed; then what is left is checked."""
+"""Chaos: games on a bad network with a server that is killed, and a check of what is left."""

@@ -1,9 +1,9 @@
-"""Chaos: games of bots on a bad network and a server that is killed, and whether anything was lost.
+"""Chaos: bots play on a bad network with a server that is killed; nothing may be lost.
 
     python -m bench.chaos [--games N] [--kills K] [--seed S] [--minutes M] [--tables T] [--json FILE]
 
-Every game must end, and what each player and spectator saw must be what the journal holds. Exits with 1 and
-tells what is wrong if not. docs/reliability.md tells more.
+Every game must end, and what each player and spectator saw must be what the journal holds. Otherwise it
+exits with 1 and prints what is wrong. docs/reliability.md has more.
 """
 
 import argparse
@@ -21,12 +21,12 @@ from bench.chaos.round import Plan, Round
 from bench.chaos.verdict import Verdict
 
 _GAMES_IN_A_ROUND: Final = 100  # on one data folder: fewer than a server has tables
-_TOLD: Final = 20  # violations of a kind that are printed ...
-_WORDS: Final = 400  # ... with so many characters; the JSON has all
+_TOLD: Final = 20  # how many violations of a kind are printed ...
+_WORDS: Final = 400  # ... and how many characters of each; the JSON has all
 
 
 def rounds(games: int, kills: int, tables: int, seed: str) -> list[Plan]:
-    """Return what each round does, games and kills dealt out evenly."""
+    """Return what each round does, with games and kills spread evenly."""
     count = -(-games // _GAMES_IN_A_ROUND)
     return [
         Plan(

@@ -1,4 +1,4 @@
-"""Players and spectators on the real client's connection, who remember all that they did and were told."""
+"""Players and spectators on the real client's connection, which remember all they did and received."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from engine.view import View
 from protocol.codes import Code
 from protocol.messages import ServerMessage, Snapshot
 
-PATIENCE: Final = Timeouts(
+TIMEOUTS: Final = Timeouts(
     opening=3.0,
     answer=5.0,
     closing=0.5,
@@ -31,11 +31,11 @@ _PAUSE: Final = 0.1
 
 
 class Lost(Exception):
-    """The server no longer knows what it had confirmed."""
+    """The server has lost what it had confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Received:
     """Events that a client took in; the first has number `first`."""
 
     first: int
@@ -43,25 +43,25 @@ class Told:
 
 
 class Witness(TableModel):
-    """The client's model, which remembers what it took in, in order."""
+    """The client's model; it remembers what it took in, in order."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[Told | Snapshot] = []
+        self.received: list[Received | Snapshot] = []
 
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
         updates = super().take(message)
         if isinstance(message, Snapshot):
-            self.told.append(message)
+            self.received.append(message)
         for update in updates:
             if isinstance(update, Happened):
-                self.told.append(Told(update.seq - len(update.events) + 1, update.events))
+                self.received.append(Received(update.seq - len(update.events) + 1, update.events))
         return updates
 
 
 @dataclass(slots=True)
 class Move:
-    """What a player tried, and how that ended as far as the player knows."""
+    """What a player tried, and the outcome as far as the player knows."""
 
     command: Command
     outcome: Literal["done", "refused", "unknown"] = "unknown"
@@ -69,7 +69,7 @@ class Move:
 
 @dataclass(slots=True)
 class Visitor:
-    """Somebody at a table; `models` holds what each of its connections was told."""
+    """A client at a table; `models` holds what each of its connections received."""
 
     url: str
     rng: random.Random
@@ -85,14 +85,14 @@ class Visitor:
 
     @property
     def view(self) -> View | None:
-        """Return the table as this visitor sees it in the end."""
+        """Return this visitor's final view of the table."""
         return self.models[-1].view
 
     async def connect(self) -> None:
-        """Open a connection, however often that takes; the one before stays open."""
+        """Open a connection, however many attempts that takes; the previous one stays open."""
         while True:
             try:
-                line = connected(self.url, client="chaos", timeouts=PATIENCE)
+                line = connected(self.url, client="chaos", timeouts=TIMEOUTS)
                 self._connection = await self._open.enter_async_context(line)
                 break
             except ConnectFailed as error:
@@ -118,7 +118,7 @@ class Visitor:
                 if self.connection.closed is not None:
                     await self.connect()
             except RequestRefused as refusal:
-                if refusal.code != Code.AT_A_TABLE:  # else it was heard, and only the answer was not
+                if refusal.code != Code.AT_A_TABLE:  # else the request arrived, and only its answer was lost
                     raise
                 return
             else:
@@ -178,7 +178,7 @@ class Player(Visitor):
         await self.connection.start()
 
     async def play(self, *, starts: bool) -> None:
-        """Play the game to its end, on as many connections as that takes; `starts` tells who is host."""
+        """Play the game to its end, on as many connections as that takes; the host `starts`."""
         if starts:
             await self._start()
         while not await self._played_here():

@@ -1,4 +1,4 @@
-"""What happens to each connection on its way through the proxy: drawn from the seed before it begins."""
+"""What happens to each connection on its way through the proxy, drawn from the seed beforehand."""
 
 import enum
 import random
@@ -16,12 +16,12 @@ class Way(enum.StrEnum):
 
 
 class End(enum.StrEnum):
-    """How a connection ends, or stops being one that works."""
+    """How a connection ends or stops working."""
 
     RESET = "reset"  # both sides at once, in the middle of whatever is on its way
-    TRUNCATED = "truncated"  # the rest is dropped, and then it looks like an orderly end
-    CLOSED = "closed"  # what is on its way arrives, then both sides hear of an end
-    STALLED = "stalled"  # one way stands still for a while
+    TRUNCATED = "truncated"  # the rest is dropped, and then comes what looks like an orderly end
+    CLOSED = "closed"  # what is on its way arrives, then both sides see the end
+    STALLED = "stalled"  # one way stalls for a while
     LINGERING = "lingering"  # the client's side is gone, and its last bytes reach the server later
 
 
@@ -33,7 +33,7 @@ class Fate:
     delay: float  # at most, for each piece
     piece: int | None  # the most bytes that are handed on together
     end: End
-    way: Way  # the one on which the end comes ...
+    way: Way  # the direction in which the end comes ...
     after: int  # ... after so many bytes
     hold: float  # how long it stalls or lingers
 

@@ -16,7 +16,7 @@ _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
 
 
 class Proxy:
-    """A listener whose connections each have a fate; `carried` is called whenever bytes are on their way."""
+    """A listener that gives each connection a fate; `carried` is called whenever bytes are on their way."""
 
     def __init__(self, seed: str, longest_hold: float, carried: Callable[[], None]) -> None:
         self.port = 0
@@ -83,7 +83,7 @@ class Proxy:
 
 
 class _Link:
-    """One client's connection and the one to the server that belongs to it."""
+    """A client's connection and the matching one to the server."""
 
     def __init__(
         self,
@@ -118,11 +118,11 @@ class _Link:
                 else:
                     await self._pass_on(writer, data)
                 passed += len(data)
-        with contextlib.suppress(OSError, RuntimeError):  # it may be gone already
+        with contextlib.suppress(OSError, RuntimeError):  # it may already be gone
             writer.write_eof()
 
     async def _end(self, writer: asyncio.StreamWriter, data: bytes, whole: int) -> None:
-        """Let the connection's end come after `whole` bytes of `data`."""
+        """End the connection after `whole` bytes of `data`."""
         await self._pass_on(writer, data[:whole])
         match self._fate.end:
             case End.RESET:
@@ -159,7 +159,7 @@ class _Link:
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection with RST, and nothing that still waits."""
+    """End a connection with RST, without what is still waiting."""
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.fileno() >= 0:
         with contextlib.suppress(OSError):

@@ -9,15 +9,15 @@ from typing import Final
 
 from bench.chaos.bots import Lost, Player, Spectator
 from bench.chaos.faults import End
-from bench.chaos.house import House
 from bench.chaos.proxy import Proxy
+from bench.chaos.server_process import ServerProcess
 from bench.chaos.verdict import Judge, Verdict, journal_in
 from bench.chaos.wiretap import Wiretap
 from client.connection import ConnectFailed, RequestRefused
 from engine.components import DEALS
 from protocol.messages import Events, Seated, Snapshot, Watching
 
-_PATIENCE: Final = 90.0  # seconds without any move: then some game does not end
+_TIMEOUT: Final = 90.0  # seconds without any move, after which some game will not end
 _PAUSE: Final = 0.1  # before another table is tried
 _TILES_TO_LAY: Final = 6
 _WATCHED: Final = 0.4  # of the games
@@ -30,13 +30,13 @@ class Plan:
     seed: str
     games: int
     kills: int  # the last one after the last game
-    tables: int  # at once
-    longest_hold: float = 6.0  # the most seconds that something stalls or lingers; others go by it
+    tables: int  # at the same time
+    longest_hold: float = 6.0  # the longest stall or delay in seconds; other times derive from it
 
 
 @dataclass(slots=True)
 class Party:
-    """One game and those who saw it."""
+    """A game with its players and spectators."""
 
     players: list[Player] = field(default_factory=list)
     spectators: list[Spectator] = field(default_factory=list)
@@ -48,14 +48,14 @@ class Party:
 
 
 class Round:
-    """Plays the games of a plan, and judges them; `verdict` and `counts` tell how it went."""
+    """Plays the games of a plan and judges them; the outcome is in `verdict` and `counts`."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
         self.verdict = Verdict()
         self._plan = plan
         self._data = folder / "data"
-        self._house = House(self._data)
+        self._server = ServerProcess(self._data)
         self._proxy = Proxy(plan.seed, plan.longest_hold, self._carried)
         self._rng = random.Random(plan.seed)
         self._timeouts: asyncio.Timeout | None = None  # while games are played
@@ -66,7 +66,7 @@ class Round:
         layouts = [(self._rng.choice(list(DEALS)), self._rng.random() < 0.5) for _ in range(plan.games)]
         self._games = layouts
         moves = sum(_moves(players, random_layout=random_layout) for players, random_layout in layouts)
-        # Each kill waits for a number of moves, and then for some pieces on the way to somebody.
+        # Each kill waits for a number of moves, and then for some pieces of data on their way.
         self._kills = sorted(
             (self._rng.randrange(moves), self._rng.randrange(40)) for _ in range(plan.kills - 1)
         )
@@ -74,8 +74,8 @@ class Round:
     async def run(self) -> None:
         """Play everything to its end, kill the server a last time, and judge what is left."""
         try:
-            await self._house.start()
-            self._proxy.server_port = self._house.port
+            await self._server.start()
+            self._proxy.server_port = self._server.port
             self._alive.set()
             async with asyncio.TaskGroup() as tasks:
                 reviver = tasks.create_task(self._revive())
@@ -85,18 +85,18 @@ class Round:
                 await self._alive.wait()
                 reviver.cancel()
         finally:
-            self._house.kill()
-            await self._house.gone()
+            self._server.kill()
+            await self._server.gone()
         self.counts["kills"] += 1
         await self._judge()
 
     # -- the server's deaths ------------------------------------------------------------------------
 
     def _carried(self) -> None:
-        """Kill the server if it is time to: called while bytes are on their way."""
+        """Kill the server if it is time; called while bytes are on their way."""
         if self._timeouts is not None and self.counts["moves"] > self._moves_seen:
             self._moves_seen = self.counts["moves"]
-            self._timeouts.reschedule(asyncio.get_running_loop().time() + _PATIENCE)
+            self._timeouts.reschedule(asyncio.get_running_loop().time() + _TIMEOUT)
         if not self._kills or self._killed.is_set():
             return
         moves, pieces = self._kills[0]
@@ -106,7 +106,7 @@ class Round:
             self._kills[0] = moves, pieces - 1
             return
         del self._kills[0]
-        self._house.kill()
+        self._server.kill()
         self._alive.clear()
         self._killed.set()
 
@@ -114,9 +114,9 @@ class Round:
         while True:
             await self._killed.wait()
             self.counts["kills"] += 1
-            await self._house.gone()
+            await self._server.gone()
             await asyncio.sleep(self._rng.choice([0.0, self._plan.longest_hold / 6]))
-            await self._house.start()
+            await self._server.start()
             self._killed.clear()
             self._alive.set()
 
@@ -130,10 +130,10 @@ class Round:
                 await self._play(number)
 
         try:
-            async with asyncio.timeout(_PATIENCE) as self._timeouts, asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(_TIMEOUT) as self._timeouts, asyncio.TaskGroup() as tasks:
                 for number in range(self._plan.games):
                     tasks.create_task(play(number))
-        except TimeoutError:  # what has not ended is told in the verdict
+        except TimeoutError:  # the verdict lists the games that have not ended
             pass
         finally:
             self._timeouts = None
@@ -161,7 +161,7 @@ class Round:
                 await visitor.disconnect()
 
     async def _gathered(self, url: str, number: int, players: int, *, random_layout: bool) -> Party:
-        """Seat players at a new table; if somebody's answer is lost meanwhile, at another one."""
+        """Seat players at a new table, or at another one if an answer is lost meanwhile."""
         while True:
             seats = [
                 Player(url, random.Random(f"{self._plan.seed} player {number} {seat}"), self.counts)
@@ -201,7 +201,7 @@ class Round:
                 self._count(tap)
                 judge.listen(tap, {player.token for player in party.players})
             self.verdict.add(judge.verdict)
-        if complaints := self._house.complaints():
+        if complaints := self._server.complaints():
             self.verdict.different.append(f"the server logged: {complaints}")
 
     def _count(self, tap: Wiretap) -> None:

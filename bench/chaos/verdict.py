@@ -1,4 +1,4 @@
-"""Whether a game is the one that everybody saw: what was played and told against what the journal holds."""
+"""Whether everybody saw the same game: what was played and sent, compared with the journal."""
 
 import random
 import re
@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from bench.chaos.bots import Player, Spectator, Told, Witness
+from bench.chaos.bots import Player, Received, Spectator, Witness
 from bench.chaos.wiretap import Wiretap
 from engine.errors import DamagedRecord
 from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
@@ -31,7 +31,7 @@ _PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found wrong, by kind, each with the words that tell where."""
+    """What was found wrong, by kind, each with a description of where."""
 
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Verdict:
         return {kind: getattr(self, kind) for kind in self.__slots__}
 
     def __bool__(self) -> bool:
-        """Tell whether anything is wrong."""
+        """Return whether anything is wrong."""
         return any(self.kinds().values())
 
 
@@ -62,7 +62,7 @@ async def journal_in(data: Path) -> dict[str, list[Event]]:
 
 
 class Judge:
-    """Compares one finished game, as its table's journal holds it, with what each one saw of it."""
+    """Compares a finished game, as its table's journal holds it, with what each client saw of it."""
 
     def __init__(self, table: str, events: Sequence[Event]) -> None:
         self.verdict = Verdict()
@@ -108,21 +108,21 @@ class Judge:
     def _judge_model(self, who: str, eyes: Eyes, model: Witness) -> None:
         """What a client took in is what its eyes may know of the journal, each event once."""
         at, who = 0, f"{self._table}: {who}"
-        for told in model.told:
-            if isinstance(told, Told):
-                if told.first > at + 1:
-                    self.verdict.lost.append(f"{who} went on at event {told.first} after {at}")
-                elif told.first <= at:
-                    self.verdict.doubled.append(f"{who} took in event {told.first} after {at}")
-                at = told.first + len(told.events) - 1
-                if told.events != tuple(self._seen(eyes, told.first, at)):
-                    self.verdict.different.append(f"{who} saw other events from {told.first} to {at}")
+        for message in model.received:
+            if isinstance(message, Received):
+                if message.first > at + 1:
+                    self.verdict.lost.append(f"{who} went on at event {message.first} after {at}")
+                elif message.first <= at:
+                    self.verdict.doubled.append(f"{who} took in event {message.first} after {at}")
+                at = message.first + len(message.events) - 1
+                if message.events != tuple(self._seen(eyes, message.first, at)):
+                    self.verdict.different.append(f"{who} saw other events from {message.first} to {at}")
             else:
-                if told.seq < at:
-                    self.verdict.lost.append(f"{who} had {at} events when the server knew of {told.seq}")
+                if message.seq < at:
+                    self.verdict.lost.append(f"{who} had {at} events when the server knew of {message.seq}")
                 elif at > 0:
                     self.verdict.needless.append(f"{who} was sent everything though it had {at} events")
-                at = told.seq
+                at = message.seq
         if model.view is not None:
             known = snapshot(self.game(model.seq).view, eyes)
             if (model.view, list(model.view.placed)) != (known, list(known.placed)):
@@ -143,10 +143,10 @@ class Judge:
             if _tells_a_hidden_kind(eyes, message):
                 self.verdict.leaked.append(f"{who} the kind of another's wolf: {frame.hex()}")
             if not self._is_so(eyes, message):
-                self.verdict.leaked.append(f"{who} what is not so, or not for it to know: {frame.hex()}")
+                self.verdict.leaked.append(f"{who} what is wrong, or not for it to know: {frame.hex()}")
 
     def _is_so(self, eyes: Eyes, message: ServerMessage) -> bool:
-        """Tell whether a message says what the journal says, as far as these eyes may know it."""
+        """Return whether a message says what the journal says, as far as these eyes may know it."""
         match message:
             case Events():
                 last = message.seq + len(message.events) - 1
@@ -169,9 +169,9 @@ class Judge:
 
 
 def _tells_a_hidden_kind(eyes: Eyes, message: ServerMessage) -> bool:
-    """Tell whether a message names another seat's wolf piece by its kind before the scoring.
+    """Return whether a message names the kind of another seat's wolf piece before the scoring.
 
-    It asks nothing of the game's own gate, so that a hole in the gate is not taken for what is right.
+    It does not use the engine's redaction, so that an error there is not taken for correct.
     """
     match message:
         case Events():

@@ -1,4 +1,4 @@
-"""What the server sent on one connection, frame by frame, whether or not it ever arrived."""
+"""What the server sent on one connection, frame by frame, whether or not it arrived."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _BINARY: Final = 0x2
 
 
 class Wiretap:
-    """Reads along; `heard` is every message with its frame and with whom it was sent to."""
+    """Records the traffic; `heard` is every message with its frame and its receiver."""
 
     def __init__(self) -> None:
         self.table: str | None = None

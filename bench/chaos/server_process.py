@@ -1,4 +1,4 @@
-"""The server: `palatinus serve` as a process of its own, killed without warning and started again."""
+"""`palatinus serve` as a process of its own, killed without warning and started again."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _START_SECONDS: Final = 30.0
 
 
-class House:
+class ServerProcess:
     """A server on the data folder `data`; it keeps its port from start to start."""
 
     def __init__(self, data: Path) -> None:
@@ -42,7 +42,7 @@ class House:
         self.port = int(found[1])
 
     def kill(self) -> None:
-        """SIGKILL: it does not get to do anything more."""
+        """Kill it with SIGKILL: it cannot do anything more."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
@@ -51,5 +51,5 @@ class House:
             await self._process.communicate()
 
     def complaints(self) -> str:
-        """Return what the server logged: in a run as it should be, nothing."""
+        """Return what the server logged; in a good run, nothing."""
         return self._log.read_text(encoding="utf-8") if self._log.exists() else ""
