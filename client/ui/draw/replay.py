@@ -18,15 +18,13 @@ def describe_place(replay: Replay) -> str:
 
 def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
     """Return whose turn it was: nobody's own, whosever eyes see it."""
-    return (
-        _("every piece stands") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
-    )
+    return _("all pieces placed") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
 
 
 def describe_eyes(replay: Replay) -> str:
     """Return whose eyes see the board."""
     if replay.eyes == replay.recording.all_eyes:
-        return _("all open")
+        return _("everything shown")
     if not replay.eyes:
-        return _("seen by watchers")
+        return _("seen by spectators")
     return _("seen by {name}").format(name=replay.recording.names[next(iter(replay.eyes))])

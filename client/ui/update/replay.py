@@ -78,7 +78,7 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Pick(number) if number - 1 in recording.seats:
             return seen_by(ui, replay, eyes_of(Seat(number - 1)))
         case Pick(number):
-            return replace(ui, notice=Notice(_("Nobody sits at seat {seat}.").format(seat=number)))
+            return replace(ui, notice=Notice(_("Nobody sits in seat {seat}.").format(seat=number)))
         case _:
             return ui
 

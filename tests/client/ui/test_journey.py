@@ -189,7 +189,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
     text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
     record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
     with Terminal("replay", str(record), environment=environment) as terminal:
-        terminal.shows(r"Replay · move 0 of 42 · Ann's turn to lay tile A +all open")
+        terminal.shows(r"Replay · move 0 of 42 · Ann's turn to lay tile A +everything shown")
         terminal.press("right", "right", "left")
         terminal.shows(r"move 1 of 42 · Bob's turn to lay tile B")
         terminal.press("g", "24", "enter")
@@ -202,7 +202,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         terminal.shows("move 24 of 42", r"━━━┓     ┏━━━")
         terminal.resize(80, 24)
         terminal.press("?")
-        terminal.shows("KEYS", "a round of moves on")
+        terminal.shows("KEYS", "one round forward")
         terminal.press("escape")  # alone: what follows at once would make another key of it
         terminal.shows("HAND OF Bob")
         terminal.press(":", "go scoring", "enter")
@@ -215,7 +215,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         assert terminal.ended()[0] == 0
     arguments = ("replay", str(record), "--at", "30", "--eyes", "none", "--ascii")
     with Terminal(*arguments, environment=environment) as terminal:
-        terminal.shows(r"Replay - move 30 of 42 .* seen by watchers")
+        terminal.shows(r"Replay - move 30 of 42 .* seen by spectators")
         terminal.press("q")
         assert terminal.ended()[0] == 0
         assert terminal.raw.isascii()

@@ -113,7 +113,7 @@ def test_moves_forward_and_back() -> None:
 def test_the_scoring_is_walked_through_like_a_live_one() -> None:
     """After the last move: step by step, hill by hill, to the result and back."""
     ui = after(start(), *typed("42"))
-    assert "every piece stands" in shown(ui)
+    assert "all pieces placed" in shown(ui)
     ui = after(ui, "right")
     assert (stop(ui), ui.step) == (43, 0)
     assert "step 1 of" in shown(ui)
@@ -205,7 +205,7 @@ def test_help_and_quitting() -> None:
     """The same help as everywhere; nothing is lost by quitting, so nothing is asked."""
     ui = start()
     assert after(ui, "?").overlay is Overlay.HELP
-    assert "to the move with the number" in shown(after(ui, "?"))
+    assert "to the move whose number" in shown(after(ui, "?"))
     assert "eyes 1" in shown(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert pressed(ui, "q", seen_in(ui))[1] == requests.Quit()
