@@ -1,4 +1,4 @@
-"""All measurements in one run, as one table and as JSON; or two commits side by side.
+"""All measurements in one run, as a table and as JSON; or a comparison of two commits.
 
     python -m bench [--only server,engine] [--json FILE] [--markdown]
     python -m bench --compare REV [--only ...]
@@ -145,12 +145,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", help=f"some of {','.join(SECTIONS)}")
-    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the samples go")
+    parser.add_argument("--only", help=f"sections to run, of {','.join(SECTIONS)}")
+    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="file for the samples")
     parser.add_argument(
-        "--markdown", action="store_true", help="print the table as docs/performance.md has it"
+        "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
     )
-    parser.add_argument("--compare", metavar="REV", help="print ratios to the figures of REV")
+    parser.add_argument(
+        "--compare", metavar="REV", help="print the ratios of this tree's figures to those of REV"
+    )
     options = parser.parse_args()
     sections = tuple(options.only.split(",")) if options.only else tuple(SECTIONS)
     if unknown := set(sections) - set(SECTIONS):

@@ -1,4 +1,4 @@
-"""Duels between brains, on games in this process: who wins how often.
+"""Duels between brains, in games in this process: how often each wins.
 
     python -m bench.brains --games 500
 

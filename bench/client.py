@@ -23,7 +23,7 @@ from bench.process import subject
 _STARTS: Final = 7
 _KEYS: Final = 200
 _GAMES: Final = 3
-_DRAWN: Final = b"\x1b[?2026l"  # the end of one whole redraw
+_DRAWN: Final = b"\x1b[?2026l"  # ends each redraw
 _TIMEOUT: Final = 20
 
 
@@ -75,7 +75,7 @@ def started(tree: Path) -> Samples:
 
 @contextlib.contextmanager
 def compiled() -> Iterator[None]:
-    """Let child processes keep compiled modules, as an installed program does, in a folder of their own."""
+    """Let child processes keep compiled modules in a folder of their own, as an installed program does."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

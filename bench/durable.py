@@ -1,4 +1,4 @@
-"""What safety from power cuts costs: commits, moves and latency, `--durable full` beside normal.
+"""What safety from power cuts costs: commits, moves and latency with `--durable full` and normal.
 
     python -m bench.durable [FOLDER]
 
@@ -24,7 +24,7 @@ from server.storage.sqlite_journal import SqliteJournal
 
 _REPEATS: Final = 3
 _TABLES: Final = (1, 50)
-_SECONDS: Final = 1.0  # of commits one after another
+_SECONDS: Final = 1.0  # of commits, one after another
 _MOVES: Final = {1: 640, 50: 3200}
 _ENTRY: Final = Played(
     0, PlacePiece(100_000, "Em*", "A1"), [{"t": "placed", "seat": 0, "piece": "Em*", "field": "A1"}]

@@ -26,7 +26,7 @@ _REPEATS: Final = 5
 
 
 def per_second(work: Callable[[], object], seconds: float = _SECONDS) -> list[float]:
-    """Return samples of how often a second `work` can be done."""
+    """Return samples of how many times per second `work` runs."""
     work()
     found = []
     for _ in range(_REPEATS):

@@ -94,7 +94,7 @@ def _check_refusal(error: BadMessage) -> None:
 
 
 def from_clients() -> Iterator[ClientMessage]:
-    """Yield messages to begin with."""
+    """Yield the messages to start from."""
     yield Hello([1], "fuzz")
     yield OpenTable(1, 4, "Anna", random_layout=True, starting=2)
     yield JoinTable(2, "KRTV", "Zoë", 3)
@@ -105,7 +105,7 @@ def from_clients() -> Iterator[ClientMessage]:
 
 
 def from_servers() -> Iterator[ServerMessage]:
-    """Yield messages to begin with: those of a whole game among them."""
+    """Yield the messages to start from, those of a whole game among them."""
     yield Welcome(1, "palatinus/1")
     yield Tables(1, [TableLine("KRTV", "Anna", 4, 2, "gathering")])
     yield TableState("KRTV", "playing", [SeatLine("Anna", here=True), SeatLine()], 0)
@@ -183,9 +183,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--side", choices=("server", "client"), default="server", help="who reads")
+    parser.add_argument(
+        "--side",
+        choices=("server", "client"),
+        default="server",
+        help="the side that reads the frames (default: server)",
+    )
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--corpus", type=Path, default=Path(".fuzz"), help="a folder for what is interesting")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=Path(".fuzz"),
+        help="folder for frames that reach new code (default: .fuzz)",
+    )
     options = parser.parse_args()
     reads, messages = {
         "server": (read_by_server, from_clients()),

@@ -70,7 +70,7 @@ class Figures:
 
 
 def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
-    """Return the frames of random legal games that seat 0 starts: they fit any layout."""
+    """Return the frames of random legal games that seat 0 starts and that fit any layout."""
     rng = random.Random(seed)
     games = []
     for _ in range(_SCRIPTS):
@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=50)
     parser.add_argument("--moves", type=int, default=6400)
     parser.add_argument(
-        "--rate", type=float, help="moves a second over all tables; as many as possible without"
+        "--rate", type=float, help="moves per second over all tables (default: as many as possible)"
     )
     options = parser.parse_args()
     kind = ServerTables if options.subject == "server" else FloorTables

@@ -1,4 +1,4 @@
-"""Processes that are measured: started, asked for memory and CPU, loaded, and ended."""
+"""The processes measured: start them, read their memory and CPU, put load on them, and end them."""
 
 import contextlib
 import json

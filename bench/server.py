@@ -1,4 +1,4 @@
-"""The server under load beside the floor: moves a second, latency, bytes, CPU, memory.
+"""The server under load, compared with the floor: moves per second, latency, bytes, CPU, memory.
 
     python -m bench.server
 
@@ -41,7 +41,7 @@ def server(tree: Path, *, journal: bool, fast: bool = False) -> Iterator[Subject
 
 
 def repeated(times: int) -> Iterator[int]:
-    """Count to `times`, but on a slow or busy machine only as far as time allows."""
+    """Count to `times`, or as far as time allows on a slow or busy machine."""
     began = time.monotonic()
     for number in range(times):
         if number and time.monotonic() - began > _SECONDS:
@@ -113,7 +113,7 @@ def latency(tree: Path, floor_moves: float, repeats: int = _REPEATS) -> Samples:
 
 
 def memory(tree: Path) -> Samples:
-    """Return what a connection costs on the server and on the floor, and what a table costs besides."""
+    """Return the memory of a connection on the server and the floor, and of a table without connections."""
     costs = {}
     for name in ("server", "floor"):
         with subject(name, tree=tree) as running:

@@ -38,9 +38,9 @@ async def server(data: Path | None, durable: Durable) -> None:
 
 
 async def floor(frame_bytes: int) -> None:
-    """Fan frames out, and nothing else."""
+    """Broadcast frames, and do nothing else."""
     groups: dict[int, list[ServerConnection]] = defaultdict(list)
-    # It looks like an events message, since that is what the load counts.
+    # It looks like an events message, because the load counts those.
     payload = b"\x84\xa1t\xa6events".ljust(frame_bytes, b"\x00")
 
     async def fan_out(connection: ServerConnection) -> None:
@@ -63,9 +63,9 @@ async def _until_input_ends(port: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.subject", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
-    parser.add_argument("--data", type=Path, help="journal here; without it nothing is stored")
+    parser.add_argument("--data", type=Path, help="folder for the journal; without it nothing is stored")
     parser.add_argument("--durable", choices=get_args(Durable), default="normal")
-    parser.add_argument("--fast", action="store_true", help="on uvloop, if it is installed")
+    parser.add_argument("--fast", action="store_true", help="use uvloop, if it is installed")
     parser.add_argument("--frame-bytes", type=int, default=80)
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=new_loop if options.fast else None) as runner:

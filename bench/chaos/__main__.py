@@ -40,7 +40,7 @@ def rounds(games: int, kills: int, tables: int, seed: str) -> list[Plan]:
 
 
 async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
-    """Play the rounds, as many as begin in time."""
+    """Play the rounds, as many as start in time."""
     counts: Counter[str] = Counter()
     verdict = Verdict()
     for number, plan in enumerate(plans, start=1):
@@ -70,12 +70,12 @@ def main() -> int:
     )
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument(
-        "--kills", type=int, default=20, help="of the server, the last one of a round included"
+        "--kills", type=int, default=20, help="kills of the server, including one at the end of each round"
     )
-    parser.add_argument("--seed", default=secrets.token_hex(4), help="makes the same plan of faults again")
-    parser.add_argument("--minutes", type=float, default=30.0, help="begin no round after so many")
-    parser.add_argument("--tables", type=int, default=40, help="at once")
-    parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="where the counts go")
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="repeats a plan of faults")
+    parser.add_argument("--minutes", type=float, default=30.0, help="start no round after this time")
+    parser.add_argument("--tables", type=int, default=40, help="tables at once")
+    parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="file for the counts")
     options = parser.parse_args()
     print(f"seed {options.seed}", file=sys.stderr, flush=True)
     began = time.monotonic()
