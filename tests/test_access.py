@@ -1,4 +1,4 @@
-"""Who is let in: certificates and passwords, on the command line."""
+"""Certificates and passwords, on the command line."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ PASSWORD = "seven hills, één wolf"
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Path:
-    """Write a host's own authority to ca.pem, and a certificate of its making for 127.0.0.1 to host.pem."""
+    """Write a host's own authority to ca.pem, and its certificate for 127.0.0.1 to host.pem."""
     own = trustme.CA()
     own.cert_pem.write_to_path(tmp_path / "ca.pem")
     own.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "host.pem")
@@ -32,7 +32,7 @@ def authority(tmp_path: Path) -> Path:
 
 
 async def bot(port: int, *options: str, scheme: str = "ws", password: str | None = None) -> tuple[int, str]:
-    """Let two bots play a game, with a password in the environment; return exit code and words."""
+    """Let two bots play a game, with a password in the environment; return exit code and output."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(PROGRAM), "bot", f"{scheme}://127.0.0.1:{port}"),
         *("--seats", "2", "--brain", "random", "--lang", "en", *options),
@@ -47,7 +47,7 @@ async def bot(port: int, *options: str, scheme: str = "ws", password: str | None
 
 
 async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority: Path) -> None:
-    """And only then: the sentence tells what to do about it."""
+    """And only then; otherwise a sentence says what to do."""
     (authority / "text.pem").write_text("no certificate")
     async with serving("--memory", "--tls-cert", str(authority / "host.pem")) as server:
 
@@ -73,7 +73,7 @@ async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority:
 
 
 async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
-    """From a file or the environment; who does not know it reads one sentence."""
+    """From a file or the environment; without it there is one sentence."""
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\nnot this line\n", encoding="utf-8")
     async with serving("--memory", "--password-file", str(file)) as server:

@@ -77,7 +77,7 @@ def test_no_message_is_documented_that_does_not_exist() -> None:
 
 
 def test_the_maps_inside_messages_are_documented() -> None:
-    """The lines of the table list, the seats and the legal moves have their fields told."""
+    """The fields of a listed table, of a seat and of the legal moves."""
     assert first_column(section("tables", part(5)), 1) == list(messages.TableLine.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatLine.__struct_fields__)
     policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
@@ -110,12 +110,12 @@ def test_every_code_is_documented() -> None:
 
 def test_every_close_code_is_documented() -> None:
     """Each close code that the server uses is explained."""
-    told = set(first_column(section("Close codes", PROTOCOL)))
-    assert {str(code.value) for code in CloseCode} <= told
+    documented = set(first_column(section("Close codes", PROTOCOL)))
+    assert {str(code.value) for code in CloseCode} <= documented
 
 
 def test_the_readme_shows_the_board_as_it_looks() -> None:
-    """The picture in the README is the screen that the drawing tests hold the client to."""
+    """The picture in the README is the screen that the drawing tests expect."""
     screen = (
         (ROOT / "tests/client/ui/screens/placing-80x24.txt").read_text(encoding="utf-8").splitlines()[:24]
     )
@@ -124,21 +124,21 @@ def test_the_readme_shows_the_board_as_it_looks() -> None:
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
-    """What a stranger types is what CI proves."""
+    """CI runs what the README tells newcomers to type."""
     commands = re.findall(r"```sh\n(python3 .*)\n```", README)
     assert [command.split()[-1] for command in commands] == ["play", ".venv/bin/pytest"]
     assert commands[1] in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_readmes_example_position_can_be_scored() -> None:
-    """The line under `palatinus score` is one that it takes."""
+    """`palatinus score` accepts the line shown under it."""
     found = re.search(r"```json\n(.*)\n```", README)
     assert found
     assert '"winners"' in scored_line(found[1])
 
 
 def anchors(path: Path) -> set[str]:
-    """Return what the headings of a document can be linked by: lower case, hyphens, no punctuation."""
+    """Return the anchors of a document's headings: lower case, hyphens, no punctuation."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -156,25 +156,27 @@ def test_links_lead_somewhere(document: str) -> None:
 
 
 def test_every_limit_is_documented_with_its_default() -> None:
-    """The server's limits and the wire's, in their order; how long a policy's second lasts is none."""
-    told = section("Limits", HOSTING)
-    assert first_column(told, 0) == [name for name in Limits.__dataclass_fields__ if name != "policy_second"]
-    assert first_column(told, 1) == [name for name in vars(limits) if name.isupper()]
-    values = {name: getattr(limits, name) for name in first_column(told, 1)}
+    """The server's limits and the protocol's, in order; the length of a policy's second is not a limit."""
+    documented = section("Limits", HOSTING)
+    assert first_column(documented, 0) == [
+        name for name in Limits.__dataclass_fields__ if name != "policy_second"
+    ]
+    assert first_column(documented, 1) == [name for name in vars(limits) if name.isupper()]
+    values = {name: getattr(limits, name) for name in first_column(documented, 1)}
     values |= {"VERSIONS": limits.VERSIONS[-1]}
-    values |= {name: getattr(Limits(), name) for name in first_column(told, 0)}
-    assert {name: float(value) for name, value in re.findall(ROW, told, re.MULTILINE)} == values
+    values |= {name: getattr(Limits(), name) for name in first_column(documented, 0)}
+    assert {name: float(value) for name, value in re.findall(ROW, documented, re.MULTILINE)} == values
 
 
 def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the order of its help, with the numbers that it tells; what all commands take is left out."""
+    """In the order of the help, with its defaults; the options of all commands are left out."""
     with pytest.raises(SystemExit):
         main(["serve", "--help", "--lang", "en"])
     usage, _, help_text = capsys.readouterr().out.partition("\n\n")
     known = [option for option in re.findall(r"-[-a-z]+", usage) if option not in {"-h", "--lang"}]
     table = section(SERVE, HOSTING)
-    told = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
-    assert [option for option in told if option != "--verbose"] == known
+    documented = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
+    assert [option for option in documented if option != "--verbose"] == known
     defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+(\d+)", help_text)
     assert len(defaults) == 6
     for option, default in defaults:
@@ -196,22 +198,22 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
                     known.setdefault((event, level), set()).update(str(field.arg) for field in fields)
                 case ast.Call(ast.Attribute(ast.Name("log")), [_, *_]):
                     pytest.fail(f"{file}:{node.lineno}: an event is a text, and its fields are `about`")
-    told = {
+    documented = {
         (event, level): set(re.findall(r"`(\w+)`", fields))
         for event, level, fields in re.findall(
             r"^\| `(.*)` \| (\w+) \| (.*) \|$", section("Logs", HOSTING), re.MULTILINE
         )
     }
-    assert told == known
+    assert documented == known
 
 
 async def test_every_metric_is_documented_with_its_kind() -> None:
-    """By the names that Prometheus shows."""
+    """By the names that Prometheus uses."""
     async with running(Config(watched=True)) as server:
         _, text = await page(server.port, "/metrics")
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
-    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
-    assert sorted(told) == sorted(known)
+    documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
+    assert sorted(documented) == sorted(known)
 
 
 def test_every_rule_that_is_cited_exists() -> None:
@@ -250,8 +252,8 @@ def test_the_rules_tell_what_is_in_the_box() -> None:
 
 def test_the_rulebooks_example_is_reproduced_where_the_rules_say() -> None:
     """R8 names the tests that do so."""
-    told = section("R8 An example from the rulebooks", RULES)
+    documented = section("R8 An example from the rulebooks", RULES)
     tests = (ROOT / "tests/engine/test_scoring.py").read_text(encoding="utf-8")
-    named = re.findall(r"`(test_\w+)`", told)
+    named = re.findall(r"`(test_\w+)`", documented)
     assert len(named) == 2
     assert all(f"def {name}()" in tests for name in named)

@@ -1,4 +1,4 @@
-"""The examples of docs/hosting.md do what they are there for."""
+"""The examples of docs/hosting.md work."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ def instruction(name: str) -> list[str]:
 
 
 async def test_the_unit_serves(tmp_path: Path) -> None:
-    """With its own command line, in another folder: the journal is where it says, private and alone."""
+    """With its own command line, in another folder: the journal is in the folder named, private and alone."""
     options = [word.replace("%S", str(tmp_path)) for word in executed(UNIT.read_text(encoding="utf-8"))]
     async with serving(*options, *HERE) as server:
         assert (tmp_path / "palatinus" / FILE_NAME).exists()
@@ -58,7 +58,7 @@ async def test_the_unit_serves(tmp_path: Path) -> None:
 
 
 async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
-    """The change that the document tells works as well."""
+    """The change that the document describes works as well."""
     authority = trustme.CA()
     made = authority.issue_cert("127.0.0.1")
     made.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
@@ -75,7 +75,7 @@ async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    """Every setting is known and has a value that it takes."""
+    """Every setting is known and has a valid value."""
     unit = tmp_path / UNIT.name
     text = UNIT.read_text(encoding="utf-8").replace("/opt/palatinus/bin/palatinus", sys.executable)
     unit.write_text(text, encoding="utf-8")
@@ -126,7 +126,7 @@ async def healthy(port: int) -> bool:
 
 
 async def test_the_health_check_tells_whether_there_is_a_server() -> None:
-    """One that is well: not one that says nothing about it, and not none."""
+    """A healthy server passes; one that does not answer about its health fails, and so does none at all."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         nobody = taken.getsockname()[1]
     async with running(Config(watched=True)) as well, running(Config()) as silent:
@@ -136,7 +136,7 @@ async def test_the_health_check_tells_whether_there_is_a_server() -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
 async def test_the_documents_own_authority_is_trusted(tmp_path: Path) -> None:
-    """Also by Pythons that check more strictly, as they do from 3.13 on."""
+    """Also by versions of Python that check more strictly, as they do from 3.13 on."""
     (commands,) = (
         block for block in re.findall(r"```sh\n(.*?)```", HOSTING, re.DOTALL) if "openssl req" in block
     )

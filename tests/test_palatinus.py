@@ -1,4 +1,4 @@
-"""The command line around records: what is written where, and wrong use told in one line."""
+"""The command line for records: what is written where, and errors of one line."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Return the one line that the command ends with, and exit code 2."""
+    """Return the one line with which the command fails; its exit code is 2."""
     try:
         code = main(arguments)
     except SystemExit as ending:  # argparse's own refusals
@@ -43,7 +43,7 @@ def test_exports_go_to_files(tmp_path: Path) -> None:
 
 
 def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    """The moment and the eyes are those asked for; the end and all of them if none are."""
+    """The moment and the view are those asked for; by default the end, with everything open."""
     told = json.loads(exported(capsys, "--json", "-"))
     assert (told["move"], told["eyes"], told["phase"]) == (42, [0, 1, 2], "over")
     told = json.loads(exported(capsys, "--json", "-", "--at", "42", "--eyes", "2"))
@@ -54,7 +54,7 @@ def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_looks_are_heard_before_and_after_the_command() -> None:
-    """What stands after the command holds, else what stands before it, else what the terminal tells."""
+    """An option after the command counts, else one before it, else what the terminal reports."""
 
     def told(*words: str) -> tuple[bool, bool, str, str]:
         arguments = _parser().parse_args(words)
@@ -90,7 +90,7 @@ def test_positions_that_are_no_text_are_told_with_file_and_line(
 
 
 def test_memory_is_not_kept_on_a_disk(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two wishes that exclude each other are not both granted in silence."""
+    """Two options that contradict each other are refused."""
     assert "leave out one" in complaint(capsys, "serve", "--memory", "--durable", "full", "--port", "0")
 
 
@@ -152,7 +152,7 @@ def test_a_damaged_record_is_one_line(
 def test_wrong_use_of_export_is_one_line(
     options: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was wrong, and what can be asked for."""
+    """What was wrong, and what is possible."""
     assert words in complaint(capsys, "export", str(RECORD), *options)
 
 
@@ -162,7 +162,7 @@ def test_wrong_use_of_export_is_one_line(
 def test_what_is_played_in_a_terminal_says_so_elsewhere(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    """One line, before anything is begun."""
+    """One line, before anything is started."""
     assert "this needs a terminal" in complaint(capsys, *words)
 
 

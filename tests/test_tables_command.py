@@ -1,4 +1,4 @@
-"""`palatinus tables`: what a data folder holds is looked at, taken out and removed by its owner."""
+"""`palatinus tables`: the owner of a data folder lists, shows, exports and removes its games."""
 
 import contextlib
 import random
@@ -35,7 +35,7 @@ async def tables(tmp_path: Path) -> dict[str, list[Peer]]:
 
 
 def told(capsys: pytest.CaptureFixture[str], tmp_path: Path, *words: str, code: int = 0) -> tuple[str, str]:
-    """Return what the command prints and complains of."""
+    """Return what the command prints, and its errors."""
     assert main(["tables", "--data", str(tmp_path / "data"), *words]) == code
     out, err = capsys.readouterr()
     return out, err
@@ -71,7 +71,7 @@ def test_all_tables_are_listed(
 def test_a_running_game_is_shown_without_its_secrets(
     tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A host may be a player: what wolf pieces are is told only to those who ask for it."""
+    """A host may be a player, so wolf pieces are revealed only on request."""
     code = tables["playing"][0].code.lower()
     closed, _ = told(capsys, tmp_path, "show", code)
     opened, _ = told(capsys, tmp_path, "show", code, "--open")
@@ -99,7 +99,7 @@ def test_records_are_exported(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With names; to the file that is named, to one of the table's code, or to standard output."""
+    """With names; to the file named, to one named after the table's code, or to standard output."""
     monkeypatch.chdir(tmp_path)
     over, playing = tables["over"][0].code, tables["playing"][0].code
     assert told(capsys, tmp_path, "export", over) == ("", "")
@@ -119,7 +119,7 @@ def test_records_are_exported(
 async def test_removed_tables_are_gone(
     tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From archive and server; where one code is wrong, nothing is removed."""
+    """From archive and server; if one code is wrong, nothing is removed."""
     codes = {kind: peers[0].code for kind, peers in tables.items()}
     assert "AAAA" in complaint(capsys, tmp_path, "remove", "--yes", codes["over"], "AAAA")
     assert "--yes" in complaint(capsys, tmp_path, "remove", codes["over"])
@@ -135,7 +135,7 @@ async def test_removed_tables_are_gone(
 def test_who_is_asked_may_say_no(
     language: str, yes: str, tables: dict[str, list[Peer]], tmp_path: Path
 ) -> None:
-    """Enter means no; the tables that would go are shown first."""
+    """Enter means no; the tables in question are shown first."""
     code = tables["over"][0].code
     program = str(Path(__file__).parents[1] / "palatinus.py")
     words = [program, "tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language]
@@ -153,7 +153,7 @@ def test_who_is_asked_may_say_no(
 async def test_what_cannot_be_used_is_told_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No journal, a server on it, damage, or no such table; nothing is made or changed."""
+    """No journal, a running server, damage, or no such table; nothing is created or changed."""
     data = tmp_path / "data"
     assert "no journal in" in complaint(capsys, tmp_path, "list")
     assert not data.exists()

@@ -1,4 +1,4 @@
-"""docs/client.md shows the keys and the screens as they are."""
+"""docs/client.md shows the real keys and screens."""
 
 import os
 import re
@@ -56,7 +56,7 @@ def screens() -> str:
 
 
 def test_the_document_shows_what_is() -> None:
-    """Every key and every screen; SCREENS=new in the environment writes them anew."""
+    """Every key and every screen; with SCREENS=new in the environment, write them again."""
     text = DOCUMENT.read_text(encoding="utf-8")
     made = text
     for name, content in (("keys", keys()), ("screens", screens())):
