@@ -36,7 +36,7 @@ def describe_policy(policy: Absence) -> str:
         case Wait():
             return _("the game waits for anyone who is away")
         case MoveClock(seconds):
-            return _("{time} for each move, then a bot makes it").format(time=span(seconds))
+            return _("{time} per move, then a bot makes it").format(time=span(seconds))
         case GameClock(seconds):
             return _("{time} per player for the whole game, then a bot plays").format(time=span(seconds))
         case ByVote(0):

@@ -143,7 +143,7 @@ def _too_small(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: 
 
     What is typed and asked is seen there, and answered; the keys of a page that is not seen are not heard.
     """
-    words = _("The window is too small: {size} or larger please. q: quit").format(
+    words = _("The window is too small: {size} or larger, please. q: quit").format(
         size=f"{LEAST_WIDTH}x{LEAST_HEIGHT}"
     )
     if ui.overlay is Overlay.QUIT:

@@ -43,7 +43,7 @@ KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, _START, N_("the line above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _START, N_("the line below")),
     Key(("enter", " "), Act.CONFIRM, _START, N_("choose this line"), N_("go")),
-    *(Key((str(n),), Pick(n), _START, N_("how many players, with the bots")) for n in range(2, 6)),
+    *(Key((str(n),), Pick(n), _START, N_("how many players, bots included")) for n in range(2, 6)),
     Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
     Key(("s",), Act.BRAIN, _START, N_("change the bots' strength"), N_("strength")),
     Key(("n",), Act.NAME, _START, N_("change the name others see"), N_("name")),
