@@ -327,7 +327,7 @@ class Connection:
                 RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message))
             )
         elif not isinstance(message, waiting.kind):
-            raise BadMessage(f"{type(message).__name__} is no answer to {type(waiting.message).__name__}")
+            raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
         else:
             match waiting.message:
                 case Leave():

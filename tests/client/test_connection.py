@@ -324,7 +324,7 @@ async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
-        with pytest.raises(ConnectFailed, match="Pong is no answer to JoinTable"):
+        with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
             await connection.join("ABCD", "ann")
 
 
