@@ -9,7 +9,7 @@ from client.table import TableModel
 from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, ends, line, people_style, wrapped
+from client.ui.draw.lines import EMPTY, Line, beside, ends, line, people_style, width_of, wrapped
 from client.ui.draw.pages.counts import bounds_text
 from client.ui.draw.scene import Scene
 from client.ui.texts.glyphs import GlyphSet
@@ -81,7 +81,8 @@ class Panel:
             rows.append(
                 self._heading(_("HILL {hill}").format(hill=scene.hill), self.view.laurels[scene.hill].value)
             )
-            rows += [(self._act(act, current=act is scene.event), None) for act in scene.acts]
+            for act in scene.acts:
+                rows += [(row, None) for row in self._act(act, current=act is scene.event)]
             rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
             rows.append(_BLANK)
         rows.append(self._heading(_("SO FAR"), _("influence").rjust(9) + _("points").rjust(8)))
@@ -220,19 +221,20 @@ class Panel:
 
     # -- the scoring ----------------------------------------------------------------------------------
 
-    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Line:
+    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
+        """Return what a soldier does; more captives than have room go on in the next line."""
         if isinstance(act, SoldierFled):
             words = _("flees ({merchants} m, {farmers} f)").format(
                 merchants=len(act.merchants), farmers=len(act.farmers)
             )
         else:
             words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
-        style = "class:mine" if current else ""
-        return beside(
-            self._sign(shown=current),
-            line(f"{act.field} "),
-            self._piece_on(act.field),
-            line(f" {words}", style),
+        who = beside(self._sign(shown=current), line(f"{act.field} "), self._piece_on(act.field), line(" "))
+        indent = line(" " * width_of(who))
+        rows = wrapped(words, self.width - width_of(who))
+        return (
+            beside(indent if at else who, line(row, "class:mine" if current else ""))
+            for at, row in enumerate(rows)
         )
 
     def _influence(self, piece: Influence, *, current: bool) -> Line:

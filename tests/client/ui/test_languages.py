@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import gettext
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,8 +16,11 @@ from client import language
 from client.language import LANGUAGES, speak
 from client.recording import Recording
 from client.table import TableModel
-from client.ui.draw.lines import plain
+from client.ui.draw.lines import Line, plain
 from client.ui.draw.pages.reading import COMMANDS, REPLAY_COMMANDS
+from client.ui.draw.pages.result import COLUMNS as RESULT_COLUMNS
+from client.ui.draw.panel import Panel
+from client.ui.draw.scene import scene
 from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
 from client.ui.lessons.course import Course
@@ -28,7 +31,7 @@ from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
 from client.ui.update.replay import opened, seen_in
-from client.ui.update.state import Overlay, Ui, page_count
+from client.ui.update.state import Overlay, Ui, at_result, last_step, page_count
 from client.ui.update.typed_commands import Misread, meaning, replay_meaning
 from commands.lessons import practice
 from engine.components import Laurel
@@ -253,6 +256,60 @@ def test_key_pages_in_every_language(spoken: str) -> None:
             ui, model = PAGES[page]()
             shown.append(text_of(drawn(ui, model, UNICODE, 80, 24)))
     assert_screen(f"{spoken}-80x24", "\n".join(shown))
+
+
+def words(lines: Iterable[Line]) -> list[str]:
+    """Return the words of some lines: they are the same in whatever width, unless one is cut off."""
+    return " ".join(map(plain, lines)).split()
+
+
+@pytest.mark.parametrize("spoken", LANGUAGES)
+def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
+    """Pages without a board say all that they say in a wide window; titles do on every page."""
+    recording = Recording.of(played(GameOptions(3), 11).events, {})
+    seen = [
+        (ui, seen_in(ui))
+        for stop in (0, 5, 20, recording.moves, recording.end)
+        for eyes in (recording.all_eyes, SPECTATOR)
+        for ui in [opened(recording, stop, eyes)]
+    ]
+    with speaking(spoken):
+        for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *seen]:
+            narrow, wide = (drawn(ui, model, UNICODE, width, 24).lines for width in (80, 160))
+            board = model.view is not None and not at_result(ui, model.view)
+            shown = slice(1) if board else slice(-1)  # the function bar may leave out keys
+            assert words(narrow[shown]) == words(wide[shown])
+
+
+@pytest.mark.parametrize("spoken", LANGUAGES)
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken: str) -> None:
+    """Players, hand, tile and field at every move of a game, and every step of its scoring."""
+    finished = played(GameOptions(players), 3)
+    with speaking(spoken):
+        for moves in range(len(finished.events)):
+            game = played(GameOptions(players), 3, moves)
+            if game.view.turn is None:
+                break
+            model = model_of(game, game.view.turn, away=players - 1)
+            ui = ui_of(game, model)
+            narrow, wide = (Panel(ui, model, game.view, UNICODE, width).of_game(99) for width in (30, 56))
+            assert words(narrow.lines) == words(wide.lines)
+        model = model_of(finished, 0)
+        ui = ui_of(finished, model)
+        for step in range(last_step(finished.view) + 1):
+            shown = scene(finished.view, step, NAMES)
+            narrow, wide = (
+                Panel(ui, model, finished.view, UNICODE, width).of_scoring(shown, "1") for width in (30, 56)
+            )
+            assert words(narrow.lines) == words(wide.lines)
+
+
+@pytest.mark.parametrize("spoken", LANGUAGES)
+def test_headings_of_the_result_stand_over_their_columns(spoken: str) -> None:
+    with speaking(spoken):
+        for heading, room in RESULT_COLUMNS:
+            assert get_cwidth(language._(heading)) <= room, heading
 
 
 def rows(ui: Ui, model: TableModel, width: int, height: int) -> list[str]:

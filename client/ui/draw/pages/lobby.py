@@ -16,14 +16,16 @@ from protocol.text import printable
 
 _DETAILS = 2  # lines below the list that tell how the chosen table is set up
 
+_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
+_STAGE = 24
+
 _STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
 def lobby(ui: Ui, glyphs: GlyphSet, width: int, height: int) -> Block:
     """Return the list of tables, its last line for a new one."""
-    heading = "".join(
-        padded(word, cells) for word, cells in ((_("TABLE"), 8), (_("HOST"), 22), (_("SEATS"), 8), ("", 22))
-    )
+    words = (_("TABLE"), _("HOST"), _("SEATS"))
+    heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
     room = max(height - 11 - _DETAILS, 1)
     first = min(max(ui.chosen - room + 1, 0), max(len(ui.tables) - room, 0))
@@ -66,10 +68,11 @@ def _set_up(ui: Ui) -> list[Line]:
 
 
 def _table_text(table: TableLine, kept: frozenset[str]) -> str:
-    host = padded(printable(table.host), 22)
-    seats = padded(_("{taken} of {seats}").format(taken=table.taken, seats=table.players), 8)
+    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
+    stage = padded(_(_STAGES[table.stage]), _STAGE)
     note = your_seat() if table.table in kept else ""
-    return f"{table.table:<8}{host}{seats}{padded(_(_STAGES[table.stage]), 22)}{note}"
+    return "".join((*(padded(*cell) for cell in cells), stage, note))
 
 
 def _chosen(ui: Ui, glyphs: GlyphSet, at: int, text: str, width: int) -> Line:

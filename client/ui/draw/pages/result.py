@@ -12,8 +12,8 @@ from engine.events import DecidedBy, GameEnded, Tally
 from engine.pieces import Seat
 from engine.view import View
 
-_COLUMNS = (  # with the room that they take
-    (N_("captives"), 9),
+COLUMNS = (  # with the room that they take
+    (N_("captives"), 10),
     (N_("1-discs"), 9),
     (N_("2-discs"), 9),
     (N_("laurels"), 18),
@@ -26,8 +26,8 @@ def result_page(
     view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
 ) -> list[Line]:
     """Return the table of points and what decided the game."""
-    lines: list[Line] = [EMPTY, line(f"  {describe_result(ended, names)}", "class:heading"), EMPTY]
-    lines.append(_row(EMPTY, [_(word) for word, _width in _COLUMNS], "class:faint"))
+    lines = [EMPTY, *_indented(describe_result(ended, names), width, "class:heading"), EMPTY]
+    lines.append(_row(EMPTY, [_(word) for word, _width in COLUMNS], "class:faint"))
     order = sorted(
         range(view.seats), key=lambda seat: (-ended.tallies[seat].points, -ended.tallies[seat].items)
     )
@@ -64,7 +64,7 @@ def _sum(terms: Sequence[int]) -> str:
 
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:
-    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, _COLUMNS, strict=True))
+    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, COLUMNS, strict=True))
     return beside(fitted(who, _NAME), line("".join(cells), style))
 
 
@@ -84,5 +84,5 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
     return _("The tie-break, captives, discs and laurels together: {counts}.").format(counts=counts)
 
 
-def _indented(text: str, width: int) -> list[Line]:
-    return [beside(line("  "), content) for content in paragraphs([text], width - 4)]
+def _indented(text: str, width: int, style: str = "") -> list[Line]:
+    return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
