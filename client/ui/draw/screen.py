@@ -55,7 +55,6 @@ LEAST_HEIGHT: Final = 24
 _PANEL_WIDTH: Final = 30
 _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
 _LASTING: Final = (Act.HELP, Act.QUIT)  # what the function bar shows however narrow it is
-_GAP: Final = "  "  # between two keys of the function bar
 _LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
 
@@ -209,10 +208,9 @@ def _foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
         )
     keys = list(offered(ui, model))
     hints = [
-        beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}{_GAP}"))
-        for key in keys
+        beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}  ")) for key in keys
     ]
-    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) - len(_GAP) > width - 1:
+    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width:  # the last gap is not seen
         at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
         del hints[at], keys[at]
     ends_at = list(accumulate(map(width_of, hints), initial=1))

@@ -177,7 +177,7 @@ def test_the_chosen_table_tells_how_it_is_set_up() -> None:
     ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, kept_seats=frozenset({"QRST"}))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
-    assert "waiting for players   your seat" in text
+    assert "waiting for players     your seat" in text
 
 
 def test_help_and_rules() -> None:
