@@ -31,7 +31,8 @@ from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
 from client.ui.update.replay import opened, seen_in
-from client.ui.update.state import Overlay, Ui, at_result, last_step, page_count
+from client.ui.update.scoring_steps import last_step
+from client.ui.update.state import Overlay, Ui, at_result, page_count
 from client.ui.update.typed_commands import Misread, meaning, replay_meaning
 from commands.lessons import practice
 from engine.components import Laurel
