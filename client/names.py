@@ -3,7 +3,7 @@
 import getpass
 
 from client.language import _
-from client.refusals import describe_unsafe
+from client.refusals import describe_unsafe_name
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 
@@ -21,9 +21,5 @@ def fault_of(name: str) -> str | None:
     """Return what is wrong with a player's name."""
     if len(name) > NAME_LENGTH:
         return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
-    reason = unsafe(name)
-    return (
-        None
-        if reason is None
-        else _("The name cannot be used: {reason}.").format(reason=describe_unsafe(reason))
-    )
+    found = unsafe(name)
+    return None if found is None else describe_unsafe_name(found)

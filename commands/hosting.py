@@ -51,7 +51,7 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
     from client.ui.game import Visit, visit
     from server.config import Config
     from server.errors import JournalError, StartError
-    from server.process import reachable
+    from server.net.addresses import reachable
 
     data = platformdirs.user_data_path("palatinus", appauthor=False)
     for port in (DEFAULT_PORT, 0):

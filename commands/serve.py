@@ -101,7 +101,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     from server.config import Config, Limits
     from server.errors import HostError
     from server.logs import log_to
-    from server.process import only_here, serve
+    from server.net.addresses import only_here
+    from server.process import serve
 
     if arguments.memory and arguments.durable == "full":
         raise WrongUse(

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, Protocol, Self, assert_never
+from typing import Final, Protocol, Self, assert_never
 
 from engine.board import (
     CENTRE,
@@ -161,10 +161,10 @@ class Game:
     def _outcome(self, command: Command) -> Iterator[Event]:
         view = self.view
         if view.turn is None:
-            raise IllegalCommand(Fault.GAME_OVER, "R4.4", "The game is over. Start another one.")
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
         if command.seat != view.turn:
             rule = "R3.3" if view.phase is Phase.LAYING else "R4.1"
-            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, "It is not your turn. Wait for the others.")
+            raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, seat=view.turn)
         match command:
             case LayTile():
                 _check_lay(view, command)
@@ -226,42 +226,31 @@ def _free_positions(view: View) -> tuple[int, ...]:
 
 def _check_lay(view: View, command: LayTile) -> None:
     if view.phase is not Phase.LAYING:
-        _refuse(Fault.NOT_NOW, "R4.1", "All tiles are laid. Place a piece on an empty field.")
+        raise IllegalCommand(Fault.ALL_TILES_LAID, "R4.1")
     free = ", ".join(map(str, _free_positions(view)))
     if command.position not in OUTER_POSITIONS:
-        text = "{position} is not an outer position. Choose one of {free}."
-        _refuse(Fault.NOT_AN_OUTER_POSITION, "R3.3", text, position=command.position, free=free)
+        raise IllegalCommand(Fault.NOT_AN_OUTER_POSITION, "R3.3", position=command.position, free=free)
     if command.orientation not in ORIENTATIONS:
-        text = "{orientation} is not an orientation. Choose 0 to 5."
-        _refuse(Fault.NOT_AN_ORIENTATION, "R3.3", text, orientation=command.orientation)
+        raise IllegalCommand(Fault.NOT_AN_ORIENTATION, "R3.3", orientation=command.orientation)
     if view.tiles[command.position] is not None:
-        text = "Position {position} is taken. Choose one of {free}."
-        _refuse(Fault.POSITION_TAKEN, "R3.3", text, position=command.position, free=free)
+        raise IllegalCommand(Fault.POSITION_TAKEN, "R3.3", position=command.position, free=free)
     if command.position not in _free_positions(view):
-        text = "Position {position} does not touch an outer tile. Choose one of {free}."
-        _refuse(Fault.POSITION_APART, "R3.3", text, position=command.position, free=free)
+        raise IllegalCommand(Fault.POSITION_APART, "R3.3", position=command.position, free=free)
 
 
 def _check_place(view: View, command: Place) -> None:
     if view.phase is not Phase.PLACING:
-        _refuse(Fault.NOT_NOW, "R3.3", "The tiles are still being laid. Lay the tile that was drawn.")
+        raise IllegalCommand(Fault.TILES_NOT_LAID, "R3.3")
     hand = view.hands[command.seat]
     if command.piece not in hand:
-        text = "There is no {piece} in your hand. It holds {hand}."
-        _refuse(Fault.NOT_IN_HAND, "R4.1", text, piece=command.piece, hand=", ".join(_sorted(hand)))
+        raise IllegalCommand(Fault.NOT_IN_HAND, "R4.1", piece=command.piece, hand=", ".join(_sorted(hand)))
     if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
         soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
-        text = "A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."
-        _refuse(Fault.SOLDIER_DUE, "R4.3", text, limit=view.start.soldierless_at, soldiers=soldiers)
+        raise IllegalCommand(Fault.SOLDIER_DUE, "R4.3", limit=view.start.soldierless_at, soldiers=soldiers)
     if command.field not in _FIELDS:
-        text = "There is no field {field}. Choose an empty field, A1 to G6."
-        _refuse(Fault.NO_SUCH_FIELD, "R4.1", text, field=command.field)
+        raise IllegalCommand(Fault.NO_SUCH_FIELD, "R4.1", field=command.field)
     if command.field in view.placed:
-        _refuse(Fault.FIELD_TAKEN, "R4.1", "{field} is taken. Choose an empty field.", field=command.field)
-
-
-def _refuse(fault: Fault, rule: str, text: str, **about: object) -> NoReturn:
-    raise IllegalCommand(fault, rule, text, **about)
+        raise IllegalCommand(Fault.FIELD_TAKEN, "R4.1", field=command.field)
 
 
 def _soldiers_due(view: View, seat: Seat) -> bool:

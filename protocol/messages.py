@@ -36,6 +36,7 @@ Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
+Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
 EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
 
 
@@ -204,7 +205,7 @@ class TableLine(Struct, frozen=True, omit_defaults=True):
     host: str
     players: int
     taken: int
-    stage: Literal["gathering", "playing", "over"]
+    stage: Stage
     random_layout: bool = False
     absence: Absence = WAIT
 
@@ -262,7 +263,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
     """
 
     table: TableCode
-    stage: Literal["gathering", "playing", "over"]
+    stage: Stage
     seats: list[SeatLine]
     host: SeatNumber
     random_layout: bool = False

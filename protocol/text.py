@@ -1,7 +1,8 @@
 """Names and chat come from strangers: only characters that are safe on any terminal pass."""
 
+import enum
 import unicodedata
-from typing import Final
+from typing import Final, NamedTuple
 
 # Controls, formats (bidirectional overrides among them), surrogates, private use, unassigned, separators.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -10,20 +11,36 @@ _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _MOST_MARKS: Final = 2  # combining marks on one letter; more of them reach into other lines
 
 
-def unsafe(text: str) -> str | None:
+class TextFault(enum.StrEnum):
+    """Why a text may not be shown to others; the second half of its code in a refusal."""
+
+    UNPRINTABLE = "unprintable"
+    TOO_MANY_MARKS = "too-many-marks"
+    BLANK = "blank"
+    NOT_COMPOSED = "not-composed"
+
+
+class Unsafe(NamedTuple):
+    """What is wrong with a text; `about` names the unprintable character."""
+
+    fault: TextFault
+    about: dict[str, str]
+
+
+def unsafe(text: str) -> Unsafe | None:
     """Return why `text` may not be shown to others, or None if it may."""
     marks = 0
     for character in text:
         category = unicodedata.category(character)
         if category in _UNSAFE or character in _BLANK:
-            return f"it has the unprintable character U+{ord(character):04X}"
+            return Unsafe(TextFault.UNPRINTABLE, {"character": f"U+{ord(character):04X}"})
         marks = marks + 1 if category in {"Mn", "Me"} else 0
         if marks > _MOST_MARKS:
-            return "it has too many combining marks on one letter"
+            return Unsafe(TextFault.TOO_MANY_MARKS, {})
     if text != text.strip() or not text:
-        return "it is empty, or begins or ends with a space"
+        return Unsafe(TextFault.BLANK, {})
     if unicodedata.normalize("NFC", text) != text:
-        return "it is not in Unicode's composed form (NFC)"
+        return Unsafe(TextFault.NOT_COMPOSED, {})
     return None
 
 

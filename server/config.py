@@ -1,12 +1,29 @@
 """What a host can set, with defaults for a LAN."""
 
+import asyncio
+import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
-from server.tables.stand_in import Choose, at_random
+from engine.events import Command
+from engine.legal import Legal, random_command
+from engine.view import View
+from server.timers import Timers
 
 Durable: TypeAlias = Literal["normal", "full"]
+
+
+class Choose(Protocol):
+    """How a stand-in thinks: from what a seat sees and may do to what it does."""
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
+
+
+def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
+    """Do anything that is legal."""
+    return random_command(legal, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +40,6 @@ class Limits:
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
     bad_messages: int = 10  # before the connection is closed; a wrong token counts for two
     outgoing_bytes: int = 256 * 1024  # waiting for a client that does not read, before it is dropped
-    requests: int = 64  # waiting for a table
     hello_seconds: float = 10.0
     wrong_password_seconds: float = 1.0  # before the answer, so that guessing is slow
     lobby_idle_seconds: float = 900.0
@@ -51,6 +67,7 @@ class Config:
     tls_key: Path | None = None
     password: str | None = field(default=None, repr=False)  # who connects must know it; None lets in anyone
     watched: bool = False  # answer /healthz and /metrics
-    stand_in: Choose = at_random  # the brain that moves for who is away
+    stand_in: Choose = at_random  # the brain that plays for absent players
     seed: int | None = None  # for games that can be repeated; None draws from the system
     limits: Limits = field(default_factory=Limits)
+    timers: Callable[[], Timers] = asyncio.get_running_loop  # the time that the tables go by

@@ -15,11 +15,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from protocol.messages import Stage
 from server.counts import COMMIT_SECONDS, Counts
-from server.net.connection_limits import Door, Page
+from server.net.connection_limits import ConnectionLimits
+from server.net.plain_http import Page
 from server.storage.journal import Journal
 from server.tables.lobby import Lobby
-from server.tables.state import Stage
 
 _PLAIN: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,10 +31,10 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0
 class Gauges(Collector):
     """Reads the server whenever somebody asks."""
 
-    def __init__(self, counts: Counts, journal: Journal, door: Door, lobby: Lobby) -> None:
+    def __init__(self, counts: Counts, journal: Journal, connections: ConnectionLimits, lobby: Lobby) -> None:
         self._counts = counts
         self._journal = journal
-        self._door = door
+        self._connections = connections
         self._lobby = lobby
         self._loop_lag = 0.0
         self._registry = CollectorRegistry()
@@ -73,12 +74,12 @@ class Gauges(Collector):
 
     def _now(self) -> Iterator[Metric]:
         tables = self._lobby.tables.values()
-        stages = Counter(table.seating.stage for table in tables)
+        stages = Counter(table.state.stage for table in tables)
         by_stage = GaugeMetricFamily("palatinus_tables", "Tables by stage.", labels=["stage"])
         for stage in get_args(Stage):
             by_stage.add_metric([stage], stages[stage])
         yield by_stage
-        yield GaugeMetricFamily("palatinus_connections", "Open connections.", len(self._door))
+        yield GaugeMetricFamily("palatinus_connections", "Open connections.", len(self._connections))
         yield GaugeMetricFamily(
             "palatinus_players",
             "Players who are at their tables.",

@@ -85,7 +85,7 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
         )
         assert (by_file[0], by_environment[0]) == (0, 0)
         means = " Give the password with --password-file or in the environment variable PALATINUS_PASSWORD.\n"
-        assert none == (1, f"This server wants a password. Ask the host for it.{means}")
+        assert none == (1, f"This server asks for a password. Get it from the host.{means}")
         assert wrong == (1, f"That is not this server's password.{means}")
         file.write_text("\n")
         code, said = await bot(server.port, "--password-file", str(file))
@@ -128,7 +128,7 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
     def joined(port: int) -> bytes:
         environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
         with Terminal("join", f"ws://127.0.0.1:{port}", environment=environment) as terminal:
-            terminal.shows("This server wants a password", "Password:")
+            terminal.shows("This server asks for a password", "Password:")
             terminal.press("six hills", "enter")
             terminal.shows("That is not this server's password.\nPassword:")
             terminal.press(PASSWORD, "enter")

@@ -14,7 +14,7 @@ from engine.final import scored_line
 from engine.pieces import FACES
 from palatinus import main
 from protocol import absence, limits, messages
-from protocol.codes import CloseCode, Code
+from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.app import running
 from server.config import Config, Limits
@@ -112,6 +112,9 @@ def test_every_close_code_is_documented() -> None:
     """Each close code that the server uses is explained."""
     documented = set(first_column(section("Close codes", PROTOCOL)))
     assert {str(code.value) for code in CloseCode} <= documented
+    reasons = re.search(r"one of ((?:`[-a-z]+`(?:,\s| and )?)+)", section("Close codes", PROTOCOL))
+    assert reasons
+    assert re.findall(r"[-a-z]{4,}", reasons[1]) == [reason.value for reason in CloseReason]
 
 
 def test_the_readme_shows_the_board_as_it_looks() -> None:

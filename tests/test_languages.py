@@ -27,13 +27,21 @@ KEYWORDS = {
     "JournalError": None,
     "DamagedRecord": (2,),
     "refused": None,
+    "Template": None,
 }
 UPKEEP = "docs/languages.md tells how the catalogues are kept"
 
 
 def marked() -> set[str | tuple[str, ...]]:
     """Return every text that is marked in the source, plural forms together."""
-    places = ("palatinus.py", "commands/**.py", "client/**.py", "server/**.py", "engine/**.py")
+    places = (
+        "palatinus.py",
+        "commands/**.py",
+        "client/**.py",
+        "server/**.py",
+        "engine/**.py",
+        "protocol/**.py",
+    )
     found = extract_from_dir(ROOT, [(place, "python") for place in places], keywords=KEYWORDS)
     return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 

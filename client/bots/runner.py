@@ -26,6 +26,7 @@ from protocol.messages import TableState
 
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
+_NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
 _TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
 
 
@@ -243,7 +244,7 @@ class _Bot:
         try:
             await self.connection.start()
         except RequestRefused as refusal:
-            if refusal.code not in {Code.SEATS_EMPTY, Code.ALREADY_STARTED, Code.NOT_THE_HOST}:
+            if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # those: somebody left, or was quicker; the table's next state will show
 
     async def _move(self, command: Command) -> None:

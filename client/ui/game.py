@@ -299,7 +299,7 @@ class Client:
             try:
                 await self._connection.resume(table, held.token)
             except RequestRefused as refusal:
-                if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE}:
+                if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
                     self._keeper.release()
                     raise
                 self._keeper.forget()

@@ -7,8 +7,8 @@ from typing import Final
 _MINUTE: Final = 60.0  # seconds
 
 
-class Pace:
-    """A bucket of `burst` messages that refills at `rate` a second."""
+class RateLimiter:
+    """A token bucket: `burst` messages at once, and `rate` a second after that."""
 
     def __init__(self, burst: int, rate: float) -> None:
         self._burst = float(burst)
@@ -25,23 +25,23 @@ class Pace:
         return max(0.0, -self._left / self._rate)
 
 
-class PerMinute:
-    """At most `most` times within any minute, for each of many who do it."""
+class PerMinuteLimit:
+    """At most `most` times within any minute, for each of many keys."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._times: OrderedDict[str, deque[float]] = OrderedDict()  # who did it last comes last
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()  # the latest key comes last
 
-    def wait(self, who: str, now: float) -> int:
-        """Return how many seconds `who` has to wait at time `now`, 0 for none."""
-        times = self._times.get(who)
+    def wait(self, key: str, now: float) -> int:
+        """Return how many seconds `key` has to wait at time `now`, 0 for none."""
+        times = self._times.get(key)
         if times is None or len(times) < self._most:
             return 0
         return max(0, math.ceil(times[0] + _MINUTE - now))
 
-    def count(self, who: str, now: float) -> None:
-        """Note that `who` did it at time `now`."""
-        self._times.setdefault(who, deque(maxlen=self._most)).append(now)
-        self._times.move_to_end(who)
+    def count(self, key: str, now: float) -> None:
+        """Count one time for `key` at time `now`."""
+        self._times.setdefault(key, deque(maxlen=self._most)).append(now)
+        self._times.move_to_end(key)
         while next(iter(self._times.values()))[-1] + _MINUTE <= now:
             self._times.popitem(last=False)

@@ -1,8 +1,8 @@
-"""One connected client: its outgoing frames, its pace, and where it sits."""
+"""One connected client: its outgoing frames, and where it sits."""
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
@@ -10,14 +10,12 @@ from websockets.protocol import State
 
 from engine.pieces import Seat
 from protocol.codec import encode
-from protocol.codes import CloseCode, Code
-from protocol.messages import Refused, ServerMessage
+from protocol.codes import CloseCode, CloseReason, Code
+from protocol.messages import AtTable, Refused, Rematch, ServerMessage
 from server.counts import Counts
 from server.logs import about
-from server.net.connection_limits import counted_address
-
-if TYPE_CHECKING:
-    from server.tables.table import Table
+from server.net.addresses import counted_address
+from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +24,7 @@ _SHORT: Final = 125
 
 
 def framed(message: ServerMessage) -> bytes:
-    """Return the message as one websocket frame, the same bytes for whoever reads it: none is masked."""
+    """Return the message as one websocket frame, the same bytes for all its readers: none is masked."""
     return in_frame(encode(message))
 
 
@@ -35,6 +33,19 @@ def in_frame(payload: bytes) -> bytes:
     if len(payload) <= _SHORT:  # most are; their header is two bytes
         return bytes((_BINARY_FRAME, len(payload))) + payload
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
+
+
+class AttendedTable(Protocol):
+    """The table that a session is at, as far as its conversation knows it."""
+
+    async def handle(self, session: "Session", message: AtTable) -> None:
+        """Do what the session asks and answer it; raises Refusal or JournalError."""
+
+    async def play_again(self, session: "Session", message: Rematch) -> None:
+        """Take the session to the table where its player plays again; raises Refusal or JournalError."""
+
+    async def disconnected(self, session: "Session") -> None:
+        """Take note that the session's connection is gone."""
 
 
 class Session:
@@ -51,11 +62,17 @@ class Session:
         address = connection.remote_address
         self.name = f"{address[0]}:{address[1]}" if address else "?"
         self.address = counted_address(connection)
-        self.table: Table | None = None
+        self.table: AttendedTable | None = None
         self.seat: Seat | None = None
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
+
+    def player_seat(self) -> Seat:
+        """Return the session's seat; raises Refusal for a spectator."""
+        if self.seat is None:
+            raise Refusal(Code.NOT_A_PLAYER)
+        return self.seat
 
     def send(self, message: ServerMessage) -> None:
         if isinstance(message, Refused):
@@ -63,7 +80,7 @@ class Session:
         self.post(framed(message))
 
     def post(self, frame: bytes) -> None:
-        """Hand a whole frame to the network without waiting; who reads too slowly is dropped."""
+        """Hand a whole frame to the network without waiting; a client that reads too slowly is dropped."""
         transport = self.connection.transport
         if transport.get_write_buffer_size() > self._most_bytes:
             self.counts.slow_readers += 1
@@ -74,9 +91,6 @@ class Session:
         if self.connection.protocol.state is State.OPEN and not transport.is_closing():
             transport.write(frame)
 
-    def refuse(self, code: Code, text: str, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
-        self.send(Refused(code=code, text=text, id=id))
-
-    def close(self, code: CloseCode, reason: str) -> None:
+    def close(self, code: CloseCode, reason: CloseReason) -> None:
         """Start the closing handshake; nobody waits for it."""
         self._tasks.create_task(self.connection.close(code, reason))

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from engine.events import Event
-from engine.game import RandomChance
+from engine.game import Game, RandomChance
+from protocol.messages import Stage
 from server.errors import JournalError
-from server.storage.entries import Freed, Kept, Opened, Played, StoodIn, Taken
+from server.storage.entries import Freed, Kept, Opened, Played, StoodIn, Taken, events_in
 from server.storage.journal_file import FILE_NAME, opened
 from server.storage.stored_tables import Stored, archived, in_use, remove
-from server.tables.state import Seating, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,11 @@ class DataFolder:
         Raises JournalError if it is damaged.
         """
         try:
-            seating = Seating(self._tables[code].entries, RandomChance(random.Random()))
+            moves = [entry for entry in self._tables[code].entries if isinstance(entry, Played | StoodIn)]
+            events = [event for move in moves for event in events_in(move)]
+            return tuple(Game(events, RandomChance(random.Random())).events)
         except Exception as error:  # whatever it is, no server wrote this
             raise self._damaged(f"table {code}: {error}") from error
-        return () if seating.game is None else tuple(seating.game.events)
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove these tables for good, all or, with JournalError, none."""

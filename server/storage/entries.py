@@ -5,7 +5,10 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from engine.events import Event, SeenEvent, WolfPlaced
 from protocol.absence import WAIT, Absence
+from protocol.codec import BadMessage
+from protocol.events import event_of
 from protocol.messages import EventMap, Lay, PlacePiece, StartGame, Substitute
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
@@ -30,7 +33,7 @@ class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True)
 
 
 class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
-    """A seat waits for a player of the game before, who takes it with the token of then."""
+    """A seat is kept for a player of the game before, who takes it with the token from there."""
 
     seat: int
     name: str
@@ -63,7 +66,7 @@ class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=
 
 
 class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
-    """Seat `by` agreed, or no longer agrees, that a bot holds a seat."""
+    """Seat `by` agreed, or no longer agrees, that a bot plays for a seat."""
 
     seat: int
     by: int
@@ -71,13 +74,13 @@ class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
 
 
 class Held(Struct, frozen=True, tag_field="t", tag="held"):
-    """A bot holds the seat until its player returns."""
+    """A bot plays for the seat until its player returns."""
 
     seat: int
 
 
 class Returned(Struct, frozen=True, tag_field="t", tag="returned"):
-    """The seat's player is back: no bot holds it, and votes on that are past."""
+    """The seat's player is back: no bot plays for it, and votes on that are void."""
 
     seat: int
 
@@ -107,3 +110,14 @@ def entry_text(entry: Entry) -> str:
 def entry_of(text: str) -> Entry:
     """Return the entry in a line of JSON; raises msgspec.DecodeError if it is none."""
     return _DECODER.decode(text)
+
+
+def events_in(entry: Played | StoodIn) -> list[Event]:
+    """Return what happened in a move; raises BadMessage if the entry tells of no such events."""
+    return [_whole(event_of(content)) for content in entry.events]
+
+
+def _whole(event: SeenEvent) -> Event:
+    if isinstance(event, WolfPlaced):
+        raise BadMessage("a journal holds whole events, not redacted ones")
+    return event

@@ -1,273 +1,372 @@
-"""A table's absence policy at work: who is away for how long, who runs out of time, who moves instead."""
+"""A table's absence policy at work: how long players are away, whose time is up, when the stand-in moves."""
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from engine.events import Command
 from engine.game import Game
 from engine.pieces import Seat
-from protocol.absence import ByBot, ByVote
+from protocol.absence import ByBot, ByVote, Wait
 from protocol.codes import Code
 from protocol.messages import SeatLine, Substitute
 from server.config import Limits
 from server.net.session import Session
-from server.tables.requests import AwayTooLong, Errand, MoveInstead, Refusal, TimeUp
+from server.refusal import Refusal
+from server.tables.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
 from server.tables.stand_in import StandIn
-from server.tables.state import Seating
+from server.tables.state import PersistentState
+from server.timers import Timer
+
+
+class AbsencePolicy(Protocol):
+    """What a table does about players who are away or slow.
+
+    It is told what happens at the table, and tells what falls due by internal messages; to do it is the
+    table's.
+    """
+
+    def turn_began(self) -> None:
+        """Start the clock of the seat that is on turn now."""
+
+    def player_came(self, seat: Seat) -> None:
+        """Take note that the seat's player is here: a bot that played for it stops, even in mid-move."""
+
+    def player_went(self, seat: Seat) -> None:
+        """Take note that the seat's player may have gone."""
+
+    def mark_overdue(self, seat: Seat) -> None:
+        """Take note that the seat's player has been away for as long as the policy allows."""
+
+    def turn_timed_out(self, events: int) -> None:
+        """Have the stand-in move for the turn after so many events, whose clock has run out."""
+
+    def reconsider(self) -> None:
+        """Have the stand-in move if it plays for the seat on turn."""
+
+    def stop_timers(self) -> None:
+        """Let nothing more fall due."""
+
+    def seats_for_bots(self) -> list[Seat]:
+        """Return the seats that a bot is to play for from now on."""
+
+    def plays_for(self, seat: Seat) -> bool:
+        """Tell whether the stand-in plays for the seat while its player is away."""
+
+    def substitute_move(self, events: int) -> "SubstituteMove | None":
+        """Return the stand-in's move for the turn after so many events, if it is still to be made."""
+
+    def time_taken(self) -> int:
+        """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
+
+    def time_left(self) -> int | None:
+        """Return how many milliseconds are left to the seat on turn; None without a clock."""
+
+    def check_time(self, seat: Seat) -> None:
+        """Raise Refusal if the stand-in is about to move for the seat because its time was up."""
+
+    def check_vote(self, voter: Seat, seat: Seat) -> None:
+        """Raise Refusal unless the voter may have a say on the seat."""
+
+    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:
+        """Return the seat's summary with how the policy stands with it."""
+
+
+class WaitingPolicy:
+    """The game waits for everyone: nothing falls due, and nobody is replaced."""
+
+    def turn_began(self) -> None:
+        pass
+
+    def player_came(self, seat: Seat) -> None:
+        pass
+
+    def player_went(self, seat: Seat) -> None:
+        pass
+
+    def mark_overdue(self, seat: Seat) -> None:
+        pass
+
+    def turn_timed_out(self, events: int) -> None:
+        pass
+
+    def reconsider(self) -> None:
+        pass
+
+    def stop_timers(self) -> None:
+        pass
+
+    def seats_for_bots(self) -> list[Seat]:
+        return []
+
+    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - as AbsencePolicy has it
+        return False
+
+    def substitute_move(self, events: int) -> None:
+        pass
+
+    def time_taken(self) -> int:
+        return 0
+
+    def time_left(self) -> None:
+        pass
+
+    def check_time(self, seat: Seat) -> None:
+        pass
+
+    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - as AbsencePolicy has it
+        raise Refusal(Code.NO_VOTE)
+
+    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:  # noqa: ARG002 - as AbsencePolicy has it
+        return summary
+
+
+def absence_policy(
+    state: PersistentState,
+    seated: Mapping[Seat, Session],
+    stand_in: StandIn,
+    limits: Limits,
+    scheduler: Scheduler,
+) -> AbsencePolicy:
+    """Return the policy for the table's game as it stands; it waits while there is none to be played."""
+    if state.stage == "playing" and (state.programs or not isinstance(state.absence, Wait)):
+        return ActingPolicy(state, seated, stand_in, limits, scheduler)
+    return WaitingPolicy()
 
 
 def votes_needed(voters: int) -> int:
-    """Return how many of the people who are here must agree that a bot takes a seat: more than half."""
+    """Return how many of the people who are here must agree that a bot plays for a seat: more than half."""
     return voters // 2 + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
-    """A move that the stand-in makes after event `turn`, and why it is its move."""
+class SubstituteMove:
+    """A move that the stand-in makes after so many events, and why."""
 
-    turn: int
+    events: int
     by: Substitute
     command: asyncio.Future[Command]
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """A seat whose player is away, and the time at which the policy cares."""
+class Absence:
+    """A player who is away: until when the policy waits, and the timer for it."""
 
     until: float
-    timer: asyncio.TimerHandle  # it does not tell its time on every event loop
+    timer: Timer
 
 
-class Steward:
-    """What a table does about players who are away or slow, while its game runs.
+class ActingPolicy:
+    """The policy of a running game that does not just wait.
 
-    People who are away are the policy's; the stand-in moves for an absent program whatever the policy is.
-    It tells what is due when, by errands that `later` puts into the table's queue; to do it is the table's.
+    For absent people it does what was chosen with the table; for absent programs the stand-in moves at once.
     """
 
     def __init__(
         self,
-        seating: Seating,
+        state: PersistentState,
         seated: Mapping[Seat, Session],
         stand_in: StandIn,
         limits: Limits,
-        later: Callable[[float, Errand], asyncio.TimerHandle],
+        scheduler: Scheduler,
     ) -> None:
-        self._seating = seating
+        self._state = state
         self._seated = seated
         self._stand_in = stand_in
         self._pause = limits.stand_in_seconds
         self._second = limits.policy_second
-        self._later = later
-        self._time = asyncio.get_running_loop().time
-        self._away: dict[Seat, Absent] = {}
-        self._overdue: set[Seat] = set()  # for whom that time has come
-        self._timer: asyncio.TimerHandle | None = None  # what is due in this turn
-        self._instead: Instead | None = None
-        self._began = self._time()
+        self._scheduler = scheduler
+        self._absences: dict[Seat, Absence] = {}
+        self._overdue: set[Seat] = set()
+        self._turn_timer: Timer | None = None
+        self._substitute_move: SubstituteMove | None = None
+        self._turn_start = scheduler.time()
         self._allowance: int | None = None
-        self.begin()
+        for seat in range(len(state.players)):
+            self._count_time_away(Seat(seat))
+        self.turn_began()
 
     # -- what the table tells -----------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Set out with a game that begins, or goes on after a restart."""
-        for seat in range(len(self._seating.players)):
-            self._count_time_away(Seat(seat))
-        self.next_turn()
-
-    def next_turn(self) -> None:
-        """Start the clock of whoever is on turn now."""
-        self._stop()
+    def turn_began(self) -> None:
+        self._stop_turn()
         if (game := self._game) is None:
-            self.close()
+            self.stop_timers()
             return
-        self._began = self._time()
-        self._allowance = self._seating.clocks.allowance(_on_turn(game))
+        self._turn_start = self._scheduler.time()
+        self._allowance = self._state.clocks.allowance(_on_turn(game))
         self._run_clock()
-        self.consider()
+        self.reconsider()
 
-    def came(self, seat: Seat) -> None:
-        """Take note that the seat's player is here: the bot that held it stops in the middle of its move."""
+    def player_came(self, seat: Seat) -> None:
         self._overdue.discard(seat)
-        if (absent := self._away.pop(seat, None)) is not None:
-            absent.timer.cancel()
-        self._stop_if_not_wanted()
-        self.consider()
+        if (absence := self._absences.pop(seat, None)) is not None:
+            absence.timer.cancel()
+        self._stop_unwanted_move()
+        self.reconsider()
 
-    def went(self, seat: Seat) -> None:
-        """Take note that the seat's player may have gone."""
+    def player_went(self, seat: Seat) -> None:
         self._count_time_away(seat)
-        self.consider()
+        self.reconsider()
 
-    def away_too_long(self, seat: Seat) -> None:
-        """Take note that the policy cares for the seat from now on."""
-        if seat in self._away:
+    def mark_overdue(self, seat: Seat) -> None:
+        if seat in self._absences:
             self._overdue.add(seat)
 
-    def time_up(self, turn: int) -> None:
-        """Have the stand-in move for a turn whose clock has run out."""
-        if self._game is not None and len(self._game.events) == turn and self._instead is None:
-            self._move_instead(self._game, "clock")
+    def turn_timed_out(self, events: int) -> None:
+        if self._game is not None and len(self._game.events) == events and self._substitute_move is None:
+            self._prepare_move(self._game, "clock")
 
-    def consider(self) -> None:
-        """Have the stand-in move if the turn is its own."""
-        if self._game is not None and self._instead is None and (by := self._substitute()) is not None:
-            self._move_instead(self._game, by)
+    def reconsider(self) -> None:
+        by = self._substitute()
+        if by is not None and self._game is not None and self._substitute_move is None:
+            self._prepare_move(self._game, by)
 
-    def close(self) -> None:
-        """Let nothing more fall due."""
-        self._stop()
-        for absent in self._away.values():
-            absent.timer.cancel()
-        self._away.clear()
+    def stop_timers(self) -> None:
+        self._stop_turn()
+        for absence in self._absences.values():
+            absence.timer.cancel()
+        self._absences.clear()
         self._overdue.clear()
 
     # -- what the table asks ------------------------------------------------------------------------
 
-    def to_hold(self) -> list[Seat]:
-        """Return the seats that a bot is to hold from now on."""
-        free = sorted(self._overdue - self._seating.held)
-        if isinstance(self._seating.absence, ByBot):
+    def seats_for_bots(self) -> list[Seat]:
+        free = sorted(self._overdue - self._state.bot_seats)
+        if isinstance(self._state.absence, ByBot):
             return free
         return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._people_here))]
 
-    def holds(self, seat: Seat) -> bool:
-        """Tell whether the stand-in holds the seat for a player who is away."""
+    def plays_for(self, seat: Seat) -> bool:
         away = self._game is not None and seat not in self._seated
-        return away and (seat in self._seating.held or seat in self._seating.programs)
+        return away and (seat in self._state.bot_seats or seat in self._state.programs)
 
-    def instead(self, turn: int) -> Instead | None:
-        """Return the stand-in's move for this turn, if it is still to make it."""
-        instead = self._instead
-        if instead is None or instead.turn != turn:
+    def substitute_move(self, events: int) -> SubstituteMove | None:
+        move = self._substitute_move
+        if move is None or move.events != events:
             return None
-        self._stop_if_not_wanted()  # everybody may have gone meanwhile
-        return self._instead
+        self._stop_unwanted_move()  # everybody may have gone meanwhile
+        return self._substitute_move
 
-    def thought(self) -> int:
-        """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
-        return 0 if self._allowance is None else self._allowance - (self.clock() or 0)
+    def time_taken(self) -> int:
+        return 0 if self._allowance is None else self._allowance - (self.time_left() or 0)
 
-    def clock(self) -> int | None:
-        """Return how many milliseconds are left to the seat on turn; None without a clock."""
+    def time_left(self) -> int | None:
         if self._allowance is None or self._game is None:
             return None
-        if self._instead is not None and self._instead.by == "clock":
+        if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
-        return max(0, self._allowance - int((self._time() - self._began) * 1000 / self._second))
+        seconds = (self._scheduler.time() - self._turn_start) / self._second
+        return max(0, self._allowance - int(seconds * 1000))
 
     def check_time(self, seat: Seat) -> None:
-        """Raise Refusal if the stand-in is about to move for the seat because its time was up."""
-        instead = self._instead
-        if instead is not None and instead.by == "clock" and self._game and self._game.view.turn == seat:
-            raise Refusal(Code.TIME_UP, "Your time is up. Wait for the move that is made for you.")
+        move = self._substitute_move
+        if move is not None and move.by == "clock" and self._game and self._game.view.turn == seat:
+            raise Refusal(Code.TIME_UP)
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:
-        """Raise Refusal unless the voter may have a say on the seat."""
-        if self._game is None or not isinstance(self._seating.absence, ByVote):
-            raise Refusal(Code.NO_VOTE, "There is nothing to vote on at this table now.")
-        if voter in self._seating.programs:
-            raise Refusal(Code.NO_VOTE, "Programs have no vote. The people at the table decide.")
-        if self.holds(seat):
+        if self._game is None or not isinstance(self._state.absence, ByVote):
+            raise Refusal(Code.NO_VOTE)
+        if voter in self._state.programs:
+            raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
+        if self.plays_for(seat):
             return
-        if seat not in self._away:
-            text = "Nobody is away from seat {seat}. Vote on a seat that is shown to be away."
-            raise Refusal(Code.NOT_AWAY, text, seat=seat)
+        if seat not in self._absences:
+            raise Refusal(Code.NOT_AWAY, seat=seat)
         if seat not in self._overdue:
-            text = "The player of seat {seat} may still come back. Vote in {seconds} s."
-            raise Refusal(Code.TOO_EARLY, text, seat=seat, seconds=self._seconds_left(seat))
+            raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
 
-    def line(self, seat: Seat, line: SeatLine) -> SeatLine:
-        """Return the seat's line with how the policy stands with it."""
+    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:
         if self._game is None:
-            return line
-        clocks = self._seating.clocks
+            return summary
+        clocks = self._state.clocks
         clock = clocks.left(seat)
         if clock is not None:
-            clock = self.clock() if self._game.view.turn == seat else clock
-            return replace(line, bot=clocks.used_up(seat) or self.holds(seat), clock=clock)
-        if self.holds(seat):
-            return replace(line, bot=True)
-        if seat not in self._away:
-            return line
-        if seat not in self._overdue or isinstance(self._seating.absence, ByBot):
-            return replace(line, seconds_left=self._seconds_left(seat))
+            clock = self.time_left() if self._game.view.turn == seat else clock
+            return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clock)
+        if self.plays_for(seat):
+            return replace(summary, bot=True)
+        if seat not in self._absences:
+            return summary
+        if seat not in self._overdue or isinstance(self._state.absence, ByBot):
+            return replace(summary, seconds_left=self._seconds_left(seat))
         needed = votes_needed(len(self._people_here))
-        return replace(line, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
+        return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
 
     # -- in between ---------------------------------------------------------------------------------
 
     @property
     def _game(self) -> Game | None:
         """Return the game while it runs."""
-        return self._seating.game if self._seating.stage == "playing" else None
+        return self._state.game if self._state.stage == "playing" else None
 
     @property
     def _people_here(self) -> set[Seat]:
-        return self._seated.keys() - self._seating.programs
+        return self._seated.keys() - self._state.programs
 
     def _attended(self) -> bool:
         """Tell whether somebody is here for whom the stand-in plays: a person, unless all are programs."""
-        programs_only = len(self._seating.programs) == len(self._seating.players)
+        programs_only = len(self._state.programs) == len(self._state.players)
         return bool(self._seated if programs_only else self._people_here)
 
     def _substitute(self) -> Substitute | None:
-        """Return why the turn is the stand-in's from its beginning, if it is."""
+        """Return why the stand-in has the turn from its beginning, None if it has not."""
         if self._game is None:
             return None
         seat = _on_turn(self._game)
-        if self._seating.clocks.used_up(seat):
+        if self._state.clocks.used_up(seat):
             return "clock"
         # A bot plays with people: while nobody is here, nobody waits for it.
-        return "bot" if self.holds(seat) and self._attended() else None
+        return "bot" if self.plays_for(seat) and self._attended() else None
 
     def _count_time_away(self, seat: Seat) -> None:
-        """Have the policy care in good time for a person who is away."""
-        policy = self._seating.absence
+        """Start the policy's time for a person who is away."""
+        policy = self._state.absence
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
-        if seat not in self._seated and seat not in self._away and seat not in self._seating.programs:
+        if seat not in self._seated and seat not in self._absences and seat not in self._state.programs:
             seconds = policy.seconds * self._second
-            self._away[seat] = Absent(self._time() + seconds, self._later(seconds, AwayTooLong(seat)))
+            timer = self._scheduler.after(seconds, AwayTooLong(seat))
+            self._absences[seat] = Absence(self._scheduler.time() + seconds, timer)
 
     def _run_clock(self) -> None:
         """Have the turn end when what is left of its clock is used up."""
         if self._game is not None and self._allowance:
-            seconds = (self.clock() or 0) / 1000 * self._second
-            self._timer = self._later(seconds, TimeUp(len(self._game.events)))
+            seconds = (self.time_left() or 0) / 1000 * self._second
+            self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 
-    def _move_instead(self, game: Game, by: Substitute) -> None:
+    def _prepare_move(self, game: Game, by: Substitute) -> None:
         """Have the stand-in think. It moves after a set time: how long it thinks might tell what it holds."""
-        turn = len(game.events)
-        self._stop()
-        self._instead = Instead(turn, by, self._stand_in.thinks(game))
-        self._timer = self._later(self._pause, MoveInstead(turn))
+        events = len(game.events)
+        self._stop_turn()
+        self._substitute_move = SubstituteMove(events, by, self._stand_in.thinks(game))
+        self._turn_timer = self._scheduler.after(self._pause, MoveDue(events))
 
-    def _stop_if_not_wanted(self) -> None:
-        """Have a bot stop in the middle of its move if the turn is not its own any more."""
-        if self._instead is not None and self._instead.by == "bot" and self._substitute() is None:
-            self._stop()
+    def _stop_unwanted_move(self) -> None:
+        """Stop a bot in mid-move if it does not have the turn any more."""
+        move = self._substitute_move
+        if move is not None and move.by == "bot" and self._substitute() is None:
+            self._stop_turn()
             self._run_clock()
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._instead is not None:
-            self._instead.command.cancel()
-            self._instead = None
+    def _stop_turn(self) -> None:
+        if self._turn_timer is not None:
+            self._turn_timer.cancel()
+            self._turn_timer = None
+        if self._substitute_move is not None:
+            self._substitute_move.command.cancel()
+            self._substitute_move = None
 
     def _seconds_left(self, seat: Seat) -> int:
-        return max(0, math.ceil((self._away[seat].until - self._time()) / self._second))
+        return max(0, math.ceil((self._absences[seat].until - self._scheduler.time()) / self._second))
 
     def _votes(self, seat: Seat) -> set[Seat]:
-        """Return who of those here agrees that a bot takes the seat."""
-        return self._seating.votes.get(seat, set()) & self._people_here
+        """Return which of those here agree that a bot plays for the seat."""
+        return self._state.votes.get(seat, set()) & self._people_here
 
 
 def _on_turn(game: Game) -> Seat:

@@ -6,7 +6,7 @@ from engine.events import Event, SeenEvent
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
-from engine.redaction import redacted, snapshot
+from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message
 from protocol.messages import EventMap, Events, ServerMessage, Substitute
@@ -67,7 +67,7 @@ class Audience:
         for session in self:
             eyes = _eyes(session)
             seen = happened if public else tuple([redacted(event, eyes) for event in happened])
-            may = _told(legal, eyes)
+            may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
             for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once
                 if known == seen and known_may is may and known_answers == answers:
@@ -86,7 +86,7 @@ class Audience:
 def catch_up(session: Session, game: Game, after: int, clock: int | None) -> None:
     """Send what happened since event `after`: the missing events, or everything as a snapshot."""
     eyes = _eyes(session)
-    may = _told(_legal(game, clock), eyes)
+    may = redacted_legal(_legal(game, clock), eyes)
     if 0 < after <= len(game.events):
         missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
         session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))
@@ -101,11 +101,6 @@ def _eyes(session: Session) -> Eyes:
 def _legal(game: Game, clock: int | None) -> Legal | None:
     """Return what the seat on turn may do; nothing once its time is up."""
     return None if clock == 0 else game.legal()
-
-
-def _told(legal: Legal | None, eyes: Eyes) -> Legal | None:
-    """Return the legal moves if `eyes` are those on turn: they would give a hand away to others (R3.5)."""
-    return legal if legal is not None and legal.seat in eyes else None
 
 
 def _events_message(

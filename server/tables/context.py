@@ -1,84 +1,66 @@
 """What the parts of a table share: its lasting state, who is here, and how both are stored and told."""
 
 import logging
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
-from protocol.absence import Wait
 from server.config import Limits
+from server.counts import Counts
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.storage.entries import Entry, Held
 from server.storage.journal import Journal
-from server.tables.absence import Steward
+from server.tables.absence import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.audience import Audience, catch_up
-from server.tables.requests import AwayTooLong, Later
+from server.tables.internal_messages import AwayTooLong, Scheduler
+from server.tables.owner import TableOwner
 from server.tables.stand_in import StandIn
-from server.tables.state import Seating
+from server.tables.state import PersistentState
 from server.tables.summaries import table_state
 
 log = logging.getLogger(__name__)
 
-AGAIN_SECONDS: Final = 1.0  # until something is tried again that could not be done
+RETRY_SECONDS: Final = 1.0  # until something is tried again that could not be done
 
 
-class Room:
-    """A table's state; only the table's own task changes it.
+@dataclass(slots=True, eq=False)
+class TableContext:
+    """A table's state and what it works with; only the work that has its turn at the table changes it."""
 
-    `later` puts an errand into the table's queue, `when_changed` hears of all that `tell_state` tells.
-    """
+    code: str
+    state: PersistentState
+    journal: Journal
+    limits: Limits
+    counts: Counts
+    stand_in: StandIn
+    scheduler: Scheduler
+    owner: TableOwner
+    audience: Audience = field(default_factory=Audience)
+    policy: AbsencePolicy = field(default_factory=WaitingPolicy)
+    _stopped: bool = False
 
-    def __init__(
-        self,
-        code: str,
-        seating: Seating,
-        journal: Journal,
-        limits: Limits,
-        stand_in: StandIn,
-        *,
-        later: Later,
-        when_changed: Callable[[], None],
-    ) -> None:
-        self.code = code
-        self.seating = seating
-        self.audience = Audience()
-        self.journal = journal
-        self.limits = limits
-        self.later = later
-        self._when_changed = when_changed
-        self._stand_in = stand_in
-        self._resting = False
-        self.steward: Steward | None = None  # people who wait for each other need none
-        self.appoint_steward()
+    def begin_policy(self) -> None:
+        """Let the absence policy begin with a game that begins, or goes on after a restart."""
+        if not self._stopped:
+            self.policy = absence_policy(
+                self.state, self.audience.seated, self.stand_in, self.limits, self.scheduler
+            )
 
-    @property
-    def clock(self) -> int | None:
-        """Return how many milliseconds are left to the seat on turn; None without a clock."""
-        return None if self.steward is None else self.steward.clock()
-
-    def appoint_steward(self) -> None:
-        """Have a steward if the table's policy or a program among its players needs one."""
-        seating = self.seating
-        needed = not isinstance(seating.absence, Wait) or seating.programs
-        if needed and self.steward is None and not self._resting:
-            self.steward = Steward(seating, self.audience.seated, self._stand_in, self.limits, self.later)
-
-    def rest(self) -> None:
-        """Let nothing more fall due at the policy's behest."""
-        self._resting = True
-        if self.steward is not None:
-            self.steward.close()
-            self.steward = None
+    def stop_timers(self) -> None:
+        """Let nothing more fall due by the absence policy."""
+        self._stopped = True
+        self.policy.stop_timers()
+        self.policy = WaitingPolicy()
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
-        await self.journal.append(self.code, self.seating.entries, entries)
+        await self.journal.append(self.code, self.state.entry_count, entries)
         for entry in entries:
-            self.seating.fold(entry)
+            self.state.fold(entry)
 
     async def store_or_log(self, *entries: Entry) -> None:
-        """Store what nobody asked for; there is nobody to refuse it to."""
+        """Store what nobody asked for: there is nobody to refuse it to."""
         try:
             await self.store(*entries)
         except JournalError as error:
@@ -89,22 +71,20 @@ class Room:
 
     def tell_state(self) -> None:
         """Tell everyone who sits where and who is here."""
-        self._when_changed()
-        self.audience.broadcast(table_state(self.code, self.seating, self.audience, self.steward))
+        self.owner.table_changed()
+        self.audience.broadcast(table_state(self.code, self.state, self.audience, self.policy))
 
     def catch_up(self, session: Session, after: int) -> None:
         """Tell the session what happened in the game since event `after`."""
-        if self.seating.game is not None:
-            catch_up(session, self.seating.game, after, self.clock)
+        if self.state.game is not None:
+            catch_up(session, self.state.game, after, self.policy.time_left())
 
-    async def give_to_bots(self) -> bool:
-        """Let a bot hold the seats that are to be held by now, and return whether there were any."""
-        if self.steward is None or not (seats := self.steward.to_hold()):
+    async def give_seats_to_bots(self) -> bool:
+        """Let bots play for the seats that are due by now, and return whether there were any."""
+        if not (seats := self.policy.seats_for_bots()):
             return False
         await self.store_or_log(*map(Held, seats))
-        if self.steward is None:
-            return True
-        for seat in self.steward.to_hold():  # the journal could not be written
-            self.later(AGAIN_SECONDS, AwayTooLong(seat))
-        self.steward.consider()
+        for seat in self.policy.seats_for_bots():  # the journal could not be written
+            self.scheduler.after(RETRY_SECONDS, AwayTooLong(seat))
+        self.policy.reconsider()
         return True

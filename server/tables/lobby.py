@@ -13,20 +13,20 @@ from engine.game import Game, RandomChance
 from protocol.codec import encoded_lines
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
-from protocol.messages import OpenTable, Resume
+from protocol.messages import JoinTable, OpenTable, Resume, Watch
 from server.config import Config
 from server.counts import Counts
 from server.logs import about
-from server.net.rate_limits import PerMinute
+from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
+from server.refusal import Refusal
 from server.storage.entries import Continued, Entry, Opened, Taken
 from server.storage.journal import Journal, Part
 from server.tables.names import check_name
-from server.tables.rematch import played_again
-from server.tables.requests import PutAway, Refusal
+from server.tables.rematch import entries_to_play_again
 from server.tables.stand_in import StandIn
-from server.tables.state import Seating
+from server.tables.state import PersistentState
 from server.tables.table import Table
 
 log = logging.getLogger(__name__)
@@ -39,22 +39,25 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
         yield RandomChance(random.Random(seeds.getrandbits(256)))
 
 
-def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, Seating]:
+def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
     """Return what an earlier process kept, by table codes; raises JournalError if it makes no sense."""
     return {
         code: _folded(journal, code, entries, next(chances)) for code, entries in journal.tables().items()
     }
 
 
-def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomChance) -> Seating:
+def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomChance) -> PersistentState:
     try:
-        return Seating(entries, chance)
+        return PersistentState(entries, chance)
     except Exception as error:  # whatever it is, no server wrote this
         raise journal.damaged(f"table {code}: {error}") from error
 
 
 class Lobby:
-    """The tables of a server; each runs as a task of `tasks`."""
+    """The tables of a server; what falls due at them runs in `tasks`.
+
+    `on_game_over` is called with a table's code, its finished game and the players' names by seat.
+    """
 
     def __init__(
         self,
@@ -64,17 +67,17 @@ class Lobby:
         *,
         chances: Iterator[RandomChance],
         counts: Counts,
-        when_over: Callable[[str, Game, Sequence[str]], None],
+        on_game_over: Callable[[str, Game, Sequence[str]], None],
     ) -> None:
         self.tables: dict[str, Table] = {}
         self._config = config
         self._journal = journal
         self._tasks = tasks
-        self._when_over = when_over
-        self._running: set[asyncio.Task[None]] = set()
-        self._listed: msgspec.Raw | None = None  # until a table changes
-        self._opened_by_connection = PerMinute(config.limits.tables_per_connection)
-        self._opened_by_address = PerMinute(config.limits.tables_per_address)
+        self._timers = config.timers()
+        self._on_game_over = on_game_over
+        self._encoded_list: msgspec.Raw | None = None  # until a table changes
+        self._opened_by_connection = PerMinuteLimit(config.limits.tables_per_connection)
+        self._opened_by_address = PerMinuteLimit(config.limits.tables_per_address)
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._bringing_back = asyncio.Lock()
         self._opening: set[str] = set()  # codes of tables that are being stored
@@ -82,65 +85,35 @@ class Lobby:
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
 
-    def restore(self, kept: Mapping[str, Seating]) -> None:
+    def restore(self, kept: Mapping[str, PersistentState]) -> None:
         """Take up the tables of an earlier process, by their codes."""
-        for code, seating in kept.items():
-            self._run(code, seating)
+        for code, state in kept.items():
+            self._add(code, state)
         if kept:
             log.info("tables resumed", extra=about(tables=len(kept)))
 
-    def rest(self) -> None:
+    def stop_timers(self) -> None:
         """Let nothing more fall due at any table."""
         for table in self.tables.values():
-            table.rest()
+            table.stop_timers()
 
-    def stop(self) -> None:
-        """End every table's task; what was accepted is in the journal."""
-        for task in self._running:
-            task.cancel()
+    def close(self) -> None:
+        """Let the stand-in think no more."""
         self._stand_in.close()
 
-    def listed(self) -> msgspec.Raw:
+    # -- what conversations ask ---------------------------------------------------------------------
+
+    def encoded_list(self) -> msgspec.Raw:
         """Return the list of tables, newest first, as many as fit into a message, ready to be sent."""
-        if self._listed is None:
+        if self._encoded_list is None:
             newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
-            self._listed = encoded_lines([table.line() for table in newest])
-        return self._listed
-
-    def table(self, code: str) -> Table:
-        """Return the table with this code; raises Refusal if there is none."""
-        if (table := self.tables.get(code)) is None:
-            text = "There is no table {table}. Ask for the list of tables."
-            raise Refusal(Code.NO_SUCH_TABLE, text, table=code)
-        return table
-
-    async def table_of_seat(self, message: Resume) -> Table:
-        """Return the table that a player comes back to, out of the archive if it is there.
-
-        Raises Refusal or JournalError and changes nothing.
-        """
-        return await self._found(message.table, token_hash(message.token))
-
-    async def _found(self, code: str, wanted: str) -> Table:
-        """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
-        async with self._bringing_back:  # two players of one game may come at the same time
-            if code in self.tables or code not in self._journal.archived:
-                return self.table(code)
-            entries = await self._journal.archived_entries(code)
-            hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
-            if not any(hash_fits(wanted, each) for each in hashes):
-                raise Refusal(Code.BAD_TOKEN, "That token holds no seat at table {table}.", table=code)
-            seating = _folded(self._journal, code, entries, next(self._chances))
-            await self._journal.bring_back(code)
-            log.info("table brought back from the archive", extra=about(table=code))
-            # Whatever the limit: whoever was promised the seat gets it, and connections are limited too.
-            return self._run(code, seating)
+            self._encoded_list = encoded_lines([table.summary() for table in newest])
+        return self._encoded_list
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
         if message.starting is not None and message.starting >= message.players:
-            text = "Seat {seat} cannot start. Choose 0 to {last}."
-            raise Refusal(Code.BAD_MESSAGE, text, seat=message.starting, last=message.players - 1)
+            raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
         token = new_token()
         entries: list[Entry] = [
@@ -150,34 +123,91 @@ class Lobby:
         table = await self._opened(session, entries)
         table.seat_opener(session, message.id, token)
 
-    async def following(self, session: Session, before: Table) -> Table:
-        """Return the table where the session's player plays again; who asks first opens it.
+    async def enter(self, session: Session, message: JoinTable | Watch) -> None:
+        """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
+        await self._table(message.table).enter(session, message)
 
-        Where that is, is stored together with it, for the table `before` to take in. Raises Refusal or
-        JournalError and changes nothing.
+    async def resume(self, session: Session, message: Resume) -> None:
+        """Give a player the seat back, at a table brought back from the archive if need be.
+
+        Raises Refusal or JournalError and changes nothing.
         """
-        seating = before.seating
-        player = None if session.seat is None else seating.players[session.seat]
-        if seating.next is not None and player is not None:
-            with contextlib.suppress(Refusal):  # it is gone, or put away without that player
-                return await self._found(seating.next, player.token_hash)
-        return await self._opened(session, played_again(seating), before)
+        while True:
+            table = await self._found(message.table, token_hash(message.token))
+            try:
+                return await table.enter(session, message)
+            except Refusal:
+                if not table.archived:  # else it was put away just when its player came
+                    raise
 
-    async def _opened(self, session: Session, entries: list[Entry], before: Table | None = None) -> Table:
+    # -- what tables ask ----------------------------------------------------------------------------
+
+    def table_changed(self) -> None:
+        """Take note that the list of tables is not what it was."""
+        self._encoded_list = None
+
+    def table_ended(self, code: str, *, failed: bool) -> None:
+        """Take note that there is no such table any more."""
+        del self.tables[code]
+        if failed:
+            self._failed.add(code)
+        self.table_changed()
+
+    def game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
+        """Take note of a finished game."""
+        self._on_game_over(code, game, names)
+
+    async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
+        """Return the table where the session's player plays again after table `code`.
+
+        Whoever asks first opens it; where it is, is stored together with it, for the table before to take in.
+        Raises Refusal or JournalError and changes nothing.
+        """
+        player = None if session.seat is None else state.players[session.seat]
+        if state.next_table is not None and player is not None:
+            with contextlib.suppress(Refusal):  # it is gone, or put away without that player
+                return await self._found(state.next_table, player.token_hash)
+        return await self._opened(session, entries_to_play_again(state), (code, state.entry_count))
+
+    # -- in between ---------------------------------------------------------------------------------
+
+    def _table(self, code: str) -> Table:
+        if (table := self.tables.get(code)) is None:
+            raise Refusal(Code.NO_SUCH_TABLE, table=code)
+        return table
+
+    async def _found(self, code: str, wanted: str) -> Table:
+        """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
+        async with self._bringing_back:  # two players of one game may come at the same time
+            if code in self.tables or code not in self._journal.archived:
+                return self._table(code)
+            entries = await self._journal.archived_entries(code)
+            hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
+            if not any(hash_fits(wanted, each) for each in hashes):
+                raise Refusal(Code.BAD_TOKEN, table=code)
+            state = _folded(self._journal, code, entries, next(self._chances))
+            await self._journal.bring_back(code)
+            log.info("table brought back from the archive", extra=about(table=code))
+            # Whatever the limit: a player who was promised the seat gets it, and connections are limited too.
+            return self._add(code, state)
+
+    async def _opened(
+        self, session: Session, entries: list[Entry], before: tuple[str, int] | None = None
+    ) -> Table:
+        """Return a new table with these entries; `before` are code and entries of the table it continues."""
         now = asyncio.get_running_loop().time
         wait = max(
             self._opened_by_connection.wait(session.name, now()),
             self._opened_by_address.wait(session.address, now()),
         )
         if wait > 0:
-            text = "Too many tables were opened within a minute. Try again in {seconds} seconds."
-            raise Refusal(Code.TOO_SOON, text, seconds=wait)
-        if self._full() and not await self._room_made():
-            raise Refusal(Code.TOO_MANY_TABLES, "There are too many tables. Join one, or try again later.")
+            raise Refusal(Code.TOO_SOON, seconds=wait)
+        if self._full() and not await self._make_room():
+            raise Refusal(Code.TOO_MANY_TABLES)
         code = new_code(self.tables, self._opening, self._failed, self._journal.archived)
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
-            parts.append((before.code, before.seating.entries, [Continued(code)]))
+            parts.append((*before, [Continued(code)]))
         self._opening.add(code)
         try:
             await self._journal.append_together(parts)
@@ -185,50 +215,31 @@ class Lobby:
             self._opening.discard(code)
         self._opened_by_connection.count(session.name, now())
         self._opened_by_address.count(session.address, now())
-        return self._run(code, Seating(entries, next(self._chances)))
+        return self._add(code, PersistentState(entries, next(self._chances)))
 
     def _full(self) -> bool:
         return len(self.tables) + len(self._opening) >= self._config.limits.tables
 
-    async def _room_made(self) -> bool:
+    async def _make_room(self) -> bool:
         """Put the table away that everyone left longest ago; return whether there is room now."""
         left = [(table.unattended_since, table) for table in self.tables.values()]
         times = [(since, table) for since, table in left if since is not None]
         if not times:
             return False
         _, longest = min(times, key=lambda each: each[0])
-        ended = asyncio.get_running_loop().create_future()
-        longest.send(PutAway(ended))
-        return await ended and not self._full()
+        return await longest.put_away() and not self._full()
 
-    def _changed(self) -> None:
-        self._listed = None
-
-    def _run(self, code: str, seating: Seating) -> Table:
-        table = Table(
+    def _add(self, code: str, state: PersistentState) -> Table:
+        table = self.tables[code] = Table(
             code,
-            seating,
+            state,
             self._journal,
             self._config.limits,
             self._counts,
             stand_in=self._stand_in,
-            when_over=self._when_over,
-            following=self.following,
-            when_changed=self._changed,
+            owner=self,
+            timers=self._timers,
+            tasks=self._tasks,
         )
-        self.tables[code] = table
-        self._changed()
-        task = self._tasks.create_task(self._kept_running(table))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self.table_changed()
         return table
-
-    async def _kept_running(self, table: Table) -> None:
-        try:
-            await table.run()
-        except Exception:  # whatever fails at one table, the others play on
-            self._failed.add(table.code)
-            log.exception("table failed and is closed", extra=about(table=table.code))
-        del self.tables[table.code]
-        self._changed()
-        await table.close()

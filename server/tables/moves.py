@@ -4,136 +4,133 @@ Decide, store, then tell: what a client hears has been committed to the journal.
 """
 
 import logging
-from collections.abc import Callable, Sequence
 
-from engine.board import Field
-from engine.events import Command, LayTile, Place
+from engine.events import Event
 from engine.game import Game
-from engine.pieces import Piece, Seat
+from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import Lay, PlacePiece, StartGame, Vote
-from server.counts import Counts
+from protocol.messages import StartGame, Substitute, Vote
+from protocol.moves import command_of
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
+from server.refusal import Refusal
 from server.storage.entries import Move, Played, StoodIn, Voted
-from server.tables.absence import Instead, Steward
-from server.tables.context import Room
-from server.tables.requests import AwayTooLong, MoveInstead, Refusal, TimeUp, players_seat
-from server.tables.starting import opening
+from server.tables.context import TableContext
+from server.tables.internal_messages import AwayTooLong, MoveDue, TimeUp
+from server.tables.state import PersistentState
 
 log = logging.getLogger(__name__)
 
 
-class Referee:
-    """Plays a table's game; what it refuses raises and changes nothing.
+class Moves:
+    """Plays a table's game; what cannot be done raises Refusal, IllegalCommand or JournalError."""
 
-    `when_over` is told the table's code, its finished game and the players' names by seat.
-    """
-
-    def __init__(
-        self, room: Room, counts: Counts, when_over: Callable[[str, Game, Sequence[str]], None]
-    ) -> None:
-        self._room = room
-        self._counts = counts
-        self._when_over = when_over
+    def __init__(self, context: TableContext) -> None:
+        self._context = context
 
     async def play(self, session: Session, move: Move) -> None:
-        """Play a move; to the session itself the telling is the answer.
-
-        Raises Refusal, IllegalCommand or JournalError.
-        """
-        room = self._room
-        seating = room.seating
-        seat = players_seat(session)
-        if room.steward is not None:
-            room.steward.check_time(seat)
-        game = seating.game
+        """Play a move; its broadcast is the mover's answer."""
+        state, policy = self._context.state, self._context.policy
+        seat = session.player_seat()
+        policy.check_time(seat)
         if isinstance(move, StartGame):
-            game, happened = opening(seating, seat)
-            room.appoint_steward()  # who plays is settled now
-        elif game is None:
-            raise Refusal(Code.NOT_STARTED, "The game has not begun. The host starts it.")
+            game = _new_game(state, seat)
+            happened = tuple(game.events)
+        elif state.game is None:
+            raise Refusal(Code.NOT_STARTED)
         else:
-            happened = game.decided(_command(seat, move))
-        thought = 0 if room.steward is None else room.steward.thought()
-        entry = Played(seat, move, [event_map(event) for event in happened], thought)
-        await room.journal.append(room.code, seating.entries, [entry])
-        seating.played(entry, happened)
-        if (steward := room.steward) is not None:  # unless the server has begun to stop meanwhile
-            if isinstance(move, StartGame):
-                steward.begin()
-            else:
-                steward.next_turn()
-        self._counts.moves += 1
-        room.audience.publish(game, happened, entry.events, session, move.id, clock=room.clock)
-        if isinstance(move, StartGame):
-            room.tell_state()
-        elif game.over:
-            self._end(game)
+            game = state.game
+            happened = game.decided(command_of(seat, move))
+        events = [event_map(event) for event in happened]
+        await self._accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
     async def vote(self, session: Session, vote: Vote) -> None:
-        """Count a vote that a bot take a seat; raises Refusal or JournalError."""
-        room, voter, seat = self._room, players_seat(session), Seat(vote.seat)
-        if room.steward is None:
-            raise Refusal(Code.NO_VOTE, "There is nothing to vote on at this table now.")
-        room.steward.check_vote(voter, seat)
-        if room.steward.holds(seat):
+        """Count a vote that a bot play for a seat."""
+        context, voter, seat = self._context, session.player_seat(), Seat(vote.seat)
+        context.policy.check_vote(voter, seat)
+        if context.policy.plays_for(seat):
             if not vote.agree:
-                text = "A bot holds seat {seat} already. It goes when the player returns."
-                raise Refusal(Code.NO_VOTE, text, seat=seat)
-        elif vote.agree != (voter in room.seating.votes.get(seat, ())):
-            await room.store(Voted(seat, voter, vote.agree))
-            await room.give_to_bots()
-            room.tell_state()
+                raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
+        elif vote.agree != (voter in context.state.votes.get(seat, ())):
+            await context.store(Voted(seat, voter, vote.agree))
+            await context.give_seats_to_bots()
+            context.tell_state()
 
-    async def due(self, errand: AwayTooLong | TimeUp | MoveInstead) -> None:
-        """Do what the table's policy has come to ask for."""
-        if (steward := self._room.steward) is None:  # the server is stopping
-            return
-        match errand:
+    async def fall_due(self, message: AwayTooLong | TimeUp | MoveDue) -> None:
+        """Do what the absence policy has asked for at this time."""
+        policy = self._context.policy
+        match message:
             case AwayTooLong(seat):
-                steward.away_too_long(seat)
-                await self._room.give_to_bots()
-                self._room.tell_state()
-            case TimeUp(turn):
-                steward.time_up(turn)
-            case MoveInstead(turn):
-                if (instead := steward.instead(turn)) is not None:
-                    await self._move_instead(steward, instead)
+                policy.mark_overdue(seat)
+                await self._context.give_seats_to_bots()
+                self._context.tell_state()
+            case TimeUp(events):
+                policy.turn_timed_out(events)
+            case MoveDue(events):
+                await self._stand_in(events)
 
-    async def _move_instead(self, steward: Steward, instead: Instead) -> None:
-        room = self._room
-        game = room.seating.game
-        assert game is not None  # noqa: S101 - the steward has looked
-        command = await instead.command
-        happened = game.decided(command)
-        events = [event_map(event) for event in happened]
-        entry = StoodIn(command.seat, instead.by, events, steward.thought())
-        try:
-            await room.journal.append(room.code, room.seating.entries, [entry])
-        except JournalError as error:
-            room.log_not_stored(error)
-            steward.next_turn()
+    async def _stand_in(self, events: int) -> None:
+        """Make the move that the stand-in has thought of, if it is still wanted."""
+        context = self._context
+        policy, game = context.policy, context.state.game
+        if game is None or (move := policy.substitute_move(events)) is None:
             return
-        room.seating.played(entry, happened)
-        steward.next_turn()
-        log.info("stand-in moved", extra=about(table=room.code, seat=command.seat, by=instead.by))
-        self._counts.moves += 1
-        room.audience.publish(game, happened, events, by=instead.by, clock=room.clock)
+        command = await move.command
+        happened = game.decided(command)
+        maps = [event_map(event) for event in happened]
+        try:
+            await self._accept(
+                StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=move.by
+            )
+        except JournalError as error:
+            context.log_not_stored(error)
+            policy.turn_began()
+        else:
+            log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
+
+    async def _accept(
+        self,
+        entry: Played | StoodIn,
+        happened: tuple[Event, ...],
+        *,
+        mover: Session | None = None,
+        by: Substitute | None = None,
+    ) -> None:
+        """Store what happened, take it in, and tell everyone: the one way in which a game goes on."""
+        context = self._context
+        state = context.state
+        begins = state.game is None
+        await context.journal.append(context.code, state.entry_count, [entry])
+        state.fold_move(entry, happened)
+        game = state.game
+        assert game is not None  # noqa: S101 - the move has begun one if there was none
+        if begins:
+            context.begin_policy()
+        else:
+            context.policy.turn_began()
+        context.counts.moves += 1
+        move_id = entry.move.id if isinstance(entry, Played) else None
+        time_left = context.policy.time_left()
+        context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
         if game.over:
-            self._end(game)
-
-    def _end(self, game: Game) -> None:
-        log.info("game over", extra=about(table=self._room.code))
-        self._when_over(self._room.code, game, self._room.seating.names)
-        self._room.tell_state()
+            log.info("game over", extra=about(table=context.code))
+            context.owner.game_over(context.code, game, state.names)
+        if begins or game.over:
+            context.tell_state()
 
 
-def _command(seat: Seat, move: Lay | PlacePiece) -> Command:
-    match move:
-        case Lay():
-            return LayTile(seat, move.position, move.orientation)
-        case PlacePiece():
-            return Place(seat, Piece(move.piece), Field(move.field))
+def _new_game(state: PersistentState, seat: Seat) -> Game:
+    """Return the game that `seat` starts; raises Refusal if it cannot."""
+    if state.game is not None:
+        raise Refusal(Code.ALREADY_STARTED)
+    if seat != state.host:
+        raise Refusal(Code.NOT_THE_HOST, seat=state.host)
+    free = [number for number, player in enumerate(state.players) if player is None]
+    if free:
+        raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, free)))
+    kept = next((player for player in state.players if player is not None and player.kept), None)
+    if kept is not None:
+        raise Refusal(Code.SEAT_KEPT, name=kept.name)
+    return Game.new(state.options, state.chance)

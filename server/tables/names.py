@@ -5,7 +5,7 @@ from typing import Final
 
 from protocol.codes import Code
 from protocol.text import unsafe
-from server.tables.requests import Refusal
+from server.refusal import Refusal
 
 # Alphabets that look alike, by the first words of their letters' Unicode names.
 _ALPHABETS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
@@ -28,11 +28,10 @@ _TAKEN_FOR: Final = str.maketrans(
 
 def check_name(name: str) -> None:
     """Raise Refusal unless `name` may be shown to others and is what it looks like."""
-    why = unsafe(name)
-    if why is None and len(_ALPHABETS & {_first_word(letter) for letter in name}) > 1:
-        why = "it mixes letters of alphabets that look alike"
-    if why is not None:
-        raise Refusal(Code.BAD_NAME, "That name cannot be used: {why}.", why=why)
+    if (reason := unsafe(name)) is not None:
+        raise Refusal(Code(f"name-{reason.fault}"), **reason.about)
+    if len(_ALPHABETS & {_first_word(letter) for letter in name}) > 1:
+        raise Refusal(Code.NAME_MIXED_ALPHABETS)
 
 
 def alike(name: str, other: str) -> bool:

@@ -1,32 +1,19 @@
-"""The stand-in: the bot that moves for who is away or out of time, knowing no more than the seat does."""
+"""The stand-in: the bot that plays for absent players, knowing no more than their seats do."""
 
 import asyncio
 import logging
 import random
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 from engine.events import Command, LayTile, Place
 from engine.game import Game
-from engine.legal import Legal, LegalLays
+from engine.legal import Legal, random_command
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
+from server.config import Choose
 from server.logs import about
 
 log = logging.getLogger(__name__)
-
-
-class Choose(Protocol):
-    """How a stand-in thinks: from what a seat sees and may do to what it does."""
-
-    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
-
-
-def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
-    """Do anything that is legal."""
-    if isinstance(legal, LegalLays):
-        return LayTile(legal.seat, rng.choice(legal.positions), rng.choice(legal.orientations))
-    return Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields))
 
 
 class StandIn:
@@ -60,7 +47,7 @@ class StandIn:
             if isinstance(command, LayTile | Place) and command in list(legal.commands()):
                 return command
             self._complain("chose what is not legal")
-        return at_random(view, legal, self._rng)
+        return random_command(legal, self._rng)
 
     def _complain(self, what: str) -> None:
         if not self._complained:

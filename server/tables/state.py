@@ -3,18 +3,14 @@
 It is the fold of the table's journal entries and nothing else, so that a restart finds it again.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
 
-from engine.events import Event, WolfPlaced
+from engine.events import Event
 from engine.game import Chance, Game, GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
-from protocol.codec import BadMessage
-from protocol.events import event_of
-from protocol.messages import AtTable, Done, Refused
+from protocol.messages import Done, Stage
 from server.storage.entries import (
     Continued,
     Entry,
@@ -28,33 +24,24 @@ from server.storage.entries import (
     StoodIn,
     Taken,
     Voted,
+    events_in,
 )
+from server.tables.answers import Answers
 from server.tables.clocks import Clocks
-
-_ANSWERS_KEPT: Final = 64  # more than the moves of any seat in a game
-
-Stage: TypeAlias = Literal["gathering", "playing", "over"]
-Answer: TypeAlias = Done | Refused
 
 
 @dataclass(slots=True)
 class Player:
-    """Who holds a seat, a person or a `program`; a `kept` one waits for a player of the game before."""
+    """Who holds a seat, a person or a `program`; a `kept` one played the game before and has not come yet."""
 
     name: str
     token_hash: str
     program: bool = False
     kept: bool = False
-    answers: OrderedDict[int, tuple[AtTable, Answer]] = field(default_factory=OrderedDict)
-
-    def remember(self, message: AtTable, answer: Answer) -> None:
-        """Keep the answer in case the message comes again."""
-        self.answers[message.id] = (message, answer)
-        if len(self.answers) > _ANSWERS_KEPT:
-            self.answers.popitem(last=False)
+    answers: Answers = field(default_factory=Answers)
 
 
-class Seating:
+class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw."""
 
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
@@ -63,13 +50,13 @@ class Seating:
         self.options = GameOptions(2)
         self.absence: Absence = WAIT
         self.clocks = Clocks(WAIT, 0)
-        self.held: set[Seat] = set()  # by a bot
-        self.votes: dict[Seat, set[Seat]] = {}  # by seat to be held: who agrees
+        self.bot_seats: set[Seat] = set()  # that the stand-in has for players who are away
+        self.votes: dict[Seat, set[Seat]] = {}  # by the seat that a bot is to have: who agrees
         self.players: list[Player | None] = []
         self.game: Game | None = None
-        self.next: str | None = None  # the table where they play again
+        self.next_table: str | None = None  # where they play again
         self.forgotten = False
-        self.entries = 0
+        self.entry_count = 0
         for entry in entries:
             self.fold(entry)
 
@@ -86,20 +73,23 @@ class Seating:
 
     @property
     def host(self) -> Seat | None:
-        """Return the lowest taken seat: the host, or the one who is left to be it."""
+        """Return the lowest taken seat: the host's, or that of the player who is left to be it."""
         taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)
         return next(map(Seat, taken), None)
 
     @property
     def programs(self) -> set[Seat]:
-        """Return the seats that programs hold, and no persons."""
+        """Return the seats that programs hold, not people."""
         return {
             Seat(seat) for seat, player in enumerate(self.players) if player is not None and player.program
         }
 
     def fold(self, entry: Entry) -> None:
         """Take in the next entry."""
-        self.entries += 1
+        if isinstance(entry, Played | StoodIn):
+            self.fold_move(entry, events_in(entry))
+            return
+        self.entry_count += 1
         match entry:
             case Opened(players, random_layout, starting, absence):
                 self.opened = entry
@@ -115,29 +105,24 @@ class Seating:
                 self.players[seat] = Player(name, token_hash, program, kept=True)
             case Freed(seat):
                 self.players[seat] = None
-            case Played() | StoodIn():
-                self._play(entry, [_whole(event) for event in entry.events])
             case Continued(code):
-                self.next = code
+                self.next_table = code
             case Voted(seat, by, True):
                 self.votes.setdefault(Seat(seat), set()).add(Seat(by))
             case Voted(seat, by):
                 self.votes.get(Seat(seat), set()).discard(Seat(by))
             case Held(seat):
-                self.held.add(Seat(seat))
+                self.bot_seats.add(Seat(seat))
                 self.votes.pop(Seat(seat), None)
             case Returned(seat):
-                self.held.discard(Seat(seat))
+                self.bot_seats.discard(Seat(seat))
                 self.votes.pop(Seat(seat), None)
             case Forgotten():
                 self.forgotten = True
 
-    def played(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
+    def fold_move(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
         """Take in a move whose events are at hand already."""
-        self.entries += 1
-        self._play(entry, happened)
-
-    def _play(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
+        self.entry_count += 1
         if self.game is None:
             self.game = Game(happened, self.chance)
         else:
@@ -146,11 +131,4 @@ class Seating:
         if entry.thought:
             self.clocks.charge(Seat(entry.seat), entry.thought)
         if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
-            player.remember(entry.move, Done(entry.move.id))
-
-
-def _whole(content: dict[str, object]) -> Event:
-    event = event_of(content)
-    if isinstance(event, WolfPlaced):
-        raise BadMessage("a journal holds whole events, not redacted ones")
-    return event
+            player.answers.remember(entry.move, Done(entry.move.id))

@@ -1,44 +1,44 @@
-"""What everybody is told of a table: its line in the list, and who sits where."""
+"""What everybody is told of a table: its place in the list, and who sits where."""
 
 from engine.pieces import Seat
 from protocol.messages import SeatLine, TableLine, TableState
-from server.tables.absence import Steward
+from server.tables.absence import AbsencePolicy
 from server.tables.audience import Audience
-from server.tables.state import Seating
+from server.tables.state import PersistentState
 
 
-def table_line(code: str, seating: Seating) -> TableLine:
-    """Return the table's line in the list of tables."""
-    player = None if seating.host is None else seating.players[seating.host]
+def table_summary(code: str, state: PersistentState) -> TableLine:
+    """Return what the list of tables says of this one."""
+    player = None if state.host is None else state.players[state.host]
     return TableLine(
         code,
         "" if player is None else player.name,
-        len(seating.players),
-        sum(player is not None for player in seating.players),
-        seating.stage,
-        seating.options.random_layout,
-        seating.absence,
+        len(state.players),
+        sum(player is not None for player in state.players),
+        state.stage,
+        state.options.random_layout,
+        state.absence,
     )
 
 
-def table_state(code: str, seating: Seating, audience: Audience, steward: Steward | None) -> TableState:
+def table_state(code: str, state: PersistentState, audience: Audience, policy: AbsencePolicy) -> TableState:
     """Return who sits where and who is here."""
     seats = []
-    for number, player in enumerate(seating.players):
+    for number, player in enumerate(state.players):
         seat = Seat(number)
-        line = SeatLine()
-        if player is not None:
-            here = seat in audience.seated
-            line = SeatLine(player.name, here, kept=player.kept, again=seat in audience.gone_on)
-            line = line if steward is None else steward.line(seat, line)
-        seats.append(line)
+        if player is None:
+            seats.append(SeatLine())
+            continue
+        here = seat in audience.seated
+        summary = SeatLine(player.name, here, kept=player.kept, again=seat in audience.gone_on)
+        seats.append(policy.summary(seat, summary))
     return TableState(
         code,
-        seating.stage,
+        state.stage,
         seats,
-        seating.host or 0,
-        seating.options.random_layout,
+        state.host or 0,
+        state.options.random_layout,
         len(audience.spectators),
-        seating.absence,
-        seating.next,
+        state.absence,
+        state.next_table,
     )

@@ -1,14 +1,16 @@
-"""A table: one task that owns its seating and game, and takes requests from a bounded queue.
+"""A table: one game, its seats and its spectators, and one thing at a time.
 
-It knows who may ask what when, and hands the rest on: coming and going to the usher, the game to the referee.
+It gives everything that is asked or falls due its turn, knows who may ask what, and hands it on: coming and
+going to the seat admission, the game to the moves.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar
 
 from engine.errors import IllegalCommand
-from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.messages import (
@@ -36,300 +38,254 @@ from server.counts import Counts
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
+from server.refusal import Refusal
 from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
-from server.tables.context import AGAIN_SECONDS, Room
-from server.tables.moves import Referee
-from server.tables.requests import (
-    Arrival,
-    AwayTooLong,
-    Departed,
-    Entrance,
-    Errand,
-    FreeIfAway,
-    GoneOn,
-    MoveInstead,
-    PutAway,
-    Refusal,
-    Request,
-    TimeUp,
-    not_stored,
-    players_seat,
-)
-from server.tables.seat_admission import Usher
+from server.tables.answers import Answer
+from server.tables.context import TableContext
+from server.tables.internal_messages import FreeIfAway, InternalMessage, PutAway, Scheduler
+from server.tables.moves import Moves
+from server.tables.owner import NextTable, TableOwner
+from server.tables.seat_admission import SeatAdmission
 from server.tables.stand_in import StandIn
-from server.tables.state import Answer, Seating
-from server.tables.summaries import table_line
+from server.tables.state import PersistentState, Player
+from server.tables.summaries import table_summary
+from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class Table:
-    """One game, its seats and its spectators.
-
-    `following` opens or finds the table where a session's player plays again after this one.
-    """
+    """One game, its seats and its spectators; `code` is what players call it."""
 
     def __init__(
         self,
         code: str,
-        seating: Seating,
+        state: PersistentState,
         journal: Journal,
         limits: Limits,
         counts: Counts,
         *,
         stand_in: StandIn,
-        when_over: Callable[[str, Game, Sequence[str]], None],
-        following: Callable[[Session, "Table"], Awaitable["Table"]],
-        when_changed: Callable[[], None],
+        owner: TableOwner,
+        timers: Timers,
+        tasks: asyncio.TaskGroup,
     ) -> None:
         self.code = code
-        self.seating = seating
-        self.requests: asyncio.Queue[Request | Errand] = asyncio.Queue(limits.requests)
+        self.state = state
         self.archived = False
         self.unattended_since: float | None = None
-        self._limits = limits
-        self._journal = journal
-        self._following = following
-        self._when_changed = when_changed
-        self._loop = asyncio.get_running_loop()
-        self._unattended: asyncio.TimerHandle | None = None
-        self._room = Room(
-            code, seating, journal, limits, stand_in, later=self._later, when_changed=self._changed
-        )
-        self._audience = self._room.audience
-        self._usher = Usher(self, self._room, counts)
-        self._referee = Referee(self._room, counts, when_over)
+        self._ended = False
+        self._turn = asyncio.Lock()  # whose holder alone reads and changes the table
+        scheduler = Scheduler(timers, tasks, self._fall_due)
+        self._context = TableContext(code, state, journal, limits, counts, stand_in, scheduler, owner)
+        self._context.begin_policy()
+        self._admission = SeatAdmission(self, self._context)
+        self._moves = Moves(self._context)
+        self._put_away_timer: Timer | None = None
+        self._unattended_stage: str | None = None
         self._watch_attendance()
 
-    async def run(self) -> None:
-        """Serve the table until it is forgotten or archived."""
-        while not (self.seating.forgotten or self.archived):
-            request = await self.requests.get()
-            if isinstance(request, Request):
-                await self._served(request)
-            else:
-                await self._errand(request)
+    # -- what sessions ask --------------------------------------------------------------------------
 
-    async def close(self) -> None:
-        """Turn away whoever is here and whoever still asks: the table has ended, and is found no more."""
-        self.rest()
-        self._usher.close()
-        if self._unattended is not None:
-            self._unattended.cancel()
-        for session in list(self._audience):
-            self._audience.remove(session)
-            session.send(self._closed().answer())
-        while True:
-            await asyncio.sleep(0)  # those who waited for room in the queue put their requests now
-            if self.requests.empty():
-                break
-            while not self.requests.empty():
-                self._turn_away(self.requests.get_nowait())
-        # They know the table: without this the game would stay until Python looks for cycles.
-        del self._usher, self._referee, self._room
+    async def handle(self, session: Session, message: AtTable) -> None:
+        """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
+        await self._in_turn(self._answer, session, message)
 
-    def rest(self) -> None:
-        """Let nothing more fall due: the server stops, and whoever goes now has not left."""
-        self._room.rest()
+    async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
+        """Let the session in as it asks; raises Refusal or JournalError."""
+        match message:
+            case JoinTable():
+                await self._in_turn(self._admission.join, session, message)
+            case Resume():
+                await self._in_turn(self._admission.resume, session, message)
+            case Watch():
+                await self._in_turn(self._admission.watch, session, message)
+
+    async def play_again(self, session: Session, message: Rematch) -> None:
+        """Take the session to the table where its player plays again; raises Refusal or JournalError."""
+        seat, player, next_table = await self._in_turn(self._next_table, session)
+        await next_table.arrive(session, message.id, player)
+        if not self._ended:
+            with contextlib.suppress(Refusal):  # it ended meanwhile
+                await self._in_turn(self._admission.gone_on, session, seat)
+
+    async def disconnected(self, session: Session) -> None:
+        """Take note that the session's connection is gone."""
+        with contextlib.suppress(Refusal):  # the table ended meanwhile
+            await self._in_turn(self._admission.disconnected, session)
+
+    # -- what the lobby asks ------------------------------------------------------------------------
 
     @property
     def players_here(self) -> int:
         """Return how many players are connected."""
-        return len(self._audience.seated)
+        return len(self._context.audience.seated)
 
     @property
     def spectators_here(self) -> int:
         """Return how many spectators are connected."""
-        return len(self._audience.spectators)
+        return len(self._context.audience.spectators)
 
-    def line(self) -> TableLine:
-        """Return the table's line in the list of tables."""
-        return table_line(self.code, self.seating)
+    def summary(self) -> TableLine:
+        """Return what the list of tables says of this one."""
+        return table_summary(self.code, self.state)
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
-        """Give seat 0 to the session that opened the table, before `run` begins."""
-        self._usher.sit(session, Seat(0), Seated(id, self.code, 0, token))
+        """Give seat 0 to the session that has just opened the table."""
+        self._admission.sit(session, Seat(0), Seated(id, self.code, 0, token))
+        self._watch_attendance()
 
-    def send(self, errand: Errand) -> None:
-        """Put an errand into the queue, as soon as there is room."""
-        try:
-            self.requests.put_nowait(errand)
-        except asyncio.QueueFull:
-            self._later(AGAIN_SECONDS, errand)
+    async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
+        """Seat a player who comes from the game before; raises Refusal or JournalError."""
+        await self._in_turn(self._admission.arrive, session, id, player)
 
-    def _later(self, seconds: float, errand: Errand) -> asyncio.TimerHandle:
-        return self._loop.call_later(seconds, self.send, errand)
+    async def put_away(self) -> bool:
+        """Archive or forget the table if nobody is here; return whether it has ended."""
+        with contextlib.suppress(Refusal):  # it has ended already
+            await self._in_turn(self._put_away)
+        return self._ended
 
-    # -- requests -----------------------------------------------------------------------------------
+    def stop_timers(self) -> None:
+        """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
+        self._context.stop_timers()
 
-    async def _served(self, request: Request) -> None:
-        session, message = request.session, request.message
-        handed_on = False
-        try:
-            match message:
-                case Departed():
-                    await self._usher.depart(session)
-                case JoinTable() | Resume() | Watch() | Arrival():
-                    await self._enter(session, message)
-                case Rematch():
-                    handed_on = await self._handed_on(request, message.id)
-                case _:
-                    await self._answer(session, message)
-        except Exception:
-            # The table has failed. `close` tells those who are here, but not who just left or never came in.
-            if session.table is None and not isinstance(message, Departed):
-                session.send(self._closed().answer(message.id))
-            raise
-        finally:
-            if not handed_on:
-                request.settle()
+    # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _enter(self, session: Session, message: Entrance) -> None:
-        try:
-            await self._usher.enter(session, message)
-        except Refusal as refusal:
-            session.send(refusal.answer(message.id))
-        except JournalError as error:
-            session.send(self._not_stored(error, message.id))
+    async def _in_turn(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+        """Do `work` when all that was asked before is done; if it fails, only this table is closed.
+
+        Raises Refusal if the table has ended, and what `work` refuses.
+        """
+        async with self._turn:
+            if self._ended:
+                raise self._closed()
+            try:
+                return await work(*args, **options)
+            except (Refusal, JournalError):
+                raise
+            except Exception as error:  # whatever fails at one table, the others play on
+                log.exception("table failed and is closed", extra=about(table=self.code))
+                self._end(failed=True)
+                raise self._closed() from error
+            finally:
+                if self.state.forgotten or self.archived:
+                    self._end()
+                elif not self._ended:
+                    self._watch_attendance()
+
+    async def _fall_due(self, message: InternalMessage) -> None:
+        with contextlib.suppress(Refusal):  # the table ended meanwhile
+            await self._in_turn(self._do_due, message)
+
+    async def _do_due(self, message: InternalMessage) -> None:
+        match message:
+            case FreeIfAway(seat):
+                await self._admission.free_if_away(seat)
+            case PutAway():
+                await self._put_away()
+            case _:
+                await self._moves.fall_due(message)
+
+    # -- messages -----------------------------------------------------------------------------------
 
     async def _answer(self, session: Session, message: AtTable) -> None:
         if session.table is not self:  # it left, or was taken over, while the message waited
-            session.send(_not_here().answer(message.id))
-            return
-        player = None if session.seat is None else self.seating.players[session.seat]
-        if player is not None and (answered := player.answers.get(message.id)) is not None:
-            session.send(_repeated(message, *answered))
+            raise Refusal(Code.LEFT_THE_TABLE)
+        player = None if session.seat is None else self.state.players[session.seat]
+        if player is not None and (known := player.answers.known(message)) is not None:
+            session.send(known)
             return
         try:
             if isinstance(message, StartGame | Lay | PlacePiece):
-                await self._referee.play(session, message)
+                await self._moves.play(session, message)  # whose fold remembers the answer
                 return
-            answer: Answer = await self._done(session, message)
+            await self._do(session, message)
+            answer: Answer = Done(message.id)
         except Refusal as refusal:
-            answer = refusal.answer(message.id)
+            answer = refusal.message(message.id)
         except IllegalCommand as error:
             answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
-        except JournalError as error:
-            session.send(self._not_stored(error, message.id))
-            return
         if player is not None and not isinstance(message, Sync | Leave):
-            player.remember(message, answer)
+            player.answers.remember(message, answer)
         session.send(answer)
 
-    async def _done(self, session: Session, message: Leave | Sync | Say | Vote) -> Done:
+    async def _do(self, session: Session, message: Leave | Sync | Say | Vote) -> None:
         match message:
             case Leave():
-                await self._usher.leave(session)
+                await self._admission.leave(session)
             case Sync():
-                self._room.catch_up(session, message.after)
+                self._context.catch_up(session, message.after)
             case Say():
-                self._say(session, message)
+                if (reason := unsafe(message.text)) is not None:
+                    raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+                self._context.audience.broadcast(Said(message.text, session.seat))
             case Vote():
-                await self._referee.vote(session, message)
-        return Done(message.id)
+                await self._moves.vote(session, message)
 
-    def _say(self, session: Session, message: Say) -> None:
-        if (why := unsafe(message.text)) is not None:
-            raise Refusal(Code.BAD_TEXT, "That cannot be said: {why}.", why=why)
-        self._audience.broadcast(Said(message.text, session.seat))
-
-    async def _handed_on(self, request: Request, id: int) -> bool:  # noqa: A002 - the wire's own word
-        """Send a player on to the table where they play again; return whether that one answers."""
-        session = request.session
-        try:
-            seat = self._seat_to_play_again(session)
-            table = await self._following(session, self)
-        except Refusal as refusal:
-            session.send(refusal.answer(id))
-            return False
-        except JournalError as error:
-            session.send(self._not_stored(error, id))
-            return False
-        if table.code != self.seating.next:
-            self.seating.fold(Continued(table.code))  # which the lobby has stored with the new table
-            self._room.tell_state()
-        player = self.seating.players[seat]
-        assert player is not None  # noqa: S101 - seats are given up only before a game
-        arrival = Arrival(id, self, seat, player.name, player.token_hash, player.program)
-        await table.requests.put(Request(session, arrival, request.handled))
-        return True
-
-    def _seat_to_play_again(self, session: Session) -> Seat:
+    async def _next_table(self, session: Session) -> tuple[Seat, Player, NextTable]:
+        """Return who plays again where; the first who asks opens that table."""
         if session.table is not self:
-            raise _not_here()
-        seat = players_seat(session)
-        if self.seating.stage != "over":
-            raise Refusal(Code.NOT_OVER, "The game is not over. Play again when it is.")
-        return seat
+            raise Refusal(Code.LEFT_THE_TABLE)
+        seat = session.player_seat()
+        if self.state.stage != "over":
+            raise Refusal(Code.NOT_OVER)
+        next_table = await self._context.owner.table_after(session, self.code, self.state)
+        if next_table.code != self.state.next_table:
+            self.state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
+            self._context.tell_state()
+        player = self.state.players[seat]
+        assert player is not None  # noqa: S101 - seats are given up only before a game
+        return seat, player, next_table
 
-    def _not_stored(self, error: JournalError, id: int) -> Refused:  # noqa: A002 - the wire's own word
-        """Refuse what the journal could not take; it is not remembered, and may succeed when sent again."""
-        self._room.log_not_stored(error)
-        return not_stored().answer(id)
-
-    # -- errands ------------------------------------------------------------------------------------
-
-    async def _errand(self, errand: Errand) -> None:
-        match errand:
-            case FreeIfAway(seat):
-                await self._usher.free_if_away(seat)
-            case GoneOn(session, seat):
-                self._usher.gone_on(session, seat)
-            case AwayTooLong() | TimeUp() | MoveInstead():
-                await self._referee.due(errand)
-            case PutAway():
-                if not self._audience:
-                    await self._put_away()
-                errand.settle(ended=self.seating.forgotten or self.archived)
-
-    def _changed(self) -> None:
-        self._watch_attendance()
-        self._when_changed()
+    # -- the end ------------------------------------------------------------------------------------
 
     def _watch_attendance(self) -> None:
         """Put the table away in good time once nobody is here."""
-        if self._unattended is not None:
-            self._unattended.cancel()
-            self._unattended = self.unattended_since = None
-        if not self._audience:
-            self.unattended_since = self._loop.time()
-            over = self.seating.stage == "over"
-            seconds = self._limits.over_seconds if over else self._limits.unattended_seconds
-            self._unattended = self._later(seconds, PutAway())
+        stage = None if self._context.audience else self.state.stage
+        if stage == self._unattended_stage:
+            return
+        self._unattended_stage = stage
+        if self._put_away_timer is not None:
+            self._put_away_timer.cancel()
+        self._put_away_timer = self.unattended_since = None
+        if stage is not None:
+            limits, scheduler = self._context.limits, self._context.scheduler
+            self.unattended_since = scheduler.time()
+            seconds = limits.over_seconds if stage == "over" else limits.unattended_seconds
+            self._put_away_timer = scheduler.after(seconds, PutAway())
 
     async def _put_away(self) -> None:
         """Archive a game, for its players to come back to; forget a table without one."""
+        if self._context.audience:
+            return
         try:
-            if self.seating.game is None:
-                await self._room.store(Forgotten())
+            if self.state.game is None:
+                await self._context.store(Forgotten())
             else:
-                await self._journal.archive(self.code)
+                await self._context.journal.archive(self.code)
                 self.archived = True
         except JournalError as error:
             log.error("not put away", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
-            self._watch_attendance()  # try again
+            self._unattended_stage = None  # try again
 
-    def _turn_away(self, request: Request | Errand) -> None:
-        """Answer someone who asked while the table was ending."""
-        if isinstance(request, PutAway):
-            request.settle(ended=True)
-        elif isinstance(request, Request):
-            back = self.archived and isinstance(request.message, Resume)  # who finds it in the archive then
-            if not back and not isinstance(request.message, Departed):
-                request.session.send(self._closed().answer(request.message.id))
-            request.settle()
+    def _end(self, *, failed: bool = False) -> None:
+        """Send everybody away: the table is found no more."""
+        self._ended = True
+        self._context.stop_timers()
+        self._admission.stop_timers()
+        if self._put_away_timer is not None:
+            self._put_away_timer.cancel()
+        audience = self._context.audience
+        for session in list(audience):
+            audience.remove(session)
+            session.send(self._closed().message())
+        self._context.owner.table_ended(self.code, failed=failed)
+        # They know the table: without this the game would stay until Python looks for cycles.
+        del self._context, self._admission, self._moves
 
     def _closed(self) -> Refusal:
-        return Refusal(Code.NO_SUCH_TABLE, "Table {table} is closed.", table=self.code)
-
-
-def _not_here() -> Refusal:
-    return Refusal(Code.NOT_AT_A_TABLE, "You have left the table.")
-
-
-def _repeated(message: AtTable, asked: AtTable, answer: Answer) -> Answer:
-    if message == asked:
-        return answer
-    text = "Id {id} was used for another message. Number your messages upward."
-    return Refusal(Code.ID_REUSED, text, id=message.id).answer(message.id)
+        return Refusal(Code.TABLE_CLOSED, table=self.code)

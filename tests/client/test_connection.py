@@ -749,7 +749,7 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
                 for number, each in enumerate([*players, spectator]):
                     tasks.create_task(play_on(each, random.Random(number), cuts))
             views = [each.model.view for each in (*players, spectator)]
-            game = server.lobby.tables[code].seating.game
+            game = server.lobby.tables[code].state.game
             assert game is not None
             for view in views:
                 assert view is not None

@@ -1,93 +1,97 @@
-"""Refusals in the player's language: every code has its sentence, filled in with what the server tells."""
+"""Refusals and closings in the player's language: one sentence a code, filled in with the server's facts."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from string import Formatter
 
 import pytest
 
-from client.language import speak
-from client.refusals import CLOSINGS, SENTENCES, describe_refusal
-from engine.errors import Fault, IllegalCommand
-from protocol.codes import Code
+from client.language import LANGUAGES, speak
+from client.names import fault_of
+from client.refusals import describe_closing, describe_refusal
+from engine.errors import FAULT_TEXTS, Fault, IllegalCommand
+from protocol.codes import CloseReason, Code
 from protocol.messages import Refused
+from protocol.refusals import CLOSING_TEXTS, REFUSAL_TEXTS
+from protocol.text import TextFault
 from tests.engine.test_game import REFUSALS
 
-ROOT = Path(__file__).parents[2]
+CODES = [*Code, *Fault]
 
 
 @pytest.fixture(autouse=True)
-def _italian() -> Iterator[None]:
-    speak("it")
+def _english_afterwards() -> Iterator[None]:
     yield
     speak("en")
 
 
-def test_every_code_has_a_sentence_that_needs_no_facts() -> None:
-    """The last sentence of each code can always be said."""
-    assert {*SENTENCES} == {*Code, *Fault}
-    for sentences in SENTENCES.values():
-        assert not any(field for _, field, _, _ in Formatter().parse(sentences[-1]))
+def facts_in(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def test_every_code_has_a_sentence_of_its_own() -> None:
+    """No two say the same: a client knows from the code what is meant."""
+    assert {*REFUSAL_TEXTS} == {*CODES}
+    assert len({*REFUSAL_TEXTS.values()}) == len(CODES)
+    assert {*CLOSING_TEXTS} == {*CloseReason}
+    assert {f"name-{fault}" for fault in TextFault} <= {*Code}
+    assert {f"text-{fault}" for fault in TextFault} <= {*Code}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("code", CODES)
+def test_every_refusal_is_said_in_every_language(language: str, code: str) -> None:
+    """With all its facts, seats counted from 1."""
+    speak(language)
+    facts = {name: "7" if "seat" in name else f"<{name}>" for name in facts_in(REFUSAL_TEXTS[code])}
+    said = describe_refusal(Refused(code, "", about=facts))
+    assert said
+    assert not re.search(r"[{}]", said)
+    for name, fact in facts.items():
+        assert ("8" if "seat" in name else fact) in said
+    if language != "en":
+        assert said != REFUSAL_TEXTS[code]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("reason", CloseReason)
+def test_every_closing_is_said_in_every_language(language: str, reason: str) -> None:
+    speak(language)
+    assert (describe_closing(reason) == CLOSING_TEXTS[reason]) == (language == "en")
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_what_the_engine_refuses_is_told_as_precisely(fault: Fault) -> None:
-    """Its words are known, filled in with its facts; but whose turn it is stands on the screen anyway."""
-    if fault is Fault.NOT_YOUR_TURN:
-        return
-    for game, command, expected, _ in REFUSALS:
-        if expected is fault:
-            with pytest.raises(IllegalCommand) as refused:
-                game.apply(command)
-            assert said_precisely(Refused(fault, str(refused.value), about=refused.value.about))
+def test_the_engine_tells_every_fact_of_its_sentence(fault: Fault) -> None:
+    """Whatever command it refuses."""
+    found = [(game, command) for game, command, expected, _ in REFUSALS if expected is fault]
+    assert found
+    for game, command in found:
+        with pytest.raises(IllegalCommand) as refused:
+            game.apply(command)
+        assert facts_in(FAULT_TEXTS[fault]) <= {*refused.value.about}
 
 
-def said_precisely(refused: Refused) -> bool:
-    """Tell whether the sentence in the player's language says what the server's does, fact by fact."""
-    about = refused.about or {}
-    return any(
-        sentence.format(**about) == refused.text
-        for sentence in SENTENCES[refused.code]
-        if {name for _, name, _, _ in Formatter().parse(sentence) if name} <= {*about}
-    )
-
-
-def test_why_connections_are_closed_is_told() -> None:
-    """Every reason that the server gives is in the catalogues."""
-    source = (ROOT / "server" / "net" / "conversation.py").read_text(encoding="utf-8")
-    assert {*CLOSINGS} == {*re.findall(r'Goodbye\(CloseCode\.\w+, "([^"]+)"\)', source)}
-
-
-def test_english_players_read_the_servers_words() -> None:
-    speak("en")
-    refused = Refused("field-taken", "C4 was quicker than you.", about={"field": "C4"})
-    assert describe_refusal(refused) == "C4 was quicker than you."
-
-
-def test_the_facts_are_filled_in() -> None:
-    """What the server says in words that are known is said as precisely."""
-    text = "Position 3 is taken. Choose one of 4, 5."
-    told = describe_refusal(Refused("position-taken", text, about={"position": "3", "free": "4, 5"}))
-    assert told != text
-    assert "3" in told
-    assert "4, 5" in told
-
-
-def test_other_words_than_known_are_said_in_general() -> None:
-    """A newer server may say more, or tell other facts."""
-    general = describe_refusal(Refused("position-taken", "?"))
-    assert general != "?"
-    assert describe_refusal(Refused("position-taken", "Not there!", about={"where": "3"})) == general
-
-
-def test_a_code_of_a_newer_server_is_told_in_its_words() -> None:
+def test_a_refusal_that_is_not_known_is_said_in_the_servers_words() -> None:
+    """A newer server may have more codes, or tell other facts."""
+    speak("it")
     assert describe_refusal(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
+    assert describe_refusal(Refused("position-taken", "Not there.", about={"where": "3"})) == "Not there."
+
+
+def test_seats_that_are_not_numbers_are_left_alone() -> None:
+    """The facts are a stranger's."""
+    about = {"seat": "-1", "seconds": "x"}
+    assert describe_refusal(Refused(Code.TOO_EARLY, "", about=about)).count("-1") == 1
 
 
 def test_facts_are_safe_to_show() -> None:
-    """A server of bad will has no way to the terminal."""
-    text = "Table \x1b[2J{table} is closed."
-    assert "\x1b" not in describe_refusal(Refused("no-such-table", text, about={"table": "\x1b[2J"}))
-    closed = "Table \x1b[2J is closed."
-    assert "\x1b" not in describe_refusal(Refused("no-such-table", closed, about={"table": "\x1b[2J"}))
+    """A hostile server has no way to the terminal."""
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "", about={"table": "\x1b[2J"}))
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "\x1b[2J"))
+    assert "\x1b" not in describe_closing("\x1b[2J")
+
+
+def test_a_name_is_refused_here_as_by_the_server() -> None:
+    speak("it")
+    refused = Refused(Code.NAME_UNPRINTABLE, "", about={"character": "U+0007"})
+    assert fault_of("\a") == describe_refusal(refused)

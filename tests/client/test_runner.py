@@ -75,7 +75,7 @@ async def test_bots_alone(players: int) -> None:
         assert re.fullmatch("Table [A-Z]{4}", table)
         assert table != other_table
         assert re.fullmatch(r"Game 1: greedy-1 \d+, random-2 \d+.*; .*(wins|share the victory).*", result)
-        assert all(table.line().stage == "over" for table in server.lobby.tables.values())
+        assert all(table.summary().stage == "over" for table in server.lobby.tables.values())
 
 
 async def test_the_same_seeds_play_the_same_games() -> None:
@@ -222,7 +222,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert bots.result() == 0
         assert len(tables) == 3
         assert out.getvalue().count("Game 1") == 3
-        assert not any(table.line().stage == "playing" for table in server.lobby.tables.values())
+        assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
 
 
 async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path) -> None:

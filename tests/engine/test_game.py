@@ -284,8 +284,8 @@ def merchants_gone() -> Game:
 REFUSALS: list[tuple[Game, Command, Fault, str]] = [
     (one_laid(), LayTile(Seat(1), 2, 0), Fault.NOT_YOUR_TURN, "R3.3"),
     (laid_out(2), Place(Seat(1), Piece.of(People.SABINES, Kind.MERCHANT), A1), Fault.NOT_YOUR_TURN, "R4.1"),
-    (one_laid(), Place(Seat(0), MERCHANT, A1), Fault.NOT_NOW, "R3.3"),
-    (laid_out(2), LayTile(Seat(0), 2, 0), Fault.NOT_NOW, "R4.1"),
+    (one_laid(), Place(Seat(0), MERCHANT, A1), Fault.TILES_NOT_LAID, "R3.3"),
+    (laid_out(2), LayTile(Seat(0), 2, 0), Fault.ALL_TILES_LAID, "R4.1"),
     (one_laid(), LayTile(Seat(0), 0, 0), Fault.NOT_AN_OUTER_POSITION, "R3.3"),
     (one_laid(), LayTile(Seat(0), 7, 0), Fault.NOT_AN_OUTER_POSITION, "R3.3"),
     (one_laid(), LayTile(Seat(0), -1, 0), Fault.NOT_AN_OUTER_POSITION, "R3.3"),

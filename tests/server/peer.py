@@ -344,9 +344,14 @@ def table_of(server: Running, peers: Sequence[Peer]) -> Table:
     return server.lobby.tables[peers[0].code]
 
 
+def waiting_for(table: Table) -> int:
+    """Return how many requests wait for their turn at the table."""
+    return len(table._turn._waiters or ())
+
+
 def check_views(table: Table, peers: Sequence[Peer]) -> None:
     """Fail unless every peer's folded view is exactly what its seat may know of the server's game."""
-    game = table.seating.game
+    game = table.state.game
     assert game is not None
     for peer in peers:
         assert peer.view is not None

@@ -20,19 +20,19 @@ async def test_a_table_that_fails_takes_no_other_with_it(
 ) -> None:
     """Its players are told and are in the lobby again; the log has the reason; the rest goes on."""
     async with (
-        house(requests=1) as server,
+        house() as server,
         game(server.port, 2, watched=True) as bad,
         game(server.port, 2) as good,
     ):
         table = table_of(server, bad)
-        done = Table._done
+        do = Table._do
 
         async def failing(self: Table, session: object, message: object) -> object:
             if self is table:
                 raise RuntimeError("a mistake of ours")
-            return await done(self, session, message)  # type: ignore[arg-type]
+            return await do(self, session, message)  # type: ignore[arg-type, func-returns-value]
 
-        monkeypatch.setattr(Table, "_done", failing)
+        monkeypatch.setattr(Table, "_do", failing)
         for peer in bad:
             await peer.send(*(Sync(number) for number in range(5)))
         for peer in bad:
@@ -51,8 +51,8 @@ async def test_a_table_that_fails_takes_no_other_with_it(
 async def _told_of_the_end(peer: Peer) -> None:
     while True:
         refused = await peer.until(Refused)
-        assert refused.code in {Code.NO_SUCH_TABLE, Code.NOT_AT_A_TABLE}
-        if refused.code == Code.NO_SUCH_TABLE and refused.id is None:
+        assert refused.code in {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
+        if refused.code == Code.TABLE_CLOSED and refused.id is None:
             return
 
 
@@ -66,10 +66,10 @@ async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.Mon
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
             patch.setattr("server.tables.context.table_state", failing)
-            assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.NO_SUCH_TABLE
+            assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.TABLE_CLOSED
             patch.setattr("server.tables.seat_admission.check_name", failing)
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
-            assert (await peers[0].refused(asking)).code == Code.NO_SUCH_TABLE
+            assert (await peers[0].refused(asking)).code == Code.TABLE_CLOSED
         await peers[0].open(2)
 
 
@@ -79,7 +79,7 @@ async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch:
 
     async with house() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(5))
-        monkeypatch.setattr("server.tables.lobby.played_again", failing)
+        monkeypatch.setattr("server.tables.lobby.entries_to_play_again", failing)
         await peers[0].send(Rematch(peers[0].next_id()))
         for peer in peers:
             await _told_of_the_end(peer)
@@ -97,7 +97,7 @@ async def test_a_failed_table_is_there_again_after_a_restart(
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(2), moves=5)
         with monkeypatch.context() as patch:
-            patch.setattr(Table, "_done", failing)
+            patch.setattr(Table, "_do", failing)
             await peers[0].send(Sync(1))
             await eventually(lambda: not server.lobby.tables)
     async with running(Config(data=tmp_path)) as server, connected(server.port) as again:
@@ -113,7 +113,7 @@ async def test_a_finished_game_is_written_as_a_record(tmp_path: Path) -> None:
     async with running(Config(records=tmp_path)) as server, game(server.port, 3) as peers:
         await play_on(peers, random.Random(3))
         await eventually(lambda: any(tmp_path.glob("*.txt")))
-        mine = table_of(server, peers).seating.game
+        mine = table_of(server, peers).state.game
         assert mine is not None
     record = the_record_in(tmp_path)
     assert replayed(record).events == mine.events

@@ -15,10 +15,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from palatinus import main
+from protocol.codes import CloseReason
 from protocol.messages import TableState
 from server.app import running
 from server.config import Config, Limits
-from server.process import reachable
+from server.net.addresses import reachable
 from server.storage.journal_file import FILE_NAME
 from tests.server.peer import PATIENCE, Peer, connected, game, house
 from tests.server.process import refused_to_start, serving
@@ -49,7 +50,7 @@ async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: 
             await in_lobby.nothing_but_pong()
             server.process.send_signal(number)
             for peer in (*peers, in_lobby):
-                assert await peer.closed() == (1001, "the server is stopping")
+                assert await peer.closed() == (1001, CloseReason.STOPPING)
             code, out, err = await server.ended()
             silent.close()
         assert (code, err) == (0, "")

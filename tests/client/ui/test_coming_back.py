@@ -80,7 +80,9 @@ def test_killed_terminals_come_back(environment: dict[str, str], tmp_path: Path)
             before = turn(first)
             (file,) = kept(tmp_path)
             with Terminal("join", address, table, *named, environment=environment) as second:
-                second.shows(rf"Table {table} has begun", "the lobby")  # the seat is not taken over
+                second.shows(
+                    rf"The game at table {table} has begun", "the lobby"
+                )  # the seat is not taken over
                 assert "your seat" not in second.text
                 first.end(signal.SIGKILL)
                 second.press("r")
@@ -91,7 +93,7 @@ def test_killed_terminals_come_back(environment: dict[str, str], tmp_path: Path)
                 before = turn(second)
                 second.end(signal.SIGKILL)
         with Terminal("join", address, table, "--new", *named, environment=environment) as other:
-            other.shows(rf"Table {table} has begun", "the lobby")
+            other.shows(rf"The game at table {table} has begun", "the lobby")
             other.press("q")
             assert other.ended()[0] == 0
         with Terminal("join", address, table, *named, environment=environment) as third:

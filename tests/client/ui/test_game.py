@@ -266,7 +266,7 @@ async def test_an_error_of_the_program_is_one_sentence(
 @pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
 async def test_a_bad_name_is_wrong_use(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run(Options("ws://127.0.0.1:9", name)) == 2
-    assert capsys.readouterr().err.startswith("palatinus: The name")
+    assert capsys.readouterr().err.startswith(("palatinus: That name", "palatinus: The name is too long"))
 
 
 async def test_without_a_server_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

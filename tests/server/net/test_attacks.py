@@ -33,10 +33,9 @@ from protocol.messages import (
     Watch,
 )
 from server.app import Running
-from server.net.connection_limits import Caller
 from server.net.conversation import Conversation
+from server.net.limited_connection import LimitedConnection
 from server.net.session import Session
-from server.tables.requests import Request
 from server.tables.table import Table
 from tests.server.peer import (
     PATIENCE,
@@ -53,7 +52,7 @@ from tests.server.peer import (
     table_of,
 )
 
-KEPT = {Caller, Conversation, Session, Table, Request, asyncio.Task}
+KEPT = {LimitedConnection, Conversation, Session, Table, asyncio.Task}
 
 
 def census() -> Counter[str]:
@@ -201,7 +200,7 @@ async def test_a_table_s_code_gives_no_seat_and_no_secret() -> None:
     """Who knows the code of a game may watch it, and do nothing more."""
     async with besieged() as (server, players), connected(server.port) as thief:
         code = players[0].code
-        assert (await thief.refused(JoinTable(1, code, "Thief"))).code == Code.ALREADY_STARTED
+        assert (await thief.refused(JoinTable(1, code, "Thief"))).code == Code.GAME_RUNNING
         for number, token in enumerate(("0", code, "Player 0")):
             assert (await thief.refused(Resume(10 + number, code, token))).code == Code.BAD_TOKEN
         await thief.watch(code)

@@ -14,7 +14,7 @@ from websockets.typing import Origin
 from protocol.codec import encode
 from protocol.messages import Hello
 from server.app import Running
-from server.net.connection_limits import counted_as
+from server.net.addresses import counted_as
 from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, house
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
@@ -167,7 +167,7 @@ async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
     """Nagle's algorithm is off on every connection: with it a game crawls at 40 ms a move."""
     async with house() as server, connected(server.port) as peer:
         await peer.open(2)
-        session = next(iter(server.lobby.tables[peer.code]._audience))
+        session = next(iter(server.lobby.tables[peer.code]._context.audience))
         accepted = session.connection.transport.get_extra_info("socket")
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 

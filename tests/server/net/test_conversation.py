@@ -8,7 +8,7 @@ import msgpack
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from protocol.codes import CloseCode, Code
+from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
 from tests.server.peer import check_views, connected, game, house, play_on, stranger, table_of
@@ -96,7 +96,7 @@ async def test_without_a_common_version_the_client_is_told_those_spoken() -> Non
         refused = await peer.receive()
         assert isinstance(refused, Refused)
         assert (refused.code, refused.versions) == (Code.NO_COMMON_VERSION, list(VERSIONS))
-        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "no common protocol version")
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
 
 
 async def test_hello_must_come_first() -> None:
@@ -131,7 +131,7 @@ async def test_hello_is_said_once() -> None:
 async def test_whoever_says_no_hello_is_sent_away() -> None:
     """Silence ends the connection after the hello time."""
     async with house(hello_seconds=0.05) as server, stranger(server.port) as peer:
-        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "no hello in time")
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
 
 
 async def test_whoever_is_idle_in_the_lobby_is_sent_away() -> None:
@@ -202,7 +202,7 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
         game(server.port, 2, random_layout=False) as peers,
     ):
         table = table_of(server, peers)
-        before = table.seating.entries
+        before = table.state.entry_count
         attacker, other = peers
         for what, frame in MALFORMED.items():
             await attacker.socket.send(frame)
@@ -221,7 +221,7 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
             assert isinstance(refused, Refused), what
             assert (refused.code, refused.id) == (Code.BAD_MESSAGE, None), what
         await other.nothing_but_pong()
-        assert table.seating.entries == before
+        assert table.state.entry_count == before
         check_views(table, peers)
         await play_on(peers, random.Random(1), moves=2)
 
@@ -243,7 +243,7 @@ async def test_ten_malformed_frames_end_the_connection() -> None:
             await peer.socket.send(b"\xc1")
         for _ in range(10):
             assert isinstance(await peer.receive(), Refused)
-        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, "too many malformed messages")
+        assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.TOO_MANY_BAD_MESSAGES)
         await other.nothing_but_pong()
 
 

@@ -32,7 +32,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
-from server.tables.state import Seating
+from server.tables.state import PersistentState
 from tests.server.peer import eventually, stranger
 
 
@@ -87,7 +87,6 @@ async def test_a_crowd_breaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureF
     limits = Limits(
         burst=10**6,
         bad_messages=50,
-        requests=3,
         tables=8,
         tables_per_connection=1000,
         tables_per_address=1000,
@@ -100,17 +99,17 @@ async def test_a_crowd_breaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureF
             async with asyncio.TaskGroup() as crowd:
                 for _ in range(10):
                     crowd.create_task(Visitor(server, random.Random(rng.random()), tokens).visit())
-        await eventually(lambda: not any(table._audience for table in server.lobby.tables.values()))
-        tables = {code: _lasting(table.seating) for code, table in server.lobby.tables.items()}
+        await eventually(lambda: not any(table._context.audience for table in server.lobby.tables.values()))
+        tables = {code: _lasting(table.state) for code, table in server.lobby.tables.items()}
         archived = list(server.lobby._journal.archived)  # what everyone had left when room was needed
-    assert archived or any(seating[-1] for seating in tables.values()), "no game was begun"
+    assert archived or any(state[-1] for state in tables.values()), "no game was begun"
     limits = Limits(seat_grace_seconds=0.01, unattended_seconds=0.01, over_seconds=0.01)
     async with running(Config(data=tmp_path, limits=limits)) as server:
-        assert {code: _lasting(table.seating) for code, table in server.lobby.tables.items()} == tables
+        assert {code: _lasting(table.state) for code, table in server.lobby.tables.items()} == tables
         await eventually(lambda: not server.lobby.tables)
     assert not caplog.records
 
 
-def _lasting(seating: Seating) -> tuple[object, ...]:
-    players = [player and (player.name, player.token_hash) for player in seating.players]
-    return seating.options, players, seating.entries, seating.game and seating.game.events
+def _lasting(state: PersistentState) -> tuple[object, ...]:
+    players = [player and (player.name, player.token_hash) for player in state.players]
+    return state.options, players, state.entry_count, state.game and state.game.events

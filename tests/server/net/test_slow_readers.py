@@ -20,7 +20,7 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
     ):
         host = peers[0]
         assert (await host.until(TableState)).spectators == 2
-        audience = table_of(server, peers)._audience
+        audience = table_of(server, peers)._context.audience
         clock = asyncio.get_running_loop().time
         slowest = 0.0
         while len(audience.spectators) == 2:
@@ -56,7 +56,7 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_dropped() -> None:
 
 async def fill(table: Table, host: Peer) -> None:
     """Talk until much, but not too much, waits for who watches; on a slow machine they may be gone before."""
-    audience = table._audience
+    audience = table._context.audience
     while any(each.connection.transport.get_write_buffer_size() < 100_000 for each in audience.spectators):
         await host.done(Say(host.next_id(), "x" * 200))
 

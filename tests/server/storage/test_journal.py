@@ -19,7 +19,7 @@ from server.errors import JournalError
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.sqlite_journal import SqliteJournal
-from server.tables.state import Seating
+from server.tables.state import PersistentState
 from tests.server.peer import (
     Peer,
     check_views,
@@ -47,19 +47,19 @@ def stored(data: Path) -> list[tuple[str, int, str]]:
         return database.execute("SELECT code, number, body FROM entry ORDER BY code, number").fetchall()
 
 
-def facts(seating: Seating) -> dict[str, object]:
+def facts(state: PersistentState) -> dict[str, object]:
     """Return what lasts of a table."""
-    game = seating.game
+    game = state.game
     return {
-        "options": seating.options,
-        "absence": seating.absence,
-        "held": seating.held,
-        "votes": seating.votes,
-        "clocks": [seating.clocks.left(Seat(seat)) for seat in range(len(seating.players))],
-        "players": [player and (player.name, player.token_hash) for player in seating.players],
-        "entries": seating.entries,
-        "stage": seating.stage,
-        "host": seating.host,
+        "options": state.options,
+        "absence": state.absence,
+        "held": state.bot_seats,
+        "votes": state.votes,
+        "clocks": [state.clocks.left(Seat(seat)) for seat in range(len(state.players))],
+        "players": [player and (player.name, player.token_hash) for player in state.players],
+        "entries": state.entry_count,
+        "stage": state.stage,
+        "host": state.host,
         "events": game and game.events,
         "view": game and game.view,
         "legal": game and game.legal(),
@@ -102,8 +102,10 @@ async def test_nobody_hears_of_a_move_before_it_is_stored(tmp_path: Path) -> Non
             move = peers[0].some_move(random.Random(1))
             await peers[0].send(move)
             await waiting.wait()
-            for peer in peers:
+            for peer in peers[1:]:
                 await peer.nothing_but_pong()
+            with pytest.raises(TimeoutError):  # the mover's own ping would wait for its move
+                await asyncio.wait_for(peers[0].socket.recv(), 0.05)
             check_views(table_of(server, peers), peers)
         finally:
             may_commit.set()
@@ -122,11 +124,11 @@ async def test_a_restart_resumes_every_table(tmp_path: Path) -> None:
     ):
         await play_on(first, chooser, moves=2)
         await play_on(other, chooser, moves=5)
-        tables = {code: facts(table.seating) for code, table in server.lobby.tables.items()}
+        tables = {code: facts(table.state) for code, table in server.lobby.tables.items()}
         parties: list[list[Peer]] = [first, other]
     for moves in (1, 3, 20, 1000):
         async with running(Config(data=tmp_path)) as server:
-            assert {code: facts(table.seating) for code, table in server.lobby.tables.items()} == tables
+            assert {code: facts(table.state) for code, table in server.lobby.tables.items()} == tables
             again = []
             async with contextlib.AsyncExitStack() as stack:
                 for party in parties:
@@ -135,7 +137,7 @@ async def test_a_restart_resumes_every_table(tmp_path: Path) -> None:
                     await play_on(peers, chooser, moves=moves)
                     check_views(table_of(server, peers), peers)
                     again.append(peers)
-                tables = {code: facts(table.seating) for code, table in server.lobby.tables.items()}
+                tables = {code: facts(table.state) for code, table in server.lobby.tables.items()}
             parties = again
     assert all(peer.view is not None and peer.view.result is not None for party in parties for peer in party)
 
@@ -181,10 +183,10 @@ async def test_answers_survive_a_restart(tmp_path: Path) -> None:
         await peers[0].done(move)
         await together(peers, peers[0].seq)
     async with running(Config(data=tmp_path)) as server, back(server.port, *peers) as again:
-        entries = table_of(server, again).seating.entries
+        entries = table_of(server, again).state.entry_count
         assert await again[0].ask(move) == Done(move.id)
         assert (await again[0].refused(Say(move.id, "hm"))).code == Code.ID_REUSED
-        assert table_of(server, again).seating.entries == entries
+        assert table_of(server, again).state.entry_count == entries
         check_views(table_of(server, again), again)
 
 
@@ -192,12 +194,12 @@ async def test_the_file_holds_whole_facts_and_no_token(tmp_path: Path) -> None:
     """Folding its entries gives the live table; of tokens there are only hashes."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(4))
-        live = facts(table_of(server, peers).seating)
+        live = facts(table_of(server, peers).state)
     journal = SqliteJournal(tmp_path)
     entries = journal.tables()[peers[0].code]
     await journal.close()
-    seating = table_of(server, peers).seating
-    assert facts(Seating(entries, seating.chance)) == live
+    state = table_of(server, peers).state
+    assert facts(PersistentState(entries, state.chance)) == live
     content = (tmp_path / FILE_NAME).read_bytes()
     assert not any(peer.token.encode() in content for peer in peers)
 
@@ -240,13 +242,13 @@ async def test_what_cannot_be_stored_is_refused_and_changes_nothing(tmp_path: Pa
         host, other = peers
 
         async def check_fails(peer: Peer, message: OpenTable | JoinTable | StartGame | Leave) -> None:
-            before = facts(table.seating)
+            before = facts(table.state)
             with full_disk(server):
                 refused = await peer.refused(message)
                 assert (refused.code, refused.rule) == (Code.NOT_STORED, None)
                 for each in (*peers, late):
                     await each.nothing_but_pong()
-            assert facts(table.seating) == before
+            assert facts(table.state) == before
             assert list(server.lobby.tables) == [host.code]
 
         await check_fails(late, OpenTable(1, 2, "Late"))
@@ -268,7 +270,7 @@ async def test_what_cannot_be_stored_is_refused_and_changes_nothing(tmp_path: Pa
         await host.done(move)
         await together(peers, host.seq)
         check_views(table, peers)
-    assert len(stored(tmp_path)) == table.seating.entries
+    assert len(stored(tmp_path)) == table.state.entry_count
 
 
 async def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -362,9 +364,9 @@ async def test_many_tables_share_commits_and_each_gets_its_own_entries(tmp_path:
     async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
         parties = [await stack.enter_async_context(game(server.port, 2)) for _ in range(6)]
         await asyncio.gather(*(play_on(peers, random.Random(8), moves=6) for peers in parties))
-        tables = {code: facts(table.seating) for code, table in server.lobby.tables.items()}
+        tables = {code: facts(table.state) for code, table in server.lobby.tables.items()}
     async with running(Config(data=tmp_path)) as server:
-        assert {code: facts(table.seating) for code, table in server.lobby.tables.items()} == tables
+        assert {code: facts(table.state) for code, table in server.lobby.tables.items()} == tables
 
 
 async def test_a_killed_server_loses_no_move_that_anyone_heard_of(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ async def test_games_are_played_at_either_durability(tmp_path: Path, durable: st
         assert isinstance(journal, SqliteJournal)
         assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)
         await asyncio.gather(*(play_on(peers, random.Random(2), moves=6) for peers in (first, second)))
-        tables = {code: table.seating.entries for code, table in server.lobby.tables.items()}
+        tables = {code: table.state.entry_count for code, table in server.lobby.tables.items()}
     assert {code: len(known) for code, known in (await held(tmp_path)).items()} == tables
 
 

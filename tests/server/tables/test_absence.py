@@ -36,7 +36,7 @@ from protocol.messages import (
     Vote,
 )
 from server.app import Running, running
-from server.config import Config, Limits
+from server.config import Choose, Config, Limits, at_random
 from server.errors import JournalError
 from server.net.session import Session
 from server.storage.entries import (
@@ -52,10 +52,11 @@ from server.storage.entries import (
     entry_of,
     entry_text,
 )
-from server.tables.absence import Steward, votes_needed
+from server.tables.absence import ActingPolicy, WaitingPolicy, votes_needed
 from server.tables.clocks import Clocks
-from server.tables.stand_in import Choose, StandIn, at_random
-from server.tables.state import Seating
+from server.tables.internal_messages import InternalMessage, Scheduler
+from server.tables.stand_in import StandIn
+from server.tables.state import PersistentState
 from tests.games import begun
 from tests.server.peer import (
     PATIENCE,
@@ -113,14 +114,14 @@ async def play_with_stand_in(peers: Sequence[Peer], chooser: random.Random) -> l
     return told
 
 
-def steward_of(server: Running, peers: Sequence[Peer]) -> Steward:
-    steward = table_of(server, peers)._room.steward
-    assert steward is not None
-    return steward
+def policy_of(server: Running, peers: Sequence[Peer]) -> ActingPolicy:
+    policy = table_of(server, peers)._context.policy
+    assert isinstance(policy, ActingPolicy)
+    return policy
 
 
 def table_game(server: Running, peers: Sequence[Peer]) -> Game:
-    game = table_of(server, peers).seating.game
+    game = table_of(server, peers).state.game
     assert game is not None
     return game
 
@@ -145,7 +146,7 @@ async def test_a_table_that_waits_pays_no_byte_for_policies() -> None:
     """What is not chosen is not sent: neither policy, nor clock, nor anything of a seat."""
     async with served() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=3)
-        assert table_of(server, peers)._room.steward is None
+        assert isinstance(table_of(server, peers)._context.policy, WaitingPolicy)
         await gone(peers[1], peers[0])
         keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
         assert not [key for key in keys for frame in peers[0].frames if key in frame]
@@ -163,7 +164,7 @@ async def test_the_policy_is_told_and_kept(tmp_path: Path) -> None:
             assert isinstance(tables, Tables)
             assert [line.absence for line in tables.tables] == [policy]
             assert (b"absence" in encode(tables)) == (policy != WAIT)
-            assert server.lobby.tables[table.code].seating.absence == policy
+            assert server.lobby.tables[table.code].state.absence == policy
 
 
 def test_a_journal_from_before_policies_can_be_read() -> None:
@@ -201,7 +202,7 @@ async def test_a_bot_moves_for_who_is_away(tmp_path: Path) -> None:
         check_views(table_of(server, peers), rest)
         assert not any(seat.bot for seat in (await peers[0].until(TableState)).seats)
     async with served(tmp_path) as server:
-        assert server.lobby.tables[peers[0].code].seating.stage == "over"
+        assert server.lobby.tables[peers[0].code].state.stage == "over"
 
 
 async def test_the_time_until_a_bot_comes_is_told() -> None:
@@ -223,16 +224,16 @@ async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() ->
     """In the middle of its pause: the bot does not move any more, the player does."""
     async with served(pause=LONG) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         await gone(peers[0], peers[1])
-        await eventually(lambda: steward_of(server, peers)._instead is not None)
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
         async with connected(server.port) as again:
             await again.resume(peers[0].code, peers[0].token)
             assert isinstance(await again.news(), Snapshot)
             assert again.legal is not None
-            assert steward_of(server, peers)._instead is None
+            assert policy_of(server, peers)._substitute_move is None
             await again.done(again.some_move(random.Random(1)))
             told = await peers[1].until(Events)
             assert told.by is None
-            assert table_of(server, peers).seating.held == set()
+            assert table_of(server, peers).state.bot_seats == set()
 
 
 async def test_bots_do_not_play_among_themselves() -> None:
@@ -241,8 +242,8 @@ async def test_bots_do_not_play_among_themselves() -> None:
         table = table_of(server, peers)
         await gone(peers[1], peers[2])
         await gone(peers[0], peers[2])
-        await eventually(lambda: table.seating.held == {0, 1})
-        assert steward_of(server, peers)._instead is None
+        await eventually(lambda: table.state.bot_seats == {0, 1})
+        assert policy_of(server, peers)._substitute_move is None
         async with connected(server.port) as again:
             await again.resume(peers[1].code, peers[1].token)
             assert (await peers[2].until(Events)).by == "bot"
@@ -260,18 +261,18 @@ async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
     async with served(tmp_path, second=1.0) as server, game(server.port, 3, absence=ByBot(600)) as peers:
         await gone(peers[1], peers[0])
         table = table_of(server, peers)
-        steward_of(server, peers).away_too_long(Seat(1))
-        await table._room.give_to_bots()
-        assert table.seating.held == {1}
+        policy_of(server, peers).mark_overdue(Seat(1))
+        await table._context.give_seats_to_bots()
+        assert table.state.bot_seats == {1}
     async with served(tmp_path, second=1.0) as server, back(server.port, peers[0]) as (anna,):
-        assert server.lobby.tables[anna.code].seating.held == {1}
+        assert server.lobby.tables[anna.code].state.bot_seats == {1}
         state = await anna.ask(Leave(anna.next_id()))
         await anna.resume(anna.code, anna.token, anna.seq)
         state = await anna.until(TableState)
         assert state.seats[1] == SeatLine("Player 1", bot=True)
         assert state.seats[2].seconds_left in range(595, 601)
         async with back(server.port, peers[1]):
-            assert server.lobby.tables[anna.code].seating.held == set()
+            assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
 async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> None:
@@ -318,9 +319,9 @@ async def test_a_seat_that_could_not_be_given_away_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What nobody is told of failed is not left undone."""
-    monkeypatch.setattr("server.tables.context.AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("server.tables.context.RETRY_SECONDS", 0.01)
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        journal = table_of(server, peers)._journal
+        journal = table_of(server, peers)._context.journal
         append, failures = journal.append, iter(range(3))
 
         async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
@@ -338,7 +339,7 @@ async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path
     """Nobody hears of a move that was not stored; it is made when it can be."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
-        journal, tried = table._journal, asyncio.Event()
+        journal, tried = table._context.journal, asyncio.Event()
         append = journal.append
 
         async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
@@ -385,16 +386,16 @@ async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) 
         assert tally(await state_where(viewer, lambda state: not state.seats[3].votes), 3) == ([], 2)
         await carla.done(vote(carla, 3))
         await carla.done(vote(carla, 3))  # once is enough, and twice no more
-        assert not table_of(server, peers).seating.held
+        assert not table_of(server, peers).state.bot_seats
         await bruno.done(vote(bruno, 3))
         await state_where(viewer, held(3))
         await anna.done(vote(anna, 3))  # as good as done
-        assert (await anna.refused(vote(anna, 3, agree=False))).code == Code.NO_VOTE
+        assert (await anna.refused(vote(anna, 3, agree=False))).code == Code.BOT_PLAYS_ALREADY
         async with connected(server.port) as again:
             await again.resume(dario.code, dario.token)
             state = await state_where(viewer, lambda state: state.seats[3].here)
             assert state.seats[3] == SeatLine("Player 3", here=True)
-            assert table_of(server, peers).seating.votes == {}
+            assert table_of(server, peers).state.votes == {}
 
 
 async def test_votes_count_while_their_voters_are_here(tmp_path: Path) -> None:
@@ -408,11 +409,11 @@ async def test_votes_count_while_their_voters_are_here(tmp_path: Path) -> None:
         assert tally(state, 3) == ([], 2)
         await carla.done(vote(carla, 3))
     async with served(tmp_path) as server, back(server.port, anna, carla) as (anna, carla):
-        await eventually(lambda: {1, 3} <= steward_of(server, [anna])._overdue)
-        assert server.lobby.tables[anna.code].seating.votes == {3: {1, 2}}
+        await eventually(lambda: {1, 3} <= policy_of(server, [anna])._overdue)
+        assert server.lobby.tables[anna.code].state.votes == {3: {1, 2}}
         await anna.socket.close()
         await state_where(carla, held(3))
-        assert server.lobby.tables[anna.code].seating.held == {3}
+        assert server.lobby.tables[anna.code].state.bot_seats == {3}
 
 
 async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None:
@@ -428,8 +429,8 @@ async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None
             assert (await peer.closed())[0] == CloseCode.GOING_AWAY
     async with served(tmp_path) as server:
         tables = server.lobby.tables
-        assert tables[peers[0].code].seating.votes == {3: {2}}
-        assert tables[peers[0].code].seating.held == tables[others[0].code].seating.held == set()
+        assert tables[peers[0].code].state.votes == {3: {2}}
+        assert tables[peers[0].code].state.bot_seats == tables[others[0].code].state.bot_seats == set()
 
 
 async def test_a_vote_that_makes_no_sense_is_refused() -> None:
@@ -459,7 +460,7 @@ async def test_a_vote_that_makes_no_sense_is_refused() -> None:
         assert await code(peers[3], 2) == Code.NOT_A_PLAYER
         for peer in (waiting[0], others[0], patient[0]):
             assert await code(peer, 1) == Code.NO_VOTE
-        assert not table_of(server, peers).seating.votes
+        assert not table_of(server, peers).state.votes
 
 
 steps = st.lists(
@@ -469,6 +470,10 @@ steps = st.lists(
     ),
     max_size=30,
 )
+
+
+async def nothing_is_due(message: InternalMessage) -> None:
+    pytest.fail(f"{message} is due within a test that takes no time")
 
 
 @settings(max_examples=60)
@@ -484,12 +489,12 @@ def test_whoever_comes_goes_and_votes(
     async def told() -> None:
         entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
         entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
-        seating = Seating(entries, RandomChance(random.Random(1)))
-        seating.game = begun(seating.options, 1)
+        state = PersistentState(entries, RandomChance(random.Random(1)))
+        state.game = begun(state.options, 1)
         here: dict[Seat, Session] = {}
-        loop = asyncio.get_running_loop()
         stand_in = StandIn(at_random, 1)
-        steward = Steward(seating, here, stand_in, Limits(), lambda wait, _: loop.call_later(wait, int))
+        scheduler = Scheduler(asyncio.get_running_loop(), asyncio.TaskGroup(), nothing_is_due)
+        policy = ActingPolicy(state, here, stand_in, Limits(), scheduler)
         overdue: set[int] = set()
         for what, number, *on in steps:
             seat = Seat(number)
@@ -497,27 +502,27 @@ def test_whoever_comes_goes_and_votes(
                 case "comes":
                     here[seat] = cast("Session", object())
                     overdue.discard(seat)
-                    seating.fold(Returned(seat))
-                    steward.came(seat)
+                    state.fold(Returned(seat))
+                    policy.player_came(seat)
                 case "goes":
                     here.pop(seat, None)
-                    steward.went(seat)
+                    policy.player_went(seat)
                 case "is overdue":
-                    steward.away_too_long(seat)
+                    policy.mark_overdue(seat)
                     overdue |= {seat} - here.keys() - programs
                 case _:
-                    seating.fold(Voted(on[0], seat, what == "agrees on"))
+                    state.fold(Voted(on[0], seat, what == "agrees on"))
             due = [
                 each
-                for each in sorted(overdue - seating.held)
-                if 2 * len(seating.votes.get(Seat(each), set()) & here.keys() - programs)
+                for each in sorted(overdue - state.bot_seats)
+                if 2 * len(state.votes.get(Seat(each), set()) & here.keys() - programs)
                 > len(here.keys() - programs)
             ]
-            assert steward.to_hold() == due
+            assert policy.seats_for_bots() == due
             for each in due:
-                seating.fold(Held(each))
-            assert not steward.to_hold()
-        steward.close()
+                state.fold(Held(each))
+            assert not policy.seats_for_bots()
+        policy.stop_timers()
         stand_in.close()
 
     asyncio.run(told())
@@ -535,7 +540,7 @@ def test_a_vote_needs_more_than_half(voters: int) -> None:
 async def test_a_move_clock_moves_for_who_is_slow() -> None:
     """Each turn has its time; players keep their seats, and may be quicker the next time."""
     async with served(pause=LONG) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
-        await eventually(lambda: steward_of(server, peers)._instead is not None)
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
         assert (await peers[0].refused(peers[0].some_move(random.Random(1)))).code == Code.TIME_UP
         assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
     async with served() as server, game(server.port, 2, absence=MoveClock(5)) as peers:
@@ -585,16 +590,16 @@ async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
     """What the moves took is charged, the time in between and the running turn are not."""
     async with served(tmp_path, second=0.01) as server, game(server.port, 2, absence=GameClock(600)) as peers:
         await play_on(peers, random.Random(1), moves=6)
-        clocks = table_of(server, peers).seating.clocks
+        clocks = table_of(server, peers).state.clocks
         left = [clocks.left(Seat(seat)) for seat in (0, 1)]
         assert all(time is not None and 0 < time < 600_000 for time in left)
         await peers[0].done(Leave(peers[0].next_id()))
         state = await state_where(peers[1], lambda state: not state.seats[0].here)
         assert [seat.clock for seat in state.seats][1] == left[1]
     async with served(tmp_path, second=LONG) as server, back(server.port, *peers) as again:
-        clocks = table_of(server, again).seating.clocks
+        clocks = table_of(server, again).state.clocks
         assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
-        assert steward_of(server, again).clock() == left[0]
+        assert policy_of(server, again).time_left() == left[0]
 
 
 @given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
@@ -652,14 +657,14 @@ async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() 
         served(pause=LONG, second=1.0) as server,
         game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
     ):
-        steward = steward_of(server, peers)
+        policy = policy_of(server, peers)
         await gone(peers[0], peers[1])
-        assert steward._instead is not None
-        assert 590_000 < (steward.clock() or 0) <= 600_000
+        assert policy._substitute_move is not None
+        assert 590_000 < (policy.time_left() or 0) <= 600_000
         async with back(server.port, peers[0]) as (again,):
-            assert steward._instead is None
-            assert steward._timer is not None
-            assert not steward._timer.cancelled()
+            assert policy._substitute_move is None
+            assert policy._turn_timer is not None
+            assert not policy._turn_timer.cancelled()
             await again.done(again.some_move(random.Random(1)))
             assert (await peers[1].until(Events)).by is None
 
@@ -670,7 +675,7 @@ async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) 
         await play_on(peers, random.Random(1), moves=4)
         await gone(peers[0], peers[1])
     async with served(tmp_path) as server:
-        assert steward_of(server, peers)._instead is None
+        assert policy_of(server, peers)._substitute_move is None
         assert len(table_game(server, peers).events) == peers[0].seq
         async with back(server.port, peers[0]) as (anna,):
             assert {events.by for events in await play_with_stand_in([anna], random.Random(2))} == {"bot"}
@@ -685,7 +690,7 @@ async def test_programs_do_not_play_an_abandoned_game() -> None:
         await gone(anna, peers[1])
         await gone(peers[1], peers[2])
         await eventually(lambda: table_of(server, peers).players_here == 1)
-        assert steward_of(server, peers)._instead is None
+        assert policy_of(server, peers)._substitute_move is None
         async with back(server.port, anna) as (anna,):
             assert (await anna.until(Events)).by == "bot"
 
@@ -707,15 +712,15 @@ async def test_programs_have_no_vote(tmp_path: Path) -> None:
         await gone(dario, anna)
         state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
         assert tally(state, 3) == ([], 1)
-        assert (await program.refused(vote(program, 3))).code == Code.NO_VOTE
+        assert (await program.refused(vote(program, 3))).code == Code.PROGRAMS_DO_NOT_VOTE
         await gone(other, anna)
         await anna.done(vote(anna, 2))  # as good as done
-        assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.NO_VOTE
+        assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.BOT_PLAYS_ALREADY
         assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
     async with served(tmp_path) as server, back(server.port, anna, program) as (anna, program):
-        await eventually(lambda: 3 in steward_of(server, peers)._overdue)
+        await eventually(lambda: 3 in policy_of(server, peers)._overdue)
         await anna.done(vote(anna, 3))
-        assert table_of(server, peers).seating.held == {3}
+        assert table_of(server, peers).state.bot_seats == {3}
         await play_with_stand_in([anna, program], random.Random(1))
 
 

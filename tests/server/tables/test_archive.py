@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.absence import WAIT, Absence, ByBot
-from protocol.codes import Code
+from protocol.codes import CloseReason, Code
 from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
 from server.app import running
 from server.config import Config, Limits
@@ -30,6 +30,7 @@ from tests.server.peer import (
     play_on,
     table_of,
     together,
+    waiting_for,
 )
 
 SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
@@ -96,7 +97,7 @@ async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: P
         server = await stack.enter_async_context(running(config))
         async with game(server.port, 3) as peers:
             await play_on(peers, random.Random(1), moves=7)
-            entries = table_of(server, peers).seating.entries
+            entries = table_of(server, peers).state.entry_count
         await eventually(lambda: not server.lobby.tables)
         if restarted:
             await stack.aclose()
@@ -107,14 +108,14 @@ async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: P
             assert await listed(other) == set()
         again = await back_at(server.port, stack, peers)
         table = table_of(server, peers)
-        assert table.seating.entries == entries
+        assert table.state.entry_count == entries
         check_views(table, again)
         await play_on(again, random.Random(2))
         check_views(table, again)
         assert again[0].view is not None
         assert again[0].view.result is not None
     async with running(Config(data=tmp_path)) as server:
-        assert server.lobby.tables[peers[0].code].seating.stage == "over"
+        assert server.lobby.tables[peers[0].code].state.stage == "over"
 
 
 async def test_a_finished_game_is_kept_too(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ async def test_the_archive_opens_to_its_games_players_alone(tmp_path: Path) -> N
             assert (await stranger.refused(Resume(3 + number, code, "guessed"))).code == Code.BAD_TOKEN
         assert not server.lobby.tables
         await stranger.send(Resume(9, code, "guessed"))
-        assert await stranger.closed() == (1008, "too many wrong tokens")
+        assert await stranger.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
 
 
 async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: 
         await waiting.wait()
         resume = Resume(peer.next_id(), peers[0].code, peers[0].token)
         await peer.send(resume)
-        await eventually(lambda: not table.requests.empty())
+        await eventually(lambda: waiting_for(table) == 1)
         may_go_on.set()
         await peer.news()
         assert not any(isinstance(message, Refused) for message in peer.heard)
@@ -178,7 +179,7 @@ async def test_a_game_that_cannot_be_put_away_stays(tmp_path: Path, caplog: pyte
         async with game(server.port, 2) as peers:
             journal._database.execute("PRAGMA query_only = ON")
         await eventually(lambda: caplog.text.count("not put away") > 1)
-        assert table_of(server, peers).seating.stage == "playing"
+        assert table_of(server, peers).state.stage == "playing"
         journal._database.execute("PRAGMA query_only = OFF")
         await eventually(lambda: not server.lobby.tables)
 

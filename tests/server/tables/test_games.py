@@ -133,7 +133,7 @@ async def test_the_server_keeps_what_the_peers_were_told() -> None:
         await peers[0].done(StartGame(peers[0].next_id()))
         await together(peers, peers[0].seq)
         await play_on(peers, random.Random(8), moves=9)
-        mine = table_of(server, peers).seating.game
+        mine = table_of(server, peers).state.game
         assert mine is not None
         for peer in peers:
             assert peer.seat is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.errors import Fault
 from engine.pieces import Seat
-from protocol.codes import CloseCode, Code
+from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Done,
@@ -36,6 +36,7 @@ from tests.server.peer import (
     play_on,
     table_of,
     together,
+    waiting_for,
 )
 
 
@@ -49,13 +50,13 @@ async def check_refused(
     """Send `moves` as `seat`: each must be refused so, tell nobody else and change nothing."""
     table = table_of(server, peers)
     for move in moves:
-        entries = table.seating.entries
+        entries = table.state.entry_count
         refused = await peers[seat].refused(move)
         assert (refused.code, refused.rule) == why, refused
         assert refused.text.endswith((".", f"({refused.rule})"))
         for peer in peers:
             await peer.nothing_but_pong()
-        assert table.seating.entries == entries
+        assert table.state.entry_count == entries
         check_views(table, peers)
 
 
@@ -96,8 +97,8 @@ async def test_moves_of_the_other_phase_are_refused() -> None:
         game(server.port, 2, random_layout=False) as laying,
         game(server.port, 2) as placing,
     ):
-        await check_refused(server, laying, 0, (Fault.NOT_NOW, "R3.3"), PlacePiece(7, "Em", "A1"))
-        await check_refused(server, placing, 0, (Fault.NOT_NOW, "R4.1"), Lay(7, 1, 0))
+        await check_refused(server, laying, 0, (Fault.TILES_NOT_LAID, "R3.3"), PlacePiece(7, "Em", "A1"))
+        await check_refused(server, placing, 0, (Fault.ALL_TILES_LAID, "R4.1"), Lay(7, 1, 0))
 
 
 async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
@@ -174,10 +175,10 @@ async def test_a_repeated_move_is_answered_and_counts_once() -> None:
         move = peers[0].some_move(random.Random(4))
         await peers[0].done(move)
         await together(peers, peers[0].seq)
-        entries = table.seating.entries
+        entries = table.state.entry_count
         assert await peers[0].ask(move) == Done(move.id)
         await peers[1].nothing_but_pong()
-        assert table.seating.entries == entries
+        assert table.state.entry_count == entries
         await play_on(peers, random.Random(5))
         assert await peers[0].ask(move) == Done(move.id)
         check_views(table, peers)
@@ -280,7 +281,7 @@ async def test_from_any_event_a_resume_brings_the_rest_or_everything() -> None:
                 assert again.legal == legal
                 assert await host.closed() == (
                     CloseCode.TAKEN_OVER,
-                    "your seat was taken over by another connection",
+                    CloseReason.TAKEN_OVER,
                 )
                 again.token, again.seen = host.token, seen
                 host = again  # noqa: PLW2901 - whoever has the seat
@@ -317,21 +318,21 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
     async with house() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
         storing, may_store = asyncio.Event(), asyncio.Event()
-        append = table._journal.append
+        append = table._context.journal.append
 
         async def slowly(code: str, first: int, entries: Sequence[Entry]) -> None:
             storing.set()
             await may_store.wait()
             await append(code, first, entries)
 
-        table._journal.append = slowly  # type: ignore[method-assign]
+        table._context.journal.append = slowly  # type: ignore[method-assign]
         await peers[0].send(PlacePiece(1, "Em", "A1"))
         await storing.wait()
         await newer.send(Resume(1, peers[1].code, peers[1].token))
-        await eventually(lambda: table.requests.qsize() == 1)
+        await eventually(lambda: waiting_for(table) == 1)
         await peers[1].send(PlacePiece(1, "Sm", "A2"))
-        await eventually(lambda: table.requests.qsize() == 2)
-        entries = table.seating.entries
+        await eventually(lambda: waiting_for(table) == 2)
+        entries = table.state.entry_count
         may_store.set()
         assert (await peers[1].closed())[0] == CloseCode.TAKEN_OVER
         await newer.until(Snapshot)
@@ -340,4 +341,4 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
         await peers[0].until(TableState)
         await peers[0].nothing_but_pong()
         assert peers[0].seq == 4
-        assert table.seating.entries == entries + 1
+        assert table.state.entry_count == entries + 1

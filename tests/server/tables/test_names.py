@@ -3,8 +3,8 @@
 import pytest
 
 from protocol.codes import Code
+from server.refusal import Refusal
 from server.tables.names import alike, check_name
-from server.tables.requests import Refusal
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_alphabets_that_look_alike_are_not_mixed(name: str) -> None:
     """A name whose letters are not what they seem is refused, whoever else is there."""
     with pytest.raises(Refusal, match="mixes letters") as refusal:
         check_name(name)
-    assert refusal.value.code == Code.BAD_NAME
+    assert refusal.value.code == Code.NAME_MIXED_ALPHABETS
 
 
 @pytest.mark.parametrize(

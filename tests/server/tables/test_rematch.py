@@ -59,7 +59,7 @@ async def test_everybody_comes_to_the_same_seat_of_a_table_like_the_one_before()
                 (True, False), (False, True), (True, False),
             ]  # fmt: skip
         refused = await peers[1].refused(StartGame(peers[1].next_id()))
-        assert (refused.code, "Player 0" in refused.text) == (Code.SEATS_EMPTY, True)
+        assert (refused.code, "Player 0" in refused.text) == (Code.SEAT_KEPT, True)
         for peer in (peers[0], peers[2]):
             assert (await again(peer)).table == seated.table
         await peers[0].done(StartGame(peers[0].next_id()))
@@ -197,7 +197,7 @@ async def test_programs_are_programs_again() -> None:
     ):
         code = (await again(peers[0])).table
         await again(peers[1])
-        seating = server.lobby.tables[code].seating
+        seating = server.lobby.tables[code].state
         assert seating.programs >= {1}
         await eventually(lambda: seating.players[2] is None)
         await again(peers[2])

@@ -1,0 +1,116 @@
+"""What refusals and closed connections mean, in words: one sentence for each code.
+
+The server sends codes and facts, and the sentence in English; a client has the same table, and puts it into
+its player's language.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from engine.errors import FAULT_TEXTS, Template
+from protocol.codes import CloseReason, Code
+
+REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
+    {
+        Code.BAD_MESSAGE: Template("The server did not understand a message: {reason}."),
+        Code.NO_COMMON_VERSION: Template(
+            "This server speaks protocol version {versions}. Update the client or the server."
+        ),
+        Code.HELLO_FIRST: Template("The first message must be hello, with the versions you speak."),
+        Code.HELLO_TWICE: Template("Hello has already been said."),
+        Code.PASSWORD_NEEDED: Template("This server asks for a password. Get it from the host."),
+        Code.BAD_PASSWORD: Template("That is not this server's password."),
+        Code.ID_REUSED: Template("Id {id} was used for another message. Number your messages upward."),
+        Code.NAME_UNPRINTABLE: Template(
+            "That name cannot be used: it contains the unprintable character {character}."
+        ),
+        Code.NAME_TOO_MANY_MARKS: Template(
+            "That name cannot be used: it has too many combining marks on one letter."
+        ),
+        Code.NAME_BLANK: Template("That name cannot be used: it is empty, or begins or ends with a space."),
+        Code.NAME_NOT_COMPOSED: Template(
+            "That name cannot be used: it is not in Unicode's composed form (NFC)."
+        ),
+        Code.NAME_MIXED_ALPHABETS: Template(
+            "That name cannot be used: it mixes letters of alphabets that look alike."
+        ),
+        Code.NAME_TAKEN: Template("Someone at this table already has that name. Choose another."),
+        Code.TEXT_UNPRINTABLE: Template(
+            "That cannot be said: it contains the unprintable character {character}."
+        ),
+        Code.TEXT_TOO_MANY_MARKS: Template(
+            "That cannot be said: it has too many combining marks on one letter."
+        ),
+        Code.TEXT_BLANK: Template("That cannot be said: it is empty, or begins or ends with a space."),
+        Code.TEXT_NOT_COMPOSED: Template("That cannot be said: it is not in Unicode's composed form (NFC)."),
+        Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
+        Code.TOO_SOON: Template(
+            "Too many tables were opened within a minute. Try again in {seconds} seconds."
+        ),
+        Code.NO_SUCH_TABLE: Template("There is no table {table}. Ask for the list of tables."),
+        Code.TABLE_CLOSED: Template("Table {table} is closed."),
+        Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
+        Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
+        Code.NO_SUCH_SEAT: Template("There is no seat {seat} at this table. Choose 1 to {last_seat}."),
+        Code.SEAT_TAKEN: Template("Seat {seat} is not free. Choose one of {free_seats}."),
+        Code.BAD_TOKEN: Template("Your seat at table {table} is no longer kept."),
+        Code.AT_A_TABLE: Template("You are at a table. Leave it first."),
+        Code.NOT_AT_A_TABLE: Template("You are not at a table. Open or join one first."),
+        Code.LEFT_THE_TABLE: Template("You have left the table."),
+        Code.NOT_A_PLAYER: Template("You are watching. Only players can do that."),
+        Code.NOT_THE_HOST: Template("Only the host can start the game."),
+        Code.SEATS_EMPTY: Template("Still free: seat {free_seats}. Wait for players, or add bots."),
+        Code.SEAT_KEPT: Template(
+            "A seat is kept for {name}, who has not come yet. Wait until it is taken or free."
+        ),
+        Code.ALREADY_STARTED: Template("The game has already begun."),
+        Code.GAME_RUNNING: Template("The game at table {table} has begun. Watch it, or join another table."),
+        Code.GAME_FINISHED: Template("The game at table {table} is over. Join another table."),
+        Code.NOT_STARTED: Template("The game has not begun. The host starts it."),
+        Code.TIME_UP: Template("Your time is up. A move is about to be made for you."),
+        Code.NO_VOTE: Template("There is nothing to vote on at this table now."),
+        Code.PROGRAMS_DO_NOT_VOTE: Template("Programs have no vote. The people at the table decide."),
+        Code.BOT_PLAYS_ALREADY: Template(
+            "A bot already plays for seat {seat}. It stops when the player returns."
+        ),
+        Code.NOT_OVER: Template("The game is not over. Play again when it is."),
+        Code.NOT_AWAY: Template("The player of seat {seat} is not away. Vote on a seat marked as away."),
+        Code.TOO_EARLY: Template(
+            "The player of seat {seat} may still come back. You can vote in {seconds} s."
+        ),
+        Code.NOT_STORED: Template("The server cannot store that, so nothing has changed. Tell the host."),
+        **{fault.value: text for fault, text in FAULT_TEXTS.items()},
+    }
+)
+
+CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
+    {
+        CloseReason.IDLE: Template("nothing was asked for a long time"),
+        CloseReason.STOPPING: Template("it is stopping"),
+        CloseReason.TEXT_FRAME: Template("it was sent a text frame, and reads only binary msgpack"),
+        CloseReason.NO_HELLO: Template("no hello came in time"),
+        CloseReason.HELLO_FIRST: Template("hello did not come first"),
+        CloseReason.NO_COMMON_VERSION: Template("there is no protocol version that both sides speak"),
+        CloseReason.NO_PASSWORD: Template("no password was given"),
+        CloseReason.WRONG_PASSWORD: Template("the password was wrong"),
+        CloseReason.TOO_MANY_BAD_MESSAGES: Template("too many messages were malformed"),
+        CloseReason.TOO_MANY_WRONG_TOKENS: Template("too many tokens were wrong"),
+        CloseReason.TAKEN_OVER: Template("your seat was taken over by another connection"),
+    }
+)
+
+_SEATS: Final = frozenset({"seat", "last_seat", "free_seats"})  # facts that count seats from 0
+
+
+def sentence(template: str, about: Mapping[str, str]) -> str:
+    """Return the sentence of a refusal: people count seats from 1.
+
+    Raises LookupError if it needs a fact that `about` does not have.
+    """
+    facts = {name: _from_one(fact) if name in _SEATS else fact for name, fact in about.items()}
+    return template.format_map(facts)
+
+
+def _from_one(seats: str) -> str:
+    return ", ".join(str(int(seat) + 1) if seat.isdecimal() else seat for seat in seats.split(", "))

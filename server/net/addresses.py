@@ -1,0 +1,61 @@
+"""Addresses: where others reach this server, and what the address of the other end counts as."""
+
+import contextlib
+import ipaddress
+import socket
+
+from websockets.asyncio.server import ServerConnection
+
+
+def only_here(host: str) -> bool:
+    """Tell whether no other machine reaches a server that listens on `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def reachable(host: str) -> list[str]:
+    """Return the addresses under which others reach a server that listens on `host`."""
+    try:
+        if not ipaddress.ip_address(host).is_unspecified:
+            return [host]
+    except ValueError:
+        return [host]
+    found = [address for address in (_outward(socket.AF_INET, "192.0.2.1"), *_own_addresses()) if address]
+    return list(dict.fromkeys([*found, "127.0.0.1"]))
+
+
+def _outward(family: socket.AddressFamily, beyond: str) -> str | None:
+    """Return the address this machine would send from to reach `beyond`; nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((beyond, 9))
+        return str(probe.getsockname()[0])
+    return None
+
+
+def _own_addresses() -> list[str]:
+    with contextlib.suppress(OSError):
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+        addresses = [str(entry[4][0]) for entry in found]
+        return [address for address in addresses if not ipaddress.ip_address(address).is_loopback]
+    return []
+
+
+def counted_address(connection: ServerConnection) -> str:
+    """Return what the other end's address counts as."""
+    address = connection.remote_address
+    return counted_as(str(address[0])) if address else "?"
+
+
+def counted_as(address: str) -> str:
+    """Return what an address counts as: a household has a whole IPv6 /64, and takes any address of it."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found.packed, 64), strict=False))

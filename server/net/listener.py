@@ -1,0 +1,99 @@
+"""Listening: the socket, TLS, and websockets with limits on all that a stranger can use up."""
+
+import functools
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Final, cast
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+
+from protocol.limits import CLIENT_FRAME_BYTES
+from server.config import Config, Limits
+from server.errors import StartError
+from server.net.connection_limits import ConnectionLimits
+from server.net.limited_connection import LimitedConnection
+
+_BACKLOG: Final = 1024
+# What the system holds for each connection beside what we do: little, or a thousand of them cost gigabytes.
+_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once
+_SEND_BUFFER: Final = 64 * 1024
+_NO_WRITE_LIMIT: Final = (
+    2**30
+)  # bytes; a client that lets Limits.outgoing_bytes pile up is dropped long before
+
+wire_log: Final = logging.getLogger("palatinus.wire")
+# Below that it would log whole frames: hidden pieces, tokens.
+wire_log.setLevel(max(wire_log.level, logging.INFO))
+
+
+def listening_socket(config: Config) -> socket.socket:
+    """Return a socket that listens where `config` says; raises StartError if that cannot be."""
+    try:
+        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        both = address[0] == "::" and socket.has_dualstack_ipv6()  # all addresses are those of IPv4 too
+        listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
+        said: str = getattr(error, "strerror", None) or str(error)
+        reason = said.partition(" (while attempting")[0]  # Python adds the address, which is told here
+        raise StartError(
+            "cannot listen on {host} port {port}: {reason}. Choose another --host or --port",
+            host=config.host,
+            port=config.port,
+            reason=reason,
+        ) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # connections inherit these
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    return listener
+
+
+def tls_context(config: Config) -> ssl.SSLContext | None:
+    """Return how to speak TLS, None if it is not spoken; raises StartError for a bad certificate."""
+    if config.tls_cert is None:
+        if config.tls_key is not None:
+            raise StartError("a --tls-key needs its --tls-cert")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(config.tls_cert, config.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise StartError(
+            "cannot use the certificate {file}: {reason}", file=config.tls_cert, reason=error
+        ) from error
+    return context
+
+
+def websocket_server(
+    listener: socket.socket,
+    tls: ssl.SSLContext | None,
+    limits: Limits,
+    connection_limits: ConnectionLimits,
+    converse: Callable[[ServerConnection], Awaitable[None]],
+) -> Server:
+    """Return the server to enter as a context; it runs `converse` with each connection."""
+    return serve(
+        converse,
+        sock=listener,
+        ssl=tls,
+        # Until TLS is agreed on, the connection is not known, and cannot be counted.
+        ssl_handshake_timeout=None if tls is None else limits.hello_seconds,
+        backlog=_BACKLOG,
+        # No browser has business here: a page from anywhere could play with its visitor's seat.
+        origins=[None],
+        compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
+        process_request=connection_limits.response,
+        create_connection=cast(
+            "type[ServerConnection]", functools.partial(LimitedConnection, connection_limits, limits)
+        ),
+        server_header=None,
+        open_timeout=limits.hello_seconds,
+        ping_interval=limits.ping_seconds,
+        ping_timeout=limits.ping_seconds,
+        close_timeout=limits.close_seconds,
+        max_size=CLIENT_FRAME_BYTES,
+        # Never wait for a slow reader: pings and closing would wait too, and it would stay for ever.
+        write_limit=_NO_WRITE_LIMIT,
+        logger=wire_log,
+    )

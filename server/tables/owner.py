@@ -1,0 +1,39 @@
+"""What a table tells and asks the lobby that it belongs to."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from engine.game import Game
+from server.net.session import Session
+from server.tables.state import PersistentState, Player
+
+
+class NextTable(Protocol):
+    """The table where the players of a finished game play again."""
+
+    code: str
+
+    async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
+        """Seat a player who comes from the game before, as the answer to request `id`.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+
+
+class TableOwner(Protocol):
+    """The lobby, as far as its tables know it."""
+
+    def table_changed(self) -> None:
+        """Take note that the list of tables is not what it was."""
+
+    def table_ended(self, code: str, *, failed: bool) -> None:
+        """Take note that there is no such table any more."""
+
+    def game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
+        """Take note of a finished game and its players' names by seat."""
+
+    async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
+        """Return the table where the session's player plays again after table `code`.
+
+        Whoever asks first opens it. Raises Refusal or JournalError and changes nothing.
+        """
