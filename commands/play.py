@@ -49,7 +49,7 @@ def play_here(arguments: argparse.Namespace) -> int:
     from client.bots.brains import NoSuchBrain, brain_named
     from client.preferences import Preferences, preferences_file, remembered
     from client.ui.game import report
-    from client.ui.update import start
+    from client.ui.update.pages import start
     from server.config import Config
     from server.errors import StartError
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
     from client.preferences import Preferences, preferences_file, remembered
-    from client.ui.update import start
+    from client.ui.update.pages import start
 
     known = remembered(preferences_file())
     line = start.LEARN if known is None else start.PLAY
@@ -44,17 +44,20 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
     ui = Ui(
         preferences.name or default_name(),
-        players=preferences.players,
-        random_layout=preferences.random_layout,
-        chosen=line,
-        start=Start(brains, chosen, preferences.servers),
+        page=Start(brains, chosen, preferences.servers, line),
+        new_table=requests.Open(preferences.players, preferences.random_layout),
     )
     while True:
         ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
-        assert ui.start is not None  # noqa: S101 - a start screen keeps it
-        brain = brains[ui.start.brain].name
+        start = ui.page
+        assert isinstance(start, Start)  # noqa: S101 - it stays on its page
+        brain = brains[start.brain].name
         preferences = msgspec.structs.replace(
-            preferences, name=ui.name, players=ui.players, random_layout=ui.random_layout, brain=brain
+            preferences,
+            name=ui.name,
+            players=ui.new_table.players,
+            random_layout=ui.new_table.random_layout,
+            brain=brain,
         )
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
@@ -70,7 +73,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
             return report(visited)
         ui = replace(
             ui,
-            start=replace(ui.start, servers=preferences.servers),
+            page=replace(start, servers=preferences.servers),
             notice=Notice(visited.sentence, refusal=True) if visited.code else None,
         )
 

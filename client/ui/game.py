@@ -121,7 +121,7 @@ class Client:
             options.url,
             hosting,
             now=_clock(),
-            players=options.players or 3,
+            new_table=requests.Open(options.players or 3),
             confirms=options.confirms,
         )
         self._goes_home = False
@@ -289,7 +289,7 @@ class Client:
     async def _list(self) -> None:
         tables = await self._connection.list_tables()
         kept = self._keeper.tables()  # before the state is looked at: what goes wrong there is told in it
-        self._show(news.listed(self._ui, tables, kept))
+        self._show(news.listed(self._ui, tables, self._connection.model, kept))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or else a free one."""

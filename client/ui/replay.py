@@ -8,9 +8,10 @@ from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
 from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.update import autoplay, replay, requests
+from client.ui.update import autoplay, requests
 from client.ui.update.actions import Action
 from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.pages import replay
 from client.ui.update.state import Ui
 from engine.view import Eyes
 
@@ -42,7 +43,7 @@ class _Replayer:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(autoplay.TICK_SECONDS)
-            if self._ui.rest is not None:
+            if self._ui.ticks_left is not None:
                 self._take((autoplay.ticked(self._ui, self._model), None))
 
     def _frame(self, width: int, height: int) -> Frame:

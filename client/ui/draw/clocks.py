@@ -9,7 +9,7 @@ from client.language import _
 from client.table import TableModel
 from client.ui.texts.sentences import names_of
 from client.ui.update.state import Outage, Ui
-from client.ui.update.votes import next_vote
+from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import SeatLine

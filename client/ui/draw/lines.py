@@ -128,3 +128,8 @@ def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
 
 def people_style(people: People) -> str:
     return f"class:people-{people.value.lower()}"
+
+
+def chips(peoples: Iterable[People]) -> Line:
+    """Return the signs of peoples: each letter on its colour."""
+    return tuple((people_style(people), f" {people} ") for people in peoples)

@@ -1,6 +1,6 @@
-"""The panel beside the board: players, hand, the tile drawn, the field pointed at, the scoring."""
+"""The panel beside the board while a game runs: players, hand, the tile drawn, the field pointed at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -9,52 +9,56 @@ from client.table import TableModel
 from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, ends, line, people_style, width_of, wrapped
-from client.ui.draw.pages.counts import bounds_text
-from client.ui.draw.scene import Scene
+from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, line, people_style, wrapped
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import kind_words, names_at, piece_words, sum_of
-from client.ui.update import selection
+from client.ui.texts.sentences import bounds_text, kind_words, names_at, piece_words
 from client.ui.update.actions import Act, Action, Hold, Pick
-from client.ui.update.state import Ui
+from client.ui.update.state import Playing, Ui
+from client.ui.update.table import selection
 from engine.board import Field, Tile, has_spring, tile_of
-from engine.events import Captured, HillScored, Influence, SoldierFled
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays
-from engine.pieces import People, Seat
+from engine.pieces import Seat
 from engine.view import View
 
 Row: TypeAlias = tuple[Line, Action | None]
 
-_BLANK: Final[Row] = (EMPTY, None)
+BLANK: Final[Row] = (EMPTY, None)
 
 
-def chips(peoples: Sequence[People]) -> Line:
-    """Return the signs of peoples: each letter on its colour."""
-    return tuple((people_style(people), f" {people} ") for people in peoples)
+def heading(left: str, width: int, right: str = "") -> Row:
+    """Return the first row of a part of the panel."""
+    return ends(line(left, "class:heading"), line(right, "class:faint"), width), None
+
+
+def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
+    """Return the sign before a row that is on turn, chosen or counted, or the room for it."""
+    return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What a panel is drawn from."""
+    """What the panel of a running game is drawn from; `hand_title` tells whose hand it shows."""
 
     ui: Ui
+    playing: Playing
     model: TableModel
     view: View
     glyphs: GlyphSet
     width: int
+    hand_title: str
 
     def of_game(self, height: int) -> Block:
         """Return the panel while the game runs; where `height` is short, without its empty lines."""
-        rows = [*self._players(), _BLANK]
+        rows = [*self._players(), BLANK]
         if isinstance(self.model.legal, LegalLays):
             rows += self._laying(self.model.legal)
         else:
-            rows += [*self._hand(), _BLANK] if self.model.seat is not None else []
+            rows += [*self._hand(), BLANK] if self.model.seat is not None else []
             rows += self._field()
         if len(rows) > height:
-            rows = [row for row in rows if row is not _BLANK]
+            rows = [row for row in rows if row is not BLANK]
         if len(rows) > height and not isinstance(self.model.legal, LegalLays):
             brief = self._field(brief=True)
             rows = [*rows[: len(rows) - len(self._field())], *brief]
@@ -62,7 +66,7 @@ class Panel:
 
     def of_hand(self, height: int) -> Block:
         """Return the hand, and the hex under the cursor if there is room for both."""
-        hand, here = self._hand(), [_BLANK, *self._field(brief=True)]
+        hand, here = self._hand(), [BLANK, *self._field(brief=True)]
         return block_of(hand if len(hand) + len(here) > height else [*hand, *here], self.width)
 
     def of_tile(self) -> Block:
@@ -74,32 +78,8 @@ class Panel:
         """Return what is to be known of the hex under the cursor."""
         return block_of(self._field(brief=True), self.width)
 
-    def of_scoring(self, scene: Scene, number: str) -> Block:
-        """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
-        rows: list[Row] = []
-        if scene.hill is not None:
-            rows.append(
-                self._heading(_("HILL {hill}").format(hill=scene.hill), self.view.laurels[scene.hill].value)
-            )
-            for act in scene.acts:
-                rows += [(row, None) for row in self._act(act, current=act is scene.event)]
-            rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
-            rows.append(_BLANK)
-        rows.append(self._heading(_("SO FAR"), _("influence").rjust(9) + _("points").rjust(8)))
-        rows += [(self._standing(scene, Seat(seat)), None) for seat in range(self.view.seats)]
-        return block_of([*rows, _BLANK, (line(number, "class:faint"), None)], self.width)
-
     def _heading(self, left: str, right: str = "") -> Row:
-        return ends(line(left, "class:heading"), line(right, "class:faint"), self.width), None
-
-    def _sign(self, *, shown: bool) -> Line:
-        return line(f"{self.glyphs.pointer if shown else ' '} ", "class:mine")
-
-    def _piece_on(self, field: Field) -> Line:
-        piece = self.view.placed[field]
-        return line(f"{notation(piece):<3}", people_style(piece.people))
-
-    # -- while the game runs --------------------------------------------------------------------------
+        return heading(left, self.width, right)
 
     def _players(self) -> list[Row]:
         """Return who plays, with what peoples, who is on turn or away, and how many pieces each has left."""
@@ -111,7 +91,7 @@ class Panel:
     def _player(self, seat: Seat) -> Line:
         mine = "class:mine" if seat == self.model.seat else ""
         left = beside(
-            self._sign(shown=seat == self.view.turn),
+            pointer(self.glyphs, shown=seat == self.view.turn),
             chips(self.view.start.peoples[seat]),
             line(f" {names_at(self.model)[seat]}", mine),
         )
@@ -124,17 +104,12 @@ class Panel:
         pieces = selection.hand(self.model)
         left = sum(each.count for each in pieces)
         return [
-            self._heading(self._whose_hand(), str(left)),
+            self._heading(self.hand_title, str(left)),
             *((self._held(number, each), Hold(each.piece)) for number, each in enumerate(pieces, start=1)),
         ]
 
-    def _whose_hand(self) -> str:
-        if self.ui.replay is None or self.model.seat is None:
-            return _("YOUR HAND")
-        return _("HAND OF {name}").format(name=names_at(self.model)[self.model.seat])
-
     def _held(self, number: int, each: selection.HandPiece) -> Line:
-        chosen = each.piece == selection.selected_piece(self.ui, self.model)
+        chosen = each.piece == selection.selected_piece(self.playing, self.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = beside(
             line(f"{self.glyphs.pointer if chosen else ' '} {number} ", style),
@@ -147,22 +122,26 @@ class Panel:
 
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
-        at = selection.selected_position(self.ui, legal)
+        at = selection.selected_position(self.playing, legal)
         rows = [
-            self._heading(_("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.ui.orientation}"),
-            _BLANK,
+            self._heading(
+                _("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.playing.orientation}"
+            ),
+            BLANK,
         ]
         for position in legal.positions:
             chosen = position == at
             form = _("position {position}, turned {turns}") if chosen else _("position {position}")
-            words = form.format(position=position, turns=self.ui.orientation)
-            content = beside(self._sign(shown=chosen), line(words, "class:chosen" if chosen else ""))
+            words = form.format(position=position, turns=self.playing.orientation)
+            content = beside(
+                pointer(self.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
+            )
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
 
     def _field(self, *, brief: bool = False) -> list[Row]:
         """Return what is known of the hex pointed at; `brief` leaves out what scoring would bring."""
-        layout, cell = self.view.layout, self.ui.hovered or self.ui.cursor
+        layout, cell = self.view.layout, self.playing.hovered or self.playing.cursor
         field = layout.fields.get(cell)
         if field is None:
             hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
@@ -218,36 +197,3 @@ class Panel:
 
     def _told(self, *texts: str) -> Iterable[Row]:
         return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.width - 2)]
-
-    # -- the scoring ----------------------------------------------------------------------------------
-
-    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
-        """Return what a soldier does; more captives than have room go on in the next line."""
-        if isinstance(act, SoldierFled):
-            words = _("flees ({merchants} m, {farmers} f)").format(
-                merchants=len(act.merchants), farmers=len(act.farmers)
-            )
-        else:
-            words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
-        who = beside(self._sign(shown=current), line(f"{act.field} "), self._piece_on(act.field), line(" "))
-        indent = line(" " * width_of(who))
-        rows = wrapped(words, self.width - width_of(who))
-        return (
-            beside(indent if at else who, line(row, "class:mine" if current else ""))
-            for at, row in enumerate(rows)
-        )
-
-    def _influence(self, piece: Influence, *, current: bool) -> Line:
-        left = beside(self._sign(shown=current), line(f"{piece.field} "), self._piece_on(piece.field))
-        return ends(left, line(f" {sum_of(piece)}", "class:mine" if current else ""), self.width)
-
-    def _standing(self, scene: Scene, seat: Seat) -> Line:
-        leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
-        style = "class:mine" if leads else ""
-        influence = sum(each.amount for each in scene.counted if each.seat == seat)
-        left = beside(
-            self._sign(shown=leads),
-            chips(self.view.start.peoples[seat]),
-            line(f" {names_at(self.model)[seat]}", style),
-        )
-        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)

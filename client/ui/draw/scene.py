@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from client.ui.draw.board import NOBODY, Marks
 from client.ui.texts.sentences import amounts
-from client.ui.update.scoring_steps import Step, hill_of, sentence, steps
+from client.ui.update.table.scoring_steps import Step, hill_of, sentence, steps
 from engine.board import Tile
 from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled
 from engine.scoring import points_won

@@ -4,26 +4,27 @@ import json
 
 from client.recording import Recording
 from client.ui.draw.board import Marks, board_text
-from client.ui.draw.replay import describe_eyes, describe_place, describe_turn_replayed
+from client.ui.draw.pages.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.draw.scene import scene
 from client.ui.export.picture import Caption, picture
 from client.ui.texts.sentences import describe_result
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Replay
+from client.ui.update.table.scoring_steps import last_step
 from engine.final import scoring_outcome
 from engine.view import Eyes, View
 
 
 def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
     """Return the board as `eyes` see it at `stop`, as an SVG document."""
-    view, replay = recording.view(stop, eyes), Replay(recording, stop, eyes)
+    view = recording.view(stop, eyes)
     now = (
         describe_result(view.result, recording.names)
         if view.result
         else describe_turn_replayed(view, recording.names)
     )
     caption = Caption(
-        "Palatinus", (f"{describe_place(replay)}, {describe_eyes(replay)}", now), recording.names
+        "Palatinus",
+        (f"{describe_stop(recording, stop)}, {describe_eyes(recording, eyes)}", now),
+        recording.names,
     )
     return picture(view, _marks(view, recording), caption)
 

@@ -14,7 +14,7 @@ from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.lines import wrapped
 from client.ui.terminal.palette import PEOPLES
 from client.ui.texts.sentences import KINDS, piece_words
-from client.ui.update.cursor import HEX_POSITIONS
+from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally

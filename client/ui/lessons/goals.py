@@ -5,8 +5,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from client.table import TableModel
-from client.ui.update.scoring_steps import hill_of, steps
-from client.ui.update.state import Ui
+from client.ui.update.state import Playing, Result, Scoring, TablePage
+from client.ui.update.table.scoring_steps import hill_of, step_of, steps
 from engine.board import Field, Tile
 from engine.errors import Fault
 from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled
@@ -76,15 +76,15 @@ class Walk(Struct, frozen=True):
 Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Earn | Catch | BeRefused | Walk
 
 
-def arrived(goal: Goal, ui: Ui, view: View) -> bool:
+def arrived(goal: Goal, table: TablePage, view: View) -> bool:
     """Tell whether the pupil has come where the goal wants them, by moving alone."""
-    match goal:
-        case Read():
+    match goal, table:
+        case Read(), _:
             return True
-        case PointTo(field):
-            return view.layout.hexes[field] == ui.cursor
-        case Walk():
-            return ui.step >= walked(goal, view)[1]
+        case PointTo(field), Playing(cursor=cursor):
+            return view.layout.hexes[field] == cursor
+        case Walk(), Scoring() | Result():
+            return step_of(table, view) >= walked(goal, view)[1]
         case _:
             return False
 

@@ -24,13 +24,13 @@ from client.ui.lessons.goals import (
 from client.ui.lessons.pages import PAGES, Page
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_influence, describe_soldier, names_at
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Lesson, Notice, Ui
+from client.ui.update.state import Lesson, Notice, Playing, Result, Scoring, Ui
+from client.ui.update.table.scoring_steps import at_step
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Place
 from engine.legal import Legal
 from engine.redaction import redacted
-from engine.view import Phase, eyes_of, folded
+from engine.view import Phase, View, eyes_of, folded
 from protocol.messages import SeatLine, TableState
 
 _TABLE: Final = "lessons"
@@ -50,19 +50,24 @@ def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
     """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
     task = _filled(page.task, page.goal, glyphs)
-    lesson = Lesson(number, points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
-    ui = Ui(name=name, lesson=lesson, log=(f"{glyphs.pointer} {task}",))
-    if (view := model.view) is None:
-        return ui
-    ui = replace(ui, last=next(reversed(view.placed), None))
-    if page.cursor is not None:
-        ui = replace(ui, cursor=view.layout.hexes[page.cursor])
+    lesson = Lesson(number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
+    if (view := model.view) is not None:
+        lesson = _begun(lesson, page, view)
+    ui = Ui(name=name, page=lesson, log=(f"{glyphs.pointer} {task}",))
+    return judged(ui, model, glyphs)
+
+
+def _begun(lesson: Lesson, page: Page, view: View) -> Lesson:
+    """Return the lesson with what it shows of its game at first."""
     if isinstance(page.goal, Walk):
         first, last = walked(page.goal, view)
-        ui = replace(ui, step=first, lesson=replace(lesson, walk=(first, last)))
-    elif view.phase is Phase.OVER:
-        ui = replace(ui, step=last_step(view))
-    return judged(ui, model, glyphs)
+        return replace(lesson, table=at_step(view, first), walk=(first, last))
+    if view.phase is Phase.OVER:
+        return replace(lesson, table=Result())
+    playing = Playing(last=next(reversed(view.placed), None))
+    if page.cursor is not None:
+        playing = replace(playing, cursor=view.layout.hexes[page.cursor])
+    return replace(lesson, table=playing)
 
 
 def seen(practice: Practice, page: Page, name: str) -> TableModel:
@@ -87,11 +92,13 @@ def text_of(page: Page, glyphs: GlyphSet) -> tuple[str, ...]:
 
 def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
     """Return `ui` with its page done if the pupil has come where it wants them."""
-    lesson, view = ui.lesson, model.view
-    if lesson is None or lesson.done or view is None:
+    lesson, view = ui.page, model.view
+    if not isinstance(lesson, Lesson) or lesson.done or view is None:
         return ui
-    page = PAGES[lesson.page]
-    return _done(ui, page.done, glyphs, _foreseen(page.goal, model)) if arrived(page.goal, ui, view) else ui
+    goal = PAGES[lesson.number].goal
+    if not arrived(goal, lesson.table, view):
+        return ui
+    return _done(ui, lesson, glyphs, _foreseen(goal, model))
 
 
 def _foreseen(goal: Goal, model: TableModel) -> str:
@@ -102,27 +109,27 @@ def _foreseen(goal: Goal, model: TableModel) -> str:
 
 def moved(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui | None:
     """Return the UI state after the pupil's move, with which `model` is as it is; None if it strays."""
-    if (lesson := ui.lesson) is None:
+    lesson = ui.page
+    if not isinstance(lesson, Lesson):
         return None
-    page = PAGES[lesson.page]
-    if not fulfilled(page.goal, command, model):
+    goal = PAGES[lesson.number].goal
+    if not fulfilled(goal, command, model):
         return None
-    ui = replace(ui, busy=False)
-    if not isinstance(command, Place):
-        return _done(ui, page.done, glyphs)
-    ui = replace(ui, last=command.field, piece=None)
-    names = names_at(model)
-    match page.goal:
-        case Earn():
-            influence = influence_of(model, command.field)
-            told = "" if influence is None else describe_influence(influence, names)
-            ui = replace(ui, lesson=replace(lesson, shown=influence))
-        case Catch():
-            act = act_of(model, command.field)
-            told = "" if act is None else describe_soldier(act, names)
+    if isinstance(command, Place) and isinstance(lesson.table, Playing):
+        over = model.view is not None and model.view.phase is Phase.OVER
+        placed = replace(lesson.table, last=command.field, piece=None)
+        lesson = replace(lesson, table=Scoring() if over else placed)
+    ui, names, told = replace(ui, busy=False), names_at(model), ""
+    match goal, command:
+        case Earn(), Place(field=field):
+            if (influence := influence_of(model, field)) is not None:
+                lesson, told = replace(lesson, influence=influence), describe_influence(influence, names)
+        case Catch(), Place(field=field):
+            if (act := act_of(model, field)) is not None:
+                told = describe_soldier(act, names)
         case _:
-            told = ""
-    return _done(ui, page.done, glyphs, told)
+            pass
+    return _done(ui, lesson, glyphs, told)
 
 
 def strayed(ui: Ui) -> Ui:
@@ -144,20 +151,22 @@ def out_of_place(ui: Ui) -> Ui:
 def refused(ui: Ui, error: IllegalCommand, sentence: str, command: Command, glyphs: GlyphSet) -> Ui:
     """Return the UI state after a move that the rules forbid, for the reason in `sentence`."""
     ui = replace(ui, busy=False, notice=Notice(sentence, refusal=True))
-    if ui.lesson is None or not isinstance(goal := PAGES[ui.lesson.page].goal, BeRefused):
+    if not isinstance(lesson := ui.page, Lesson):
+        return ui
+    goal = PAGES[lesson.number].goal
+    if not isinstance(goal, BeRefused) or error.fault is not goal.fault:
         return ui
     there = goal.field is None or (isinstance(command, Place) and command.field == goal.field)
-    return _done(ui, PAGES[ui.lesson.page].done, glyphs) if error.fault is goal.fault and there else ui
+    return _done(ui, lesson, glyphs) if there else ui
 
 
-def _done(ui: Ui, praise: str, glyphs: GlyphSet, told: str = "") -> Ui:
-    if ui.lesson is None:
+def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
+    """Return the UI state when the pupil has done what the lesson asks, and say so."""
+    page = PAGES[lesson.number]
+    ui = replace(ui, page=replace(lesson, done=True))
+    if not page.done:  # a page that is only read
         return ui
-    page = PAGES[ui.lesson.page]
-    ui = replace(ui, lesson=replace(ui.lesson, done=True))
-    if not praise:  # a page that is only read
-        return ui
-    said = " ".join(filter(None, (_filled(praise, page.goal, glyphs), told)))
+    said = " ".join(filter(None, (_filled(page.done, page.goal, glyphs), told)))
     return replace(ui, log=(said,))
 
 

@@ -31,6 +31,7 @@ from engine.events import (
     WolfPlaced,
     WolvesRevealed,
 )
+from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
@@ -90,6 +91,11 @@ def piece_words(piece: Piece | Wolf) -> str:
     else:
         form = _((_WOLF_OF_A_PEOPLE if piece.wolf else _OF_A_PEOPLE)[piece.kind])
     return form.format(people=_(_PEOPLES_OF[piece.people]))
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return a number as far as it is known: `3`, or `1-3`."""
+    return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
 
 
 def kind_words(piece: Piece) -> str:

@@ -1,39 +1,84 @@
 """The keys: one table from which key bindings, function bar and help page are made."""
 
-from typing import Final
+import enum
+from typing import Final, assert_never
 
 from msgspec import Struct
 
 from client.language import N_, _, yes_letters
+from client.table import TableModel
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act, Action, Insert, Pick, Way
-from client.ui.update.state import Where
+from client.ui.update.state import (
+    Gathering,
+    Lesson,
+    Lobby,
+    Playing,
+    Quitting,
+    Replay,
+    Result,
+    Scoring,
+    Start,
+    Ui,
+)
+from engine.legal import LegalLays
+
+
+class KeyContext(enum.Enum):
+    """Where the player is, and so which keys are at work."""
+
+    START = enum.auto()
+    LOBBY = enum.auto()
+    GATHERING = enum.auto()
+    LAYING = enum.auto()
+    PLACING = enum.auto()
+    SCORING = enum.auto()
+    RESULT = enum.auto()
+    REPLAY = enum.auto()
+    LESSON = enum.auto()
+    READING = enum.auto()
+    QUITTING = enum.auto()
+    TYPING = enum.auto()
 
 
 class Key(Struct, frozen=True):
-    """Keys, as prompt_toolkit names them, and what they do where.
+    """Keys, as prompt_toolkit names them, and what they do in which contexts.
 
     `short` is the word in the function bar, none if the key is not shown there.
     """
 
     names: tuple[str, ...]
     action: Action
-    where: frozenset[Where]
+    contexts: frozenset[KeyContext]
     help: str
     short: str = ""
 
 
-_START, _LOBBY, _ROOM, _LAYING, _PLAYING = (
-    frozenset({where}) for where in (Where.START, Where.LOBBY, Where.ROOM, Where.LAYING, Where.PLAYING)
+_START, _LOBBY, _GATHERING, _LAYING, _PLACING = (
+    frozenset({each})
+    for each in (
+        KeyContext.START,
+        KeyContext.LOBBY,
+        KeyContext.GATHERING,
+        KeyContext.LAYING,
+        KeyContext.PLACING,
+    )
 )
 _SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
-    frozenset({where}) for where in (Where.SCORING, Where.RESULT, Where.READING, Where.QUITTING, Where.TYPING)
+    frozenset({each})
+    for each in (
+        KeyContext.SCORING,
+        KeyContext.RESULT,
+        KeyContext.READING,
+        KeyContext.QUITTING,
+        KeyContext.TYPING,
+    )
 )
-_REPLAY: Final = frozenset({Where.REPLAY})
-_LESSON: Final = frozenset({Where.LESSON})
-_BOARD: Final = _LAYING | _PLAYING
+_REPLAY: Final = frozenset({KeyContext.REPLAY})
+_LESSON: Final = frozenset({KeyContext.LESSON})
+_BOARD: Final = _LAYING | _PLACING
 _WALK: Final = _SCORING | _RESULT
-_AT_TABLE: Final = _ROOM | _BOARD | _WALK
+_AT_TABLE: Final = _GATHERING | _BOARD | _WALK
 _ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
 
 _YES: Final = "yes"  # no key is called so: each language has its letter for it
@@ -75,9 +120,9 @@ KEYS: Final = (
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen")),
     # Waiting at a table
-    Key(("enter", "s"), Act.START, _ROOM, N_("start the game (host only)"), N_("start")),
-    Key(("b",), Act.SEAT_BOT, _ROOM, N_("let a bot take a free seat"), N_("bot")),
-    Key(("escape",), Act.LEAVE, _ROOM, N_("leave the table"), N_("leave")),
+    Key(("enter", "s"), Act.START, _GATHERING, N_("start the game (host only)"), N_("start")),
+    Key(("b",), Act.SEAT_BOT, _GATHERING, N_("let a bot take a free seat"), N_("bot")),
+    Key(("escape",), Act.LEAVE, _GATHERING, N_("leave the table"), N_("leave")),
     # Laying tiles
     *(Key((str(n),), Pick(n), _LAYING, N_("choose the position with that number")) for n in range(1, 7)),
     Key(("right", "down", "l", "j", "n", "b"), Way.EAST, _LAYING, N_("the next position clockwise")),
@@ -87,19 +132,19 @@ KEYS: Final = (
     Key(("enter", " "), Act.CONFIRM, _LAYING, N_("lay the tile"), N_("lay")),
     Key(("escape", "backspace"), Act.CANCEL, _LAYING, N_("put the tile back as it was drawn")),
     # Placing inhabitants
-    Key(("left", "h"), Way.WEST, _PLAYING, N_("west")),
-    Key(("right", "l"), Way.EAST, _PLAYING, N_("east")),
-    Key(("up", "k"), Way.UP, _PLAYING, N_("up")),
-    Key(("down", "j"), Way.DOWN, _PLAYING, N_("down")),
-    Key(("y",), Way.NORTHWEST, _PLAYING, N_("north-west, north-east")),
-    Key(("u",), Way.NORTHEAST, _PLAYING, N_("north-west, north-east")),
-    Key(("b",), Way.SOUTHWEST, _PLAYING, N_("south-west, south-east")),
-    Key(("n",), Way.SOUTHEAST, _PLAYING, N_("south-west, south-east")),
-    *(Key((str(n),), Pick(n), _PLAYING, N_("pick that piece from your hand")) for n in range(1, 10)),
-    Key(("enter", " "), Act.CONFIRM, _PLAYING, N_("place the piece on the field"), N_("place")),
-    Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLAYING, N_("the next piece in your hand"), N_("piece")),
-    Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLAYING, N_("the previous piece")),
-    Key(("escape", "backspace"), Act.CANCEL, _PLAYING, N_("put the piece back in your hand")),
+    Key(("left", "h"), Way.WEST, _PLACING, N_("west")),
+    Key(("right", "l"), Way.EAST, _PLACING, N_("east")),
+    Key(("up", "k"), Way.UP, _PLACING, N_("up")),
+    Key(("down", "j"), Way.DOWN, _PLACING, N_("down")),
+    Key(("y",), Way.NORTHWEST, _PLACING, N_("north-west, north-east")),
+    Key(("u",), Way.NORTHEAST, _PLACING, N_("north-west, north-east")),
+    Key(("b",), Way.SOUTHWEST, _PLACING, N_("south-west, south-east")),
+    Key(("n",), Way.SOUTHEAST, _PLACING, N_("south-west, south-east")),
+    *(Key((str(n),), Pick(n), _PLACING, N_("pick that piece from your hand")) for n in range(1, 10)),
+    Key(("enter", " "), Act.CONFIRM, _PLACING, N_("place the piece on the field"), N_("place")),
+    Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLACING, N_("the next piece in your hand"), N_("piece")),
+    Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLACING, N_("the previous piece")),
+    Key(("escape", "backspace"), Act.CANCEL, _PLACING, N_("put the piece back in your hand")),
     # The scoring
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
@@ -221,7 +266,9 @@ KEYS: Final = (
     Key(("down",), Way.DOWN, _TYPING, N_("the next line typed")),
 )
 
-_ACTIONS: Final = {(name, where): key.action for key in KEYS for name in key.names for where in key.where}
+_ACTIONS: Final = {
+    (name, context): key.action for key in KEYS for name in key.names for context in key.contexts
+}
 
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
 _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
@@ -250,13 +297,40 @@ _NAMES: Final = {
 }
 
 
-def action_of(name: str, where: Where) -> Action | None:
-    """Return what the key does there; a printable one is typed where a line is being typed."""
-    if where is Where.QUITTING and name in yes_letters():
+def context_of(ui: Ui, model: TableModel) -> KeyContext:
+    """Return where the player is: in the line being typed, in what lies over the page, or on the page."""
+    if ui.entry is not None:
+        return KeyContext.TYPING
+    if ui.overlay is not None:
+        return KeyContext.QUITTING if isinstance(ui.overlay, Quitting) else KeyContext.READING
+    match ui.page:
+        case Start():
+            return KeyContext.START
+        case Lobby():
+            return KeyContext.LOBBY
+        case Gathering():
+            return KeyContext.GATHERING
+        case Playing() | Lesson(table=Playing(), done=False):
+            return KeyContext.LAYING if isinstance(model.legal, LegalLays) else KeyContext.PLACING
+        case Scoring():
+            return KeyContext.SCORING
+        case Result():
+            return KeyContext.RESULT
+        case Replay():
+            return KeyContext.REPLAY
+        case Lesson():
+            return KeyContext.LESSON
+        case _:
+            assert_never(ui.page)
+
+
+def action_of(name: str, context: KeyContext) -> Action | None:
+    """Return what the key does in the context; a printable one is typed where a line is being typed."""
+    if context is KeyContext.QUITTING and name in yes_letters():
         name = _YES
-    if found := _ACTIONS.get((name, where)):
+    if found := _ACTIONS.get((name, context)):
         return found
-    if where is Where.TYPING and len(name) == 1 and name.isprintable():
+    if context is KeyContext.TYPING and len(name) == 1 and name.isprintable():
         return Insert(name)
     return None
 
@@ -270,12 +344,12 @@ def key_name(name: str, glyphs: GlyphSet) -> str:
     return _(_NAMES[name]) if name in _NAMES else name
 
 
-def keys_at(where: Where, *, lesson: bool = False) -> tuple[Key, ...]:
-    """Return the keys at work there; where a lesson lies over it, with those that turn its pages."""
-    here = tuple(key for key in KEYS if where in key.where)
-    if not lesson or where not in {Where.LAYING, Where.PLAYING}:
+def keys_at(context: KeyContext, *, lesson: bool = False) -> tuple[Key, ...]:
+    """Return the keys at work in the context; where a lesson lies over it, with those that turn its pages."""
+    here = tuple(key for key in KEYS if context in key.contexts)
+    if not lesson or context not in {KeyContext.LAYING, KeyContext.PLACING}:
         return here
     turning: dict[Action, Key] = {
-        key.action: key for key in KEYS if key.where == _LESSON and key.action in _PAGES
+        key.action: key for key in KEYS if key.contexts == _LESSON and key.action in _PAGES
     }
     return tuple(turning.get(key.action, key) for key in here if key.action not in _WITH_OTHERS)

@@ -15,12 +15,22 @@ from client.ui.texts.sentences import (
     names_at,
     said,
 )
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import LOG_KEPT, Notice, Outage, Ui
+from client.ui.update.state import (
+    LOG_KEPT,
+    Lobby,
+    Notice,
+    Outage,
+    Playing,
+    Result,
+    Scoring,
+    Ui,
+    followed,
+    table_page,
+    with_table_page,
+)
 from engine.events import (
     Captured,
     GameEnded,
-    GameStarted,
     HillScored,
     Placed,
     SeenEvent,
@@ -38,6 +48,7 @@ _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
     """Return the UI state after news that the model already holds."""
+    ui = followed(ui, model)
     match update:
         case Happened(events, by=by):
             return _happened(replace(ui, clock_at=ui.now), events, by, model)
@@ -75,22 +86,24 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
-def listed(ui: Ui, tables: Iterable[TableLine], kept: frozenset[str] = frozenset()) -> Ui:
+def listed(ui: Ui, tables: Iterable[TableLine], model: TableModel, kept: frozenset[str] = frozenset()) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
     else the first.
     """
+    ui = followed(ui, model)
+    if not isinstance(lobby := ui.page, Lobby):
+        return ui
     found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, kept))))
-    ui = replace(ui, kept_seats=kept)
-    if not ui.tables:
-        first = next((at for at, table in enumerate(found) if table.table in kept), 0)
-        return replace(ui, tables=found, chosen=first)
-    if ui.chosen >= len(ui.tables):
-        return replace(ui, tables=found, chosen=len(found))
-    code = ui.tables[ui.chosen].table
-    at = next((at for at, table in enumerate(found) if table.table == code), min(ui.chosen, len(found)))
-    return replace(ui, tables=found, chosen=at)
+    if not lobby.tables:
+        chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
+    elif lobby.chosen >= len(lobby.tables):
+        chosen = len(found)
+    else:
+        code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
+        chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
+    return replace(ui, page=Lobby(found, kept, chosen))
 
 
 def _open_to(table: TableLine, kept: frozenset[str]) -> bool:
@@ -103,9 +116,7 @@ def gone_on(ui: Ui) -> Ui:
         ui.name,
         ui.address,
         ui.hosting,
-        players=ui.players,
-        random_layout=ui.random_layout,
-        absence=ui.absence,
+        new_table=ui.new_table,
         confirms=ui.confirms,
         typed=ui.typed,
         log=ui.log,
@@ -142,25 +153,25 @@ def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model:
         ui, [describe_event(event, names_at(model)) for event in events if not isinstance(event, _SCORED)]
     )
     for event in events:
-        match event:
-            case GameStarted():
-                ui = replace(ui, step=0, piece=None, last=None, position=None, orientation=0)
-            case TileDrawn():
-                ui = replace(ui, position=None, orientation=0)
-            case Placed() | WolfPlaced():
-                ui = replace(ui, last=event.field)
-            case GameEnded():
-                ui = replace(ui, step=0, overlay=None, entry=None)
+        match event, table_page(ui):
+            case TileDrawn(), Playing() as table:
+                ui = with_table_page(ui, replace(table, position=None, orientation=0))
+            case Placed() | WolfPlaced(), Playing() as table:
+                ui = with_table_page(ui, replace(table, last=event.field))
+            case GameEnded(), Scoring() | Result():
+                ui = with_table_page(replace(ui, overlay=None, entry=None), Scoring())
             case _:
                 pass
     return ui
 
 
 def _refreshed(ui: Ui, model: TableModel) -> Ui:
-    view = model.view
-    if view is None:
+    if model.view is None:
         return ui
-    ui = replace(ui, last=next(reversed(view.placed), None))
-    if view.phase is Phase.OVER and ui.step == 0:
-        return replace(ui, step=last_step(view))
-    return ui
+    match ui.page:
+        case Playing() as playing:
+            return replace(ui, page=replace(playing, last=next(reversed(model.view.placed), None)))
+        case Scoring(0):
+            return replace(ui, page=Result())
+        case _:
+            return ui

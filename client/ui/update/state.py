@@ -1,8 +1,8 @@
-"""The UI state: one value that holds all that the screen shows beside the table itself."""
+"""The UI state: the page on the screen, and what belongs to every page."""
 
 import enum
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -10,42 +10,158 @@ from client.recording import Recording
 from client.table import TableModel
 from client.ui.texts.rules import RULES
 from client.ui.update.entry import Entry
-from client.ui.update.scoring_steps import last_step
+from client.ui.update.requests import Open
 from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
-from engine.legal import LegalLays
 from engine.pieces import Piece
-from engine.view import Eyes, Phase, View
-from protocol.absence import WAIT, Absence
+from engine.view import Eyes, Phase
 from protocol.messages import TableLine
 
 LOG_KEPT: Final = 500
+_HELP_PAGES: Final = 3
+_NEW_TABLE: Final = Open(3)
 
 
-class Where(enum.Enum):
-    """What is on the screen, and so which keys are at work."""
-
-    START = enum.auto()
-    LOBBY = enum.auto()
-    ROOM = enum.auto()
-    LAYING = enum.auto()
-    PLAYING = enum.auto()
-    SCORING = enum.auto()
-    RESULT = enum.auto()
-    REPLAY = enum.auto()
-    LESSON = enum.auto()
-    READING = enum.auto()
-    QUITTING = enum.auto()
-    TYPING = enum.auto()
+# -- the pages ------------------------------------------------------------------------------------
 
 
-class Overlay(enum.Enum):
-    """What lies over the table."""
+class BrainLine(Struct, frozen=True):
+    """A brain of bots as the start screen offers it."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The start screen: the brains to play against, one of them chosen, and the servers joined before.
+
+    `chosen` is the line that the player is on.
+    """
+
+    brains: tuple[BrainLine, ...]
+    brain: int = 0
+    servers: tuple[str, ...] = ()
+    chosen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lobby:
+    """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
+
+    tables: tuple[TableLine, ...] = ()
+    kept_seats: frozenset[str] = frozenset()
+    chosen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """A table whose game has not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """A running game, with what the player points at and has chosen for the next move.
+
+    `hovered` is the hex that the mouse is over, `last` the field of the last piece placed. `piece` is the one
+    picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
+    """
+
+    cursor: Hex = neighbours(HILLS[0])[0]  # a field, for nothing is placed on a hill
+    hovered: Hex | None = None
+    last: Field | None = None
+    piece: Piece | None = None
+    position: int | None = None
+    orientation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """The walk through the scoring, at one of its steps before the last."""
+
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The points and who has won: the last step of the walk through the scoring."""
+
+
+TablePage: TypeAlias = Playing | Scoring | Result
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A record at one of its stops, as `eyes` see it; `table` is what is shown of the game."""
+
+    recording: Recording
+    stop: int
+    eyes: Eyes
+    table: TablePage
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The lesson of this number; `done` when its pupil has done what it asks. `table` is its game.
+
+    `walk` are the first and the last step of the scoring that it goes through, if it does. `influence` is
+    that of a piece just placed: the board tells what it would draw from its neighbours. `points` if there is
+    nothing to do but to move the cursor, `last` if a game is played after it.
+    """
+
+    number: int
+    table: TablePage
+    done: bool = False
+    walk: tuple[int, int] | None = None
+    influence: Influence | None = None
+    points: bool = False
+    last: bool = False
+
+
+Page: TypeAlias = Start | Lobby | Gathering | TablePage | Replay | Lesson
+
+
+# -- what lies over a page ------------------------------------------------------------------------
+
+
+class Topic(enum.Enum):
+    """What there is to read."""
 
     HELP = enum.auto()
     RULES = enum.auto()
     COUNTS = enum.auto()
-    QUIT = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text that lies over the page, open at its page of this number."""
+
+    topic: Topic
+    number: int = 0
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages the text has."""
+        match self.topic:
+            case Topic.HELP:
+                return _HELP_PAGES
+            case Topic.RULES:
+                return len(RULES)
+            case Topic.COUNTS:
+                return 1
+            case _:
+                assert_never(self.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Quitting:
+    """The question whether to leave a running game."""
+
+
+Overlay: TypeAlias = Reading | Quitting
+
+
+# -- what belongs to every page -------------------------------------------------------------------
 
 
 class Notice(Struct, frozen=True):
@@ -76,60 +192,14 @@ class Hosting:
     addresses: tuple[str, ...] = ()
 
 
-class BrainLine(Struct, frozen=True):
-    """A brain of bots as the start screen offers it."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The start screen: the servers joined before, and the brains to play against, one of them chosen."""
-
-    brains: tuple[BrainLine, ...]
-    brain: int = 0
-    servers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """Where a record is being looked at: its stop, and whose eyes see it."""
-
-    recording: Recording
-    stop: int
-    eyes: Eyes
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """The page of the lessons that is open; `done` when its pupil has done what it asks.
-
-    `walk` are the first and the last step of the scoring that it goes through, if it does. `shown` is a
-    piece just placed: the board tells what it would draw from its neighbours. `points` if there is nothing
-    to do but to move the cursor, `last` on the page after which a game is played.
-    """
-
-    page: int
-    done: bool = False
-    walk: tuple[int, int] | None = None
-    shown: Influence | None = None
-    points: bool = False
-    last: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Ui:
-    """The UI state; changed only by `client.ui.update` and `client.ui.news`, which return another.
+    """The UI state; changed only by `client.ui.update` and `client.ui.lessons`, which return another.
 
-    `kept_seats` are the tables where a seat is kept, `chosen` is the lobby's line, `hovered` the hex that the
-    mouse is over, `piece` the one picked from the hand, `position` and `orientation` how the drawn tile would
-    be laid.
-    `busy` tells that a request waits for its answer, `sent` is the line that asked for it, `scroll` how many
-    lines of the log lie below what is shown, `step` where the scoring walk-through is, `rest` how many ticks
-    it stays there before it goes on by itself, if it does. With `confirms` a move is asked about once more:
-    `asked` is the one that waits for the answer. `start` is set at the start screen, `replay` where a record
-    is on the screen instead of a server's table, `lesson` where a page of the lessons is.
+    `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
+    request waits for its answer, as `busy` tells; `typed` are those before. `scroll` is how many lines of the
+    log lie below what is shown. With `confirms` a move is asked about once more: `asked` is the one that
+    waits for the answer. `ticks_left` is how long a walk that goes on by itself stays where it is.
     `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
     told about, and at `clock_at` the clock of who is on turn.
     """
@@ -137,68 +207,57 @@ class Ui:
     name: str
     address: str = ""
     hosting: Hosting = Hosting()
-    tables: tuple[TableLine, ...] = ()
-    kept_seats: frozenset[str] = frozenset()
-    chosen: int = 0
-    players: int = 3
-    random_layout: bool = False
-    absence: Absence = WAIT
-    cursor: Hex = neighbours(HILLS[0])[0]  # a field, for nothing is placed on a hill
-    hovered: Hex | None = None
-    piece: Piece | None = None
-    position: int | None = None
-    orientation: int = 0
+    page: Page = Lobby()
+    overlay: Overlay | None = None
+    new_table: Open = _NEW_TABLE
     entry: Entry | None = None
     sent: Entry | None = None
     typed: tuple[str, ...] = ()
     notice: Notice | None = None
     lost: Outage | None = None
     log: tuple[str, ...] = ()
-    last: Field | None = None
-    overlay: Overlay | None = None
-    page: int = 0
     scroll: int = 0
-    step: int = 0
-    rest: int | None = None
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
-    replay: Replay | None = None
-    lesson: Lesson | None = None
-    start: Start | None = None
+    ticks_left: int | None = None
     now: float = 0.0
     told_at: float = 0.0
     clock_at: float = 0.0
 
 
-def where(ui: Ui, model: TableModel) -> Where:
-    """Return what is on the screen."""
-    if ui.entry is not None:
-        return Where.TYPING
-    if ui.overlay is not None:
-        return Where.QUITTING if ui.overlay is Overlay.QUIT else Where.READING
-    if ui.replay is not None:
-        return Where.REPLAY
-    if ui.lesson is not None and (ui.lesson.done or model.view is None or model.view.phase is Phase.OVER):
-        return Where.LESSON
-    if ui.start is not None:
-        return Where.START
+def followed(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` on the page where the server's table is now; what was chosen on another is forgotten."""
+    page = ui.page
+    if isinstance(page, Start | Replay | Lesson):  # which have no table at a server
+        return ui
+    here: Page
     if model.table is None:
-        return Where.LOBBY
-    if model.view is None:
-        return Where.ROOM
-    if model.view.phase is Phase.OVER:
-        return Where.RESULT if at_result(ui, model.view) else Where.SCORING
-    return Where.LAYING if isinstance(model.legal, LegalLays) else Where.PLAYING
+        here = page if isinstance(page, Lobby) else Lobby()
+    elif model.view is None:
+        here = page if isinstance(page, Gathering) else Gathering()
+    elif model.view.phase is Phase.OVER:
+        here = page if isinstance(page, Scoring | Result) else Scoring()
+    else:
+        here = page if isinstance(page, Playing) else Playing()
+    return ui if here is page else replace(ui, page=here)
 
 
-def at_result(ui: Ui, view: View) -> bool:
-    """Tell whether the walk through the scoring has come to its end."""
-    return view.phase is Phase.OVER and ui.step >= last_step(view)
+def table_page(ui: Ui) -> TablePage | None:
+    """Return what is shown of a game: of the server's, of a record's or of a lesson's."""
+    match ui.page:
+        case Replay(table=table) | Lesson(table=table):
+            return table
+        case Playing() | Scoring() | Result():
+            return ui.page
+        case Start() | Lobby() | Gathering():
+            return None
+        case _:
+            assert_never(ui.page)
 
 
-def page_count(overlay: Overlay | None) -> int:
-    """Return how many pages there are to read."""
-    if overlay is Overlay.COUNTS:
-        return 1
-    return len(RULES) if overlay is Overlay.RULES else 3
+def with_table_page(ui: Ui, table: TablePage) -> Ui:
+    """Return `ui` with that shown of its game."""
+    if isinstance(ui.page, Replay | Lesson):
+        return replace(ui, page=replace(ui.page, table=table))
+    return replace(ui, page=table)

@@ -1,6 +1,8 @@
 """Tables as a client sees them, built from games of the engine; screens as text, kept in files."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from client.table import Happened, TableModel
@@ -8,7 +10,19 @@ from client.ui.draw.frame import Frame
 from client.ui.draw.lines import plain
 from client.ui.update.dispatch import pressed
 from client.ui.update.news import heard
-from client.ui.update.state import Ui
+from client.ui.update.state import (
+    Lobby,
+    Playing,
+    Reading,
+    Result,
+    Scoring,
+    Topic,
+    Ui,
+    table_page,
+    with_table_page,
+)
+from client.ui.update.table.scoring_steps import at_step, step_of
+from engine.board import Hex
 from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
@@ -85,3 +99,40 @@ def assert_screen(name: str, text: str) -> None:
     if os.environ.get("SCREENS") == "new":
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), f"another screen than {path.name}; SCREENS=new keeps it"
+
+
+def playing_of(ui: Ui) -> Playing:
+    table = table_page(ui)
+    assert isinstance(table, Playing)
+    return table
+
+
+def lobby_of(ui: Ui) -> Lobby:
+    assert isinstance(ui.page, Lobby)
+    return ui.page
+
+
+def pointing(ui: Ui, cell: Hex) -> Ui:
+    """Return the UI state with the cursor there."""
+    return with_table_page(ui, replace(playing_of(ui), cursor=cell))
+
+
+def step_in(ui: Ui, model: TableModel) -> int:
+    """Return the number of the step of the scoring that is shown."""
+    table = table_page(ui)
+    assert isinstance(table, Scoring | Result)
+    assert model.view is not None
+    return step_of(table, model.view)
+
+
+def at(ui: Ui, model: TableModel, step: int) -> Ui:
+    """Return the UI state at that step of the scoring."""
+    assert model.view is not None
+    return with_table_page(ui, at_step(model.view, step))
+
+
+def readings(*topics: Topic) -> Iterator[Reading]:
+    """Yield every page of these texts."""
+    for topic in topics:
+        first = Reading(topic)
+        yield from (replace(first, number=number) for number in range(first.pages))

@@ -5,25 +5,24 @@ import re
 
 from client.ui.draw.pages.reading import key_rows
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update.keys import key_name, keys_at
-from client.ui.update.state import Where
+from client.ui.update.keys import KeyContext, key_name, keys_at
 from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.seen import SCREENS
 
 DOCUMENT = ROOT / "docs" / "client.md"
 PLACES = {
-    Where.START: "On the start screen",
-    Where.LOBBY: "In the lobby",
-    Where.ROOM: "Waiting at a table",
-    Where.LAYING: "Laying a tile",
-    Where.PLAYING: "Placing",
-    Where.SCORING: "The scoring",
-    Where.RESULT: "The result",
-    Where.REPLAY: "Looking at a record",
-    Where.LESSON: "In the lessons",
-    Where.READING: "Reading help or rules",
-    Where.QUITTING: "Asked whether to quit",
-    Where.TYPING: "Typing a line",
+    KeyContext.START: "On the start screen",
+    KeyContext.LOBBY: "In the lobby",
+    KeyContext.GATHERING: "Waiting at a table",
+    KeyContext.LAYING: "Laying a tile",
+    KeyContext.PLACING: "Placing",
+    KeyContext.SCORING: "The scoring",
+    KeyContext.RESULT: "The result",
+    KeyContext.REPLAY: "Looking at a record",
+    KeyContext.LESSON: "In the lessons",
+    KeyContext.READING: "Reading help or rules",
+    KeyContext.QUITTING: "Asked whether to quit",
+    KeyContext.TYPING: "Typing a line",
 }
 SHOWN = {
     "start": "The start screen",
@@ -70,5 +69,7 @@ def test_the_document_shows_what_is() -> None:
 
 
 def test_every_place_is_documented() -> None:
-    assert set(PLACES) == set(Where)
-    assert all(key_name(name, UNICODE) for place in Where for key in keys_at(place) for name in key.names)
+    assert set(PLACES) == set(KeyContext)
+    assert all(
+        key_name(name, UNICODE) for place in KeyContext for key in keys_at(place) for name in key.names
+    )

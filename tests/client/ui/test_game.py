@@ -15,7 +15,7 @@ from client.seats import Seats
 from client.table import TableModel
 from client.ui import game as game_program
 from client.ui.game import Client, Options, run
-from client.ui.update.state import Ui
+from client.ui.update.state import Lobby, Result, Ui
 from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.redaction import snapshot
@@ -76,6 +76,10 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
         yield keyboard
 
 
+def tables_in(ui: Ui) -> tuple[TableLine, ...]:
+    return ui.page.tables if isinstance(ui.page, Lobby) else ()
+
+
 def at_rest(ui: Ui, model: TableModel) -> bool:
     """Tell whether the client sits at a table and waits for nothing."""
     return model.table is not None and not ui.busy
@@ -97,7 +101,7 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
 
     async def act(peer: Peer) -> None:
         await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.hear(JoinTable)
         assert (join.table, join.name) == ("KXQT", "Ann")
@@ -113,7 +117,7 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
         await peer.tell(Done(leave.id))
         tables = await peer.hear(ListTables)
         await peer.tell(Tables(tables.id, []))
-        await keys.until(lambda ui, _: not ui.tables)
+        await keys.until(lambda ui, _: not tables_in(ui))
         keys.press("q")
         await peer.until_closed()
 
@@ -157,7 +161,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         join = await peer.hear(JoinTable)
         await peer.tell(Refused("table-full", "Every seat is taken.", join.id))
         await lobby_again(peer)
-        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         watch = await peer.hear(Watch)
         assert watch.table == "ABCD"
@@ -181,7 +185,7 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
 
     async def act(peer: Peer) -> None:
         await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         await peer.hear(Watch)
         peer.drop()
@@ -320,7 +324,11 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
         await peer.tell(Refused("not-stored", "The disk is full.", resume.id))
         tables = await peer.hear(ListTables)
         await peer.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
-        await keys.until(lambda ui, _: ui.kept_seats == {"KXQT"} and ui.notice is not None)
+        await keys.until(
+            lambda ui, _: (
+                isinstance(ui.page, Lobby) and ui.page.kept_seats == {"KXQT"} and ui.notice is not None
+            )
+        )
         keys.press("q")
         await peer.until_closed()
 
@@ -341,7 +349,9 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
             gathering("Cosima", "Ann"),
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
         )
-        await keys.until(lambda ui, model: model.view is not None and ui.step > 0 and not kept(tmp_path))
+        await keys.until(
+            lambda ui, model: model.view is not None and isinstance(ui.page, Result) and not kept(tmp_path)
+        )
         await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
         keys.press("q")
         leave = await peer.hear(Leave)
@@ -365,7 +375,7 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
 
     async def act(peer: Peer) -> None:
         await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(ui.tables) == 1)
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.hear(JoinTable)
         await peer.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
@@ -394,13 +404,15 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
             Said("again?", 0),
         )
-        await keys.until(lambda ui, _: ui.step > 0 and "Cosima: again?" in ui.log and not kept(tmp_path))
+        await keys.until(
+            lambda ui, _: isinstance(ui.page, Result) and "Cosima: again?" in ui.log and not kept(tmp_path)
+        )
         keys.press("m")
         rematch = await peer.hear(Rematch)
         seats = [SeatLine("Cosima", kept=True), SeatLine("Ann", here=True)]
         await peer.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
-        await keys.until(lambda ui, _: "Cosima: again?" in ui.log and ui.step == 0)
+        await keys.until(lambda ui, _: "Cosima: again?" in ui.log and not isinstance(ui.page, Result))
         (content,) = kept(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content

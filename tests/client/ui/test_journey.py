@@ -8,7 +8,7 @@ import pytest
 
 from client.ui.draw.grid import SMALL
 from client.ui.update.actions import Way
-from client.ui.update.cursor import HEX_POSITIONS, moved
+from client.ui.update.table.cursor import HEX_POSITIONS, moved
 from engine.board import Hex
 from tests.client.ui.pty_terminal import ROOT, Terminal
 

@@ -17,10 +17,11 @@ from client.language import LANGUAGES, speak
 from client.recording import Recording
 from client.table import TableModel
 from client.ui.draw.lines import Line, plain
+from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.draw.pages.reading import COMMANDS, REPLAY_COMMANDS
 from client.ui.draw.pages.result import COLUMNS as RESULT_COLUMNS
-from client.ui.draw.panel import Panel
 from client.ui.draw.scene import scene
+from client.ui.draw.scoring_panel import ScoringPanel
 from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
 from client.ui.lessons.course import Course
@@ -30,9 +31,9 @@ from client.ui.texts.sentences import describe_event
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
-from client.ui.update.replay import opened, seen_in
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Overlay, Ui, at_result, page_count
+from client.ui.update.pages.replay import opened, seen_in
+from client.ui.update.state import Playing, Replay, Scoring, Topic, Ui, table_page
+from client.ui.update.table.scoring_steps import last_step
 from client.ui.update.typed_commands import Misread, meaning, replay_meaning
 from commands.lessons import practice
 from engine.components import Laurel
@@ -42,7 +43,7 @@ from engine.view import SPECTATOR
 from palatinus import _parser
 from tests.client.ui.draw.test_drawing import SIZES
 from tests.client.ui.draw.test_screens import PAGES, placing
-from tests.client.ui.seen import NAMES, assert_screen, model_of, text_of, ui_of
+from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, readings, text_of, ui_of
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
 from tests.games import finished_games, games, played
@@ -110,8 +111,8 @@ def unsaid(text: str) -> set[str]:
 
 def reading(ui: Ui) -> Iterator[Ui]:
     """Yield all pages of help and rules that open over a page."""
-    for overlay in (Overlay.HELP, Overlay.RULES):
-        yield from (replace(ui, overlay=overlay, page=number) for number in range(page_count(overlay)))
+    for each in readings(Topic.HELP, Topic.RULES):
+        yield replace(ui, overlay=each)
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -176,8 +177,8 @@ def test_every_word_about_every_event_is_translated(game: Game, watching: bool) 
 def test_every_word_about_a_misread_line_is_translated() -> None:
     """But for what was typed, and for what is to be typed instead."""
     _, model = placing()
-    replay = opened(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).replay
-    assert replay is not None
+    replay = opened(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
+    assert isinstance(replay, Replay)
     for text in (
         "",
         "xyz",
@@ -277,7 +278,7 @@ def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
     with speaking(spoken):
         for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *seen]:
             narrow, wide = (drawn(ui, model, UNICODE, width, 24).lines for width in (80, 160))
-            board = model.view is not None and not at_result(ui, model.view)
+            board = isinstance(table_page(ui), Playing | Scoring)
             shown = slice(1) if board else slice(-1)  # the function bar may leave out keys
             assert words(narrow[shown]) == words(wide[shown])
 
@@ -294,14 +295,16 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
                 break
             model = model_of(game, game.view.turn, away=players - 1)
             ui = ui_of(game, model)
-            narrow, wide = (Panel(ui, model, game.view, UNICODE, width).of_game(99) for width in (30, 56))
+            narrow, wide = (
+                PlayingDrawing(ui, model, UNICODE, playing_of(ui), game.view).panel_block(width, 99)
+                for width in (30, 56)
+            )
             assert words(narrow.lines) == words(wide.lines)
         model = model_of(finished, 0)
-        ui = ui_of(finished, model)
         for step in range(last_step(finished.view) + 1):
             shown = scene(finished.view, step, NAMES)
             narrow, wide = (
-                Panel(ui, model, finished.view, UNICODE, width).of_scoring(shown, "1") for width in (30, 56)
+                ScoringPanel(shown, finished.view, NAMES, UNICODE, width).block("1") for width in (30, 56)
             )
             assert words(narrow.lines) == words(wide.lines)
 

@@ -1,7 +1,6 @@
 """The start screen: by its pure functions, and as somebody's first minutes in a real terminal."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
-from client.ui.update.start import JOIN, PLAY
+from client.ui.update.pages.start import JOIN
 from client.ui.update.state import BrainLine, Start, Ui
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, asked, assert_screen, text_of
@@ -22,7 +21,7 @@ NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
 UI = Ui(
     "Ann",
-    start=Start(
+    page=Start(
         (BrainLine("random", "plays any legal move"), BrainLine("greedy", "looks one move ahead")),
         brain=1,
         servers=SERVERS,
@@ -68,7 +67,7 @@ def test_a_name_is_typed_and_checked() -> None:
 
 
 def test_the_start_screen() -> None:
-    assert_screen("start-80x24", text_of(drawn(replace(UI, chosen=PLAY), NOWHERE, UNICODE, 80, 24)))
+    assert_screen("start-80x24", text_of(drawn(after(UI, NOWHERE, "down"), NOWHERE, UNICODE, 80, 24)))
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.ui.draw.lines import EMPTY, Line, beside, fitted, line, paragraphs, people_style
+from client.ui.texts.sentences import bounds_text
 from engine.board import TILES
-from engine.knowledge import Bounds, HillInfluence, Holding, hill_influence, holdings
+from engine.knowledge import HillInfluence, Holding, hill_influence, holdings
 from engine.pieces import FACES, Seat
 from engine.view import View
 
@@ -45,11 +46,6 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     lines += [_influence(Seat(seat), hills, view, names) for seat in range(view.seats)]
     told = _("By hill, before any soldier acts. 4-6: depends on what the wolf pieces are.")
     return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
-
-
-def bounds_text(bounds: Bounds) -> str:
-    """Return a number as far as it is known: `3`, or `1-3`."""
-    return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
 
 
 def _held(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:

@@ -1,15 +1,30 @@
 """The pages to read: the keys, the signs and commands, and the rules in short."""
 
 from collections.abc import Iterable
-from typing import Final
+from dataclasses import replace
+from typing import Final, assert_never
 
 from client.language import N_, _
-from client.ui.draw.lines import EMPTY, Line, beside, line, padded, paragraphs, people_style, wrapped
+from client.table import TableModel
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import (
+    EMPTY,
+    Line,
+    beside,
+    ends,
+    line,
+    padded,
+    paragraphs,
+    people_style,
+    stacked,
+    wrapped,
+)
+from client.ui.draw.pages.counts import counts_page
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.rules import RULES, Table
-from client.ui.texts.sentences import PEOPLES, kind_words
-from client.ui.update.keys import key_name, keys_at
-from client.ui.update.state import Where
+from client.ui.texts.sentences import PEOPLES, kind_words, names_at
+from client.ui.update.keys import KeyContext, context_of, key_name, keys_at
+from client.ui.update.state import Lesson, Reading, Topic, Ui
 from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
 
@@ -39,6 +54,34 @@ REPLAY_COMMANDS: Final = (
     ("eyes all, eyes none", N_("see everything; see what spectators saw")),
     ("help, rules, quit", N_("open help or rules, or quit")),
 )
+
+
+def reading_block(
+    ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
+) -> Block:
+    """Return the page that is open of a text to read."""
+    width, height = size
+    lines = stacked(
+        [beside(line("  "), content) for content in _page(ui, reading, model, glyphs, width - 4)],
+        width,
+        height,
+    )
+    return Block(tuple(lines))
+
+
+def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:
+    match reading.topic:
+        case Topic.COUNTS:
+            return [] if model.view is None else counts_page(model.view, names_at(model), width)
+        case Topic.RULES:
+            lines = rules_page(reading.number, width)
+        case Topic.HELP:
+            below = context_of(replace(ui, overlay=None, entry=None), model)
+            lines = help_page(reading.number, below, glyphs, width, lesson=isinstance(ui.page, Lesson))
+        case _:
+            assert_never(reading.topic)
+    number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
+    return [ends(EMPTY, line(number, "class:faint"), width), *lines]
 
 
 def rules_page(number: int, width: int) -> list[Line]:
@@ -75,16 +118,18 @@ def _dealt(deal: Deal, face: str) -> str:
     return f"{deal.own.get(face, 0)}" if second is None else f"{deal.own.get(face, 0)}+{second}"
 
 
-def help_page(number: int, here: Where, glyphs: GlyphSet, width: int, *, lesson: bool = False) -> list[Line]:
+def help_page(
+    number: int, here: KeyContext, glyphs: GlyphSet, width: int, *, lesson: bool = False
+) -> list[Line]:
     """Return a page of help: the keys that work here, the signs, the commands."""
     if number == 0:
         return _keys_page(here, glyphs, width, lesson=lesson)
     if number == 1:
         return _signs_page(glyphs, width)
-    return _commands_page(glyphs, REPLAY_COMMANDS if here is Where.REPLAY else COMMANDS, width)
+    return _commands_page(glyphs, REPLAY_COMMANDS if here is KeyContext.REPLAY else COMMANDS, width)
 
 
-def key_rows(here: Where, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
+def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
     """Return the keys that work there, and what each does; number keys that do the same in one row."""
     rows: list[tuple[str, str]] = []
     for key in keys_at(here, lesson=lesson):
@@ -96,7 +141,7 @@ def key_rows(here: Where, glyphs: GlyphSet, *, lesson: bool = False) -> list[tup
     return rows
 
 
-def _keys_page(here: Where, glyphs: GlyphSet, width: int, *, lesson: bool) -> list[Line]:
+def _keys_page(here: KeyContext, glyphs: GlyphSet, width: int, *, lesson: bool) -> list[Line]:
     rows = ((_few(names), words) for names, words in key_rows(here, glyphs, lesson=lesson))
     return [line(_("KEYS"), "class:heading"), *_rows(rows, width)]
 

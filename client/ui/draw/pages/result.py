@@ -1,12 +1,15 @@
 """The result page: every source of points, the winners, and what decided."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from client.language import N_, _
-from client.ui.draw.lines import EMPTY, Line, beside, fitted, line, paragraphs
-from client.ui.draw.panel import chips
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, fitted, line, paragraphs
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_result
+from client.ui.texts.sentences import describe_rematch, describe_result, names_at
 from engine.components import LAUREL_WORTH
 from engine.events import DecidedBy, GameEnded, Tally
 from engine.pieces import Seat
@@ -22,7 +25,30 @@ COLUMNS = (  # with the room that they take
 _NAME = 25
 
 
-def result_page(
+@dataclass(frozen=True, slots=True)
+class ResultDrawing(ServerPage):
+    """The result of a game."""
+
+    ended: GameEnded
+    view: View
+
+    @property
+    def stage(self) -> str:
+        return _("the result")
+
+    def body(self, width: int, height: int) -> Block:
+        again = "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
+        return with_news(Block(tuple(self.lines(width))), self.ui, width, height, again)
+
+    def small_body(self, width: int, height: int) -> Block:
+        short = short_result(self.view, self.ended, names_at(self.model), width)
+        return short_list(self.ui, short, width, height)
+
+    def lines(self, width: int) -> list[Line]:
+        return result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
+
+
+def result_lines(
     view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
 ) -> list[Line]:
     """Return the table of points and what decided the game."""
@@ -86,3 +112,17 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
 
 def _indented(text: str, width: int, style: str = "") -> list[Line]:
     return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
+
+
+def short_result(view: View, ended: GameEnded, names: Sequence[str], width: int) -> Block:
+    """Return who won, and everybody's points."""
+    order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
+    rows = [
+        ends(
+            beside(chips(view.start.peoples[seat]), line(f" {names[seat]}")),
+            line(f" {ended.tallies[seat].points:>2} "),
+            width,
+        )
+        for seat in order
+    ]
+    return Block((*paragraphs([describe_result(ended, names)], width, "class:heading"), *rows))

@@ -1,17 +1,48 @@
 """The start screen, drawn: where to go, and how a game against bots would be."""
 
+from dataclasses import dataclass
+
 from client.language import _, counted
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
+from client.ui.draw.lines import EMPTY, Line, beside, ends, line, padded, wrapped
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import short_list
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Action, ChooseLine
-from client.ui.update.start import PLAY
+from client.ui.update.pages.start import PLAY
 from client.ui.update.state import Start, Ui
 
 _TITLE_WIDTH = 22
 
 
-def start_page(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
+@dataclass(frozen=True, slots=True)
+class StartDrawing:
+    """The start screen."""
+
+    ui: Ui
+    start: Start
+    glyphs: GlyphSet
+
+    @property
+    def stage(self) -> str:
+        return ""
+
+    @property
+    def place(self) -> str:
+        return "Palatinus"
+
+    def title(self, width: int) -> Line:
+        title = line(" " + _("Palatinus: the seven hills of Rome"), "class:title")
+        return ends(title, EMPTY, width, "class:title")
+
+    def body(self, width: int, height: int) -> Block:
+        return with_news(start_block(self.ui, self.start, self.glyphs, width), self.ui, width, height)
+
+    def small_body(self, width: int, height: int) -> Block:
+        return short_list(self.ui, start_block(self.ui, self.start, self.glyphs, width), width, height)
+
+
+def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
     """Return the lines to choose from, and below them the set-up."""
     welcome = _("Welcome, {name}.").format(name=ui.name)
     rows: list[tuple[Line, Action | None]] = [
@@ -20,9 +51,9 @@ def start_page(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
         (EMPTY, None),
     ]
     for at, (title, words) in enumerate(_choices(start)):
-        sign = glyphs.pointer if at == ui.chosen else " "
+        sign = glyphs.pointer if at == start.chosen else " "
         text = f"{sign} {padded(title, _TITLE_WIDTH)}"
-        if at == ui.chosen:
+        if at == start.chosen:
             rows.append((line(padded(f"{text}{words}", width), "class:chosen"), ChooseLine(at)))
         else:
             rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
@@ -46,11 +77,16 @@ def _choices(start: Start) -> list[tuple[str, str]]:
 def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
     """Return how a game against bots would be, each with the key that changes it."""
     brain = start.brains[start.brain]
-    style = "" if ui.chosen == PLAY else "class:faint"
+    style = "" if start.chosen == PLAY else "class:faint"
     strength = _("bots: {name} ({description})")
     keys_and_words = (
-        ("2-5", counted("{n} player", "{n} players", ui.players).format(n=ui.players)),
-        ("x", _("the tiles are laid at random") if ui.random_layout else _("the players lay the tiles")),
+        ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),
+        (
+            "x",
+            _("the tiles are laid at random")
+            if ui.new_table.random_layout
+            else _("the players lay the tiles"),
+        ),
         ("s", strength.format(name=brain.name, description=_(brain.description))),
     )
     rows = [line("  " + _("A game against bots"), "class:heading")]

@@ -9,7 +9,7 @@ from client.ui.draw.board import UNMARKED, board_text, drawn_board
 from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale, borders
 from client.ui.draw.lines import plain
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.cursor import HEX_POSITIONS
+from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import neighbours
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot

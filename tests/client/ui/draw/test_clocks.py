@@ -13,7 +13,7 @@ from client.ui.update import requests
 from client.ui.update.autoplay import counting
 from client.ui.update.dispatch import pressed
 from client.ui.update.state import Outage, Ui
-from client.ui.update.votes import next_vote
+from client.ui.update.table.votes import next_vote
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from client.ui.draw.scene import scene
-from client.ui.update.scoring_steps import last_step, steps
+from client.ui.update.table.scoring_steps import last_step, steps
 from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game
 from tests.client.ui.seen import NAMES

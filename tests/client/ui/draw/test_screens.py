@@ -15,10 +15,10 @@ from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
-from client.ui.update.cursor import HEX_POSITIONS
 from client.ui.update.dispatch import updated
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Hosting, Notice, Outage, Overlay, Ui, page_count
+from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
+from client.ui.update.table.cursor import HEX_POSITIONS
+from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
 from engine.components import DEALS
 from engine.events import Place
@@ -26,7 +26,19 @@ from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
 from protocol.messages import SeatLine, TableLine, TableState
-from tests.client.ui.seen import ADDRESS, after, assert_screen, model_of, text_of, turn_of, ui_of
+from tests.client.ui.seen import (
+    ADDRESS,
+    after,
+    assert_screen,
+    at,
+    model_of,
+    playing_of,
+    pointing,
+    readings,
+    text_of,
+    turn_of,
+    ui_of,
+)
 from tests.games import begun, played
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -60,7 +72,7 @@ def over(step: int) -> tuple[Ui, TableModel]:
     game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
     assert model.view is not None
-    return replace(ui_of(game, model), step=step if step >= 0 else last_step(model.view) + 1 + step), model
+    return at(ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step), model
 
 
 def waiting() -> tuple[Ui, TableModel]:
@@ -71,7 +83,7 @@ def waiting() -> tuple[Ui, TableModel]:
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
-    "lobby": lambda: (Ui("Ann", ADDRESS, tables=TABLES, chosen=1), TableModel()),
+    "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
     "room": waiting,
     "laying": laying,
@@ -103,18 +115,18 @@ def test_page_in_ascii(page: str) -> None:
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
-@pytest.mark.parametrize("overlay", [Overlay.HELP, Overlay.RULES])
+@pytest.mark.parametrize("topic", [Topic.HELP, Topic.RULES])
 @pytest.mark.parametrize("page", [*PAGES])
-def test_pages_to_read_fit_the_least_size(page: str, overlay: Overlay, glyphs: GlyphSet) -> None:
+def test_pages_to_read_fit_the_least_size(page: str, topic: Topic, glyphs: GlyphSet) -> None:
     """No line of help or rules is cut off at 80x24, wherever it is called."""
     ui, model = PAGES[page]()
-    for number in range(page_count(overlay)):
-        reading = replace(ui, overlay=overlay, page=number)
+    for each in readings(topic):
+        reading = replace(ui, overlay=each)
         narrow = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 24).lines]
         wide = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 60).lines]
         assert narrow[1:-1] == wide[1:23]
         assert not any(wide[23:-1])
-        if overlay is Overlay.HELP:
+        if topic is Topic.HELP:
             wider = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 160, 24).lines]
             assert narrow[2:-1] == wider[2:-1]
 
@@ -124,11 +136,10 @@ def test_pages_to_read_fit_in_every_language(language: str, in_language: Callabl
     """Longer words take more lines, and still none too many."""
     in_language(language)
     for ui, model in (page() for page in PAGES.values()):
-        for overlay in (Overlay.HELP, Overlay.RULES):
-            for number in range(page_count(overlay)):
-                reading = replace(ui, overlay=overlay, page=number)
-                tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
-                assert not any(tall[23:-1]), tall[23:-1]
+        for each in readings(Topic.HELP, Topic.RULES):
+            reading = replace(ui, overlay=each)
+            tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
+            assert not any(tall[23:-1]), tall[23:-1]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -174,7 +185,7 @@ def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
 def test_the_chosen_table_tells_how_it_is_set_up() -> None:
     """Layout and absence policy in words below the list, in every width."""
     tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
-    ui = Ui("Ann", ADDRESS, tables=tables, chosen=2, kept_seats=frozenset({"QRST"}))
+    ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
@@ -184,9 +195,8 @@ def test_help_and_rules() -> None:
     """The pages to read, one below the other."""
     ui, model = placing()
     texts = [
-        text_of(drawn(replace(ui, overlay=overlay, page=page), model, UNICODE, 80, 24))
-        for overlay in (Overlay.HELP, Overlay.RULES)
-        for page in range(page_count(overlay))
+        text_of(drawn(replace(ui, overlay=each), model, UNICODE, 80, 24))
+        for each in readings(Topic.HELP, Topic.RULES)
     ]
     assert_screen("reading", "\n".join(texts))
 
@@ -196,8 +206,8 @@ def test_every_sign_of_the_look_is_explained() -> None:
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
-            text_of(drawn(replace(ui, overlay=Overlay.HELP, page=page), model, glyphs, 80, 24))
-            for page in range(1, page_count(Overlay.HELP))
+            text_of(drawn(replace(ui, overlay=each), model, glyphs, 80, 24))
+            for each in list(readings(Topic.HELP))[1:]
         )
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
             assert f"\n  {sign}" in pages
@@ -247,7 +257,7 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
     """Wherever the cursor goes it is seen, and a click on it is one on its hex."""
     ui, model = placing()
     for cell in HEX_POSITIONS:
-        there = replace(ui, cursor=cell)
+        there = pointing(ui, cell)
         frame = drawn(there, model, UNICODE, *size)
         line, text = next(
             (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
@@ -269,10 +279,10 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 @pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
 def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> None:
     ui, model = placing()
-    frame = drawn(replace(ui, overlay=Overlay.HELP), model, UNICODE, *size)
+    frame = drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, *size)
     assert "small: 80x24" in text_of(frame)
     assert not frame.seen
-    assert drawn(replace(ui, overlay=Overlay.QUIT), model, UNICODE, *size).seen
+    assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
 
 
 def test_a_field_explains_itself_under_the_mouse() -> None:
@@ -282,7 +292,11 @@ def test_a_field_explains_itself_under_the_mouse() -> None:
     asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
     over, request = updated(asking, Hover(model.view.layout.hexes[Field("C4")]), model)
     assert request is None
-    assert (over.cursor, over.notice, over.asked) == (ui.cursor, asking.notice, asking.asked)
+    assert (playing_of(over).cursor, over.notice, over.asked) == (
+        playing_of(ui).cursor,
+        asking.notice,
+        asking.asked,
+    )
     for now, told in ((over, True), (updated(over, Hover(None), model)[0], False)):
         assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is told
     assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))

@@ -32,14 +32,14 @@ from client.ui.lessons.pages import PAGES, PUPIL, Page, Shown
 from client.ui.lessons.progress import seen, text_of
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Hold, PointAt
-from client.ui.update.keys import KEYS
-from client.ui.update.state import Notice, Overlay, Where, where
+from client.ui.update.keys import KEYS, KeyContext, context_of
+from client.ui.update.state import Lesson, Notice, Reading, Topic
 from commands.lessons import practice
 from engine.board import Field, has_spring
 from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
 from engine.game import Game, RandomChance
 from engine.pieces import Kind, Piece, Seat, Wolf
-from tests.client.ui.seen import assert_screen
+from tests.client.ui.seen import assert_screen, step_in
 from tests.client.ui.seen import text_of as screen_text
 
 TITLES = [page.title for page in PAGES]
@@ -106,7 +106,7 @@ def do(course: Course, page: Page) -> None:
 
 
 def done(course: Course) -> bool:
-    return course.ui.lesson is not None and course.ui.lesson.done
+    return isinstance(course.ui.page, Lesson) and course.ui.page.done
 
 
 def shown(course: Course, glyphs: GlyphSet = UNICODE, width: int = 80, height: int = 24) -> str:
@@ -134,7 +134,7 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     assert done(course)
     course.press("pageup")
     assert not done(course)
-    assert where(course.ui, course.model) is Where.PLAYING
+    assert context_of(course.ui, course.model) is KeyContext.PLACING
     course.press("pagedown")
     assert not done(course)
     for _page in PAGES:
@@ -204,22 +204,22 @@ def test_what_a_server_is_asked_for_is_out_of_place() -> None:
 def test_the_scoring_is_walked_through_to_and_fro() -> None:
     """Steps first; the page turns where there is none left."""
     course = course_at("Scoring: ties")
-    first = course.ui.step
+    first = step_in(course.ui, course.model)
     course.press("right")
     course.press("left")
     course.press("left")
-    assert course.ui.step == first
+    assert step_in(course.ui, course.model) == first
     while not done(course):
         course.press("enter")
-    last = course.ui.step
+    last = step_in(course.ui, course.model)
     course.press("right")
-    assert course.ui.step == last
+    assert step_in(course.ui, course.model) == last
     course.press("backspace")
-    assert course.ui.step == last - 1
+    assert step_in(course.ui, course.model) == last - 1
     course.press("enter")
     course.press("enter")
-    assert course.ui.lesson is not None
-    assert TITLES[course.ui.lesson.page] == "The end"
+    assert isinstance(course.ui.page, Lesson)
+    assert TITLES[course.ui.page.number] == "The end"
 
 
 def test_the_cursor_goes_on_when_the_page_is_done() -> None:
@@ -483,7 +483,7 @@ def test_help_is_about_the_lesson() -> None:
     """The keys of the exercise and those that turn the pages; none that needs a table."""
     course = course_at("Merchants")
     course.press("?")
-    assert course.ui.overlay is Overlay.HELP
+    assert course.ui.overlay == Reading(Topic.HELP)
     text = shown(course)
     assert "the next page, at any time" in text
     assert "north-west" in text

@@ -12,11 +12,11 @@ from client.ui.texts.sentences import names_at
 from client.ui.update.actions import Act
 from client.ui.update.autoplay import counting, ticked
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.replay import opened, seen_in
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Ui
+from client.ui.update.pages.replay import opened, seen_in
+from client.ui.update.state import Replay, Result, Ui, table_page
+from client.ui.update.table.scoring_steps import last_step
 from engine.game import GameOptions
-from tests.client.ui.seen import after, model_of, text_of, ui_of
+from tests.client.ui.seen import after, at, model_of, step_in, text_of, ui_of
 from tests.client.ui.update.test_replay import recording_of
 from tests.games import played
 
@@ -32,14 +32,14 @@ def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
     ui, model = scoring()
     assert model.view is not None
     ui = after(ui, model, "r")
-    seen, ticks = [ui.step], {ui.step: 0}
-    while ui.rest is not None:
+    seen, ticks = [0], {0: 0}
+    while ui.ticks_left is not None:
         assert counting(ui, model)
-        ticks[ui.step] += 1
+        ticks[step_in(ui, model)] += 1
         ui = ticked(ui, model)
-        if ui.step != seen[-1]:
-            seen.append(ui.step)
-            ticks[ui.step] = 0
+        if (step := step_in(ui, model)) != seen[-1]:
+            seen.append(step)
+            ticks[step] = 0
     assert seen == list(range(last_step(model.view) + 1))
     for step in seen[:-1]:
         sentence = scene(model.view, step, names_at(model)).sentence
@@ -51,15 +51,15 @@ def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
 @pytest.mark.parametrize("key", ["r", "enter", " ", "Z", "f12"])
 def test_any_key_stops_it_where_it_is(key: str) -> None:
     ui, model = scoring()
-    going = replace(after(ui, model, "r"), step=4)
-    assert pressed(going, key, model) == (replace(going, rest=None), None)
+    going = at(after(ui, model, "r"), model, 4)
+    assert pressed(going, key, model) == (replace(going, ticks_left=None), None)
 
 
 def test_keys_with_another_meaning_stop_it_and_do_what_they_do() -> None:
     ui, model = scoring()
-    going = replace(after(ui, model, "r"), step=4)
-    assert after(going, model, "left") == replace(going, rest=None, step=3)
-    assert after(going, model, "?").rest is None
+    going = at(after(ui, model, "r"), model, 4)
+    assert after(going, model, "left") == at(replace(going, ticks_left=None), model, 3)
+    assert after(going, model, "?").ticks_left is None
 
 
 def test_a_click_anywhere_stops_it() -> None:
@@ -70,7 +70,7 @@ def test_a_click_anywhere_stops_it() -> None:
     for column, line in ((0, 0), (79, 23), (40, 12)):
         action = frame.action_at(column, line)
         assert action is not None
-        assert updated(going, action, model) == (replace(going, rest=None), None)
+        assert updated(going, action, model) == (replace(going, ticks_left=None), None)
 
 
 def test_a_record_goes_by_itself_through_moves_and_scoring() -> None:
@@ -78,12 +78,12 @@ def test_a_record_goes_by_itself_through_moves_and_scoring() -> None:
     ui = opened(recording, recording.moves - 2, recording.all_eyes)
     ui, _ = updated(ui, Act.RUN, seen_in(ui))
     stops = []
-    while ui.rest is not None:
-        assert ui.replay is not None
-        stops.append(ui.replay.stop)
+    while ui.ticks_left is not None:
+        assert isinstance(ui.page, Replay)
+        stops.append(ui.page.stop)
         ui = ticked(ui, seen_in(ui))
     view = seen_in(ui).view
     assert view is not None
     assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
-    assert ui.step == last_step(view)
+    assert isinstance(table_page(ui), Result)
     assert pressed(ui, "r", seen_in(ui)) == (ui, None)

@@ -8,10 +8,10 @@ from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys import KEYS
+from client.ui.update.keys import KEYS, KeyContext, context_of
 from client.ui.update.news import refused
-from client.ui.update.scoring_steps import last_step, steps
-from client.ui.update.state import Hosting, Notice, Outage, Overlay, Ui, Where, page_count, where
+from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Topic, Ui
+from client.ui.update.table.scoring_steps import last_step, steps
 from engine.board import HILLS
 from engine.events import HillScored, LayTile, Place
 from engine.game import Game, GameOptions
@@ -19,7 +19,19 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import TableLine, TableState
-from tests.client.ui.seen import after, asked, model_of, turn_of, typed, ui_of
+from tests.client.ui.seen import (
+    after,
+    asked,
+    lobby_of,
+    model_of,
+    playing_of,
+    pointing,
+    readings,
+    step_in,
+    turn_of,
+    typed,
+    ui_of,
+)
 from tests.games import played
 
 TABLES = (TableLine("KXQT", "Bob", 3, 1, "gathering"), TableLine("ABCD", "Cosima", 5, 5, "playing"))
@@ -48,17 +60,17 @@ def over() -> tuple[Ui, TableModel]:
 
 
 def test_lobby_joins_and_watches_the_table_chosen() -> None:
-    ui = Ui("Ann", tables=TABLES)
+    ui = Ui("Ann", page=Lobby(TABLES))
     assert asked(ui, LOBBY, "enter") == requests.Join("KXQT")
     assert asked(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
-    held = replace(ui, kept_seats=frozenset({"ABCD"}))
+    held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
     assert asked(held, LOBBY, "down", "enter") == requests.Join("ABCD")
     assert asked(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
 
 def test_lobby_opens_a_table_as_it_is_set() -> None:
-    ui = Ui("Ann", tables=TABLES)
+    ui = Ui("Ann", page=Lobby(TABLES))
     assert asked(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
     assert asked(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
     assert asked(ui, LOBBY, "2", "o") == requests.Open(2)
@@ -67,8 +79,8 @@ def test_lobby_opens_a_table_as_it_is_set() -> None:
 
 def test_lobby_takes_clicks() -> None:
     """A click chooses a line, a second one confirms it."""
-    ui, request = updated(Ui("Ann", tables=TABLES), ChooseLine(1), LOBBY)
-    assert (ui.chosen, request) == (1, None)
+    ui, request = updated(Ui("Ann", page=Lobby(TABLES)), ChooseLine(1), LOBBY)
+    assert (lobby_of(ui).chosen, request) == (1, None)
     assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
 
 
@@ -104,7 +116,7 @@ def test_what_is_typed_opens_tables_and_is_corrected() -> None:
 
 def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
     """Whatever is asked next waits; a list is not asked for, and where no attempt will follow nothing is."""
-    lost = Ui("Ann", tables=TABLES, lost=Outage("The server stopped.", 5.0))
+    lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
     ui, request = pressed(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert ui.notice is not None
@@ -206,13 +218,13 @@ def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
     ui, model = placing()
     assert model.view is not None
     field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
-    ui = replace(ui, confirms=True, cursor=cell)
+    ui = pointing(replace(ui, confirms=True), cell)
     place = Place(Seat(0), Piece("Em*"), field)
     assert asked(ui, model, "2", "enter", "enter") == place
     assert asked(ui, model, *typed(f"m* {field}"), "enter") == place
     again = after(ui, model, "2", "enter", "escape")
-    assert (again.asked, again.notice, again.piece) == (None, None, place.piece)
-    assert after(again, model, "escape").piece is None
+    assert (again.asked, again.notice, playing_of(again).piece) == (None, None, place.piece)
+    assert playing_of(after(again, model, "escape")).piece is None
     sent, request = pressed(after(ui, model, "2", "enter"), "enter", model)
     assert (sent.asked, sent.busy, request) == (None, True, place)
 
@@ -222,12 +234,12 @@ def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
 
 def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
     ui, model = placing()
-    ui = replace(ui, cursor=(0, 0))
+    ui = pointing(ui, (0, 0))
     for key, cell in {
         "h": (-1, 0), "l": (1, 0), "y": (0, -1), "u": (1, -1), "b": (-1, 1), "n": (0, 1),
         "left": (-1, 0), "right": (1, 0), "up": (1, -1), "down": (0, 1),
     }.items():  # fmt: skip
-        assert after(ui, model, key).cursor == cell
+        assert playing_of(after(ui, model, key)).cursor == cell
     assert after(ui, model, "k", "k", "j", "j") == ui
     for key in "hlyubnkj":
         end = after(ui, model, *[key] * 20)
@@ -236,13 +248,13 @@ def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
 
 def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
     ui, model = placing()
-    found, edge = {ui.cursor}, [ui]
+    found, edge = {playing_of(ui).cursor}, [ui]
     while edge:
         at = edge.pop()
         for key in ("left", "right", "up", "down"):
             there = after(at, model, key)
-            if there.cursor not in found:
-                found.add(there.cursor)
+            if (cell := playing_of(there).cursor) not in found:
+                found.add(cell)
                 edge.append(there)
     assert len(found) == 49
 
@@ -251,14 +263,14 @@ def test_a_piece_is_picked_and_placed() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
-    ui = replace(ui, cursor=model.view.layout.hexes[field])
+    ui = pointing(ui, model.view.layout.hexes[field])
     assert asked(ui, model, "2", "enter") == Place(Seat(0), Piece("Em*"), field)
     assert asked(ui, model, "tab", "tab", "s-tab", " ") == Place(Seat(0), Piece("Em"), field)
     assert asked(ui, model, "s-tab", "enter") == Place(Seat(0), Piece("Es"), field)
     held, _ = updated(ui, Hold(Piece("Ef")), model)
-    assert updated(held, PointAt(ui.cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
+    assert updated(held, PointAt(playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
     elsewhere, request = updated(held, PointAt((0, 0)), model)
-    assert (elsewhere.cursor, request) == ((0, 0), None)
+    assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
 
 
 def test_what_cannot_be_sent_is_explained() -> None:
@@ -269,7 +281,7 @@ def test_what_cannot_be_sent_is_explained() -> None:
     assert (
         after(ui, model, "h", "1", "enter").notice is not None
     )  # the cursor begins beside the centre's hill
-    assert after(ui, model, "1", "escape").piece is None
+    assert playing_of(after(ui, model, "1", "escape")).piece is None
     game = played(GameOptions(3, random_layout=True), 1, 6)
     watching = model_of(game, None)
     assert after(ui_of(game, watching), watching, "tab", "enter").notice is not None
@@ -279,7 +291,7 @@ def test_what_is_illegal_is_sent_for_the_server_to_refuse() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(iter(model.view.placed))
-    ui = replace(ui, cursor=model.view.layout.hexes[field])
+    ui = pointing(ui, model.view.layout.hexes[field])
     assert asked(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
 
 
@@ -288,9 +300,7 @@ def test_one_request_at_a_time() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
-    ui, request = pressed(
-        replace(ui, cursor=model.view.layout.hexes[field], piece=Piece("Em")), "enter", model
-    )
+    ui, request = pressed(after(pointing(ui, model.view.layout.hexes[field]), model, "1"), "enter", model)
     assert request is not None
     again, request = pressed(ui, "enter", model)
     assert request is None
@@ -415,11 +425,11 @@ def test_chat() -> None:
 
 def test_pages_to_read() -> None:
     ui, model = placing()
-    assert after(ui, model, "?").overlay is Overlay.HELP
-    assert after(ui, model, "?", "i").overlay is Overlay.RULES
-    assert after(ui, model, *typed("rules")).overlay is Overlay.RULES
-    assert after(ui, model, "?", *["down"] * 5).page == page_count(Overlay.HELP) - 1
-    assert after(ui, model, "i", "down", "down", "up", "up", "up").page == 0
+    assert after(ui, model, "?").overlay == Reading(Topic.HELP)
+    assert after(ui, model, "?", "i").overlay == Reading(Topic.RULES)
+    assert after(ui, model, *typed("rules")).overlay == Reading(Topic.RULES)
+    assert after(ui, model, "?", *["down"] * 5).overlay == [*readings(Topic.HELP)][-1]
+    assert after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
     assert after(ui, model, "?", "escape") == ui
 
 
@@ -442,13 +452,13 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     ui, model = over()
     assert model.view is not None
     last = last_step(model.view)
-    assert where(ui, model) is Where.SCORING
-    assert after(ui, model, "enter", " ", "right").step == 3
-    assert after(ui, model, "enter", "left", "left").step == 0
-    assert after(ui, model, "s").step == last
-    assert where(after(ui, model, *["enter"] * last), model) is Where.RESULT
-    assert after(ui, model, "s", "left").step == last - 1
-    assert after(ui, model, "s", "home").step == 0
+    assert context_of(ui, model) is KeyContext.SCORING
+    assert step_in(after(ui, model, "enter", " ", "right"), model) == 3
+    assert step_in(after(ui, model, "enter", "left", "left"), model) == 0
+    assert step_in(after(ui, model, "s"), model) == last
+    assert context_of(after(ui, model, *["enter"] * last), model) is KeyContext.RESULT
+    assert step_in(after(ui, model, "s", "left"), model) == last - 1
+    assert step_in(after(ui, model, "s", "home"), model) == 0
     assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
     assert asked(ui, model, "s", "escape") == requests.Leave()
     assert asked(ui, model, "s", "m") == requests.Rematch()
@@ -461,10 +471,10 @@ def test_scoring_skips_hill_by_hill() -> None:
     hills = []
     for _ in range(7):
         ui = after(ui, model, "tab")
-        event = model.view.scoring[steps(model.view)[ui.step].event]
+        event = model.view.scoring[steps(model.view)[step_in(ui, model)].event]
         hills.append(getattr(event, "hill", None))
     assert hills == list("ABCDEFG")
-    assert where(after(ui, model, "tab"), model) is Where.RESULT
+    assert context_of(after(ui, model, "tab"), model) is KeyContext.RESULT
 
 
 def test_every_piece_and_every_hill_has_its_step() -> None:
@@ -478,15 +488,15 @@ def test_every_piece_and_every_hill_has_its_step() -> None:
 
 
 def test_no_key_has_two_meanings_in_one_place() -> None:
-    meant = [(name, place) for key in KEYS for name in key.names for place in key.where]
+    meant = [(name, place) for key in KEYS for name in key.names for place in key.contexts]
     assert len(meant) == len(set(meant))
 
 
-def test_help_and_quit_work_everywhere() -> None:
-    for place in Where:
-        names = {name for key in KEYS if place in key.where for name in key.names}
+def test_help_and_quit_work_everycontext_of() -> None:
+    for place in KeyContext:
+        names = {name for key in KEYS if place in key.contexts for name in key.names}
         assert "c-c" in names
-        assert place in {Where.TYPING, Where.QUITTING} or "?" in names
+        assert place in {KeyContext.TYPING, KeyContext.QUITTING} or "?" in names
 
 
 def test_a_refused_line_can_be_mended() -> None:
@@ -506,5 +516,5 @@ def test_a_refused_line_can_be_mended() -> None:
 
 def test_what_can_be_known_has_its_page() -> None:
     ui, model = placing()
-    assert where(after(ui, model, "c"), model) is Where.READING
+    assert context_of(after(ui, model, "c"), model) is KeyContext.READING
     assert after(ui, model, "c", "escape") == ui

@@ -8,16 +8,17 @@ from hypothesis import given
 from client.news import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.texts.sentences import describe_rematch
+from client.ui.update.keys import KeyContext, context_of
 from client.ui.update.news import heard, listed, refused
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import LOG_KEPT, Outage, Ui, Where, where
+from client.ui.update.state import LOG_KEPT, Outage, Ui
+from client.ui.update.table.scoring_steps import last_step
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.messages import SeatLine, TableLine, TableState
-from tests.client.ui.seen import model_of, state_of, ui_of
+from tests.client.ui.seen import after, lobby_of, model_of, playing_of, state_of, step_in, ui_of
 from tests.games import all_eyes, games, played
 
 
@@ -37,18 +38,18 @@ def test_the_last_piece_is_marked() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
     placed = [event for event in game.events if isinstance(event, Placed)]
-    assert ui_of(game, model).last == placed[-1].field
-    assert heard(Ui("Ann"), Refreshed(), model).last == placed[-1].field
+    assert playing_of(ui_of(game, model)).last == placed[-1].field
+    assert playing_of(heard(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
 
 
 def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     assert model.view is not None
-    assert where(ui_of(game, model), model) is Where.SCORING
+    assert context_of(ui_of(game, model), model) is KeyContext.SCORING
     back = heard(Ui("Ann"), Refreshed(), model)
-    assert back.step == last_step(model.view)
-    assert where(back, model) is Where.RESULT
+    assert step_in(back, model) == last_step(model.view)
+    assert context_of(back, model) is KeyContext.RESULT
     assert not any(
         isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
         for event in game.events
@@ -172,15 +173,16 @@ def test_tables_that_can_be_joined_come_first() -> None:
         TableLine("DDDD", "Bob", 3, 3, "playing"),
         TableLine("EEEE", "Bob", 3, 1, "gathering"),
     )
-    ui = listed(Ui("Ann"), [over, running, full, held, free], frozenset({"DDDD"}))
-    assert ui.tables == (held, free, running, full, over)
+    ui = listed(Ui("Ann"), [over, running, full, held, free], TableModel(), frozenset({"DDDD"}))
+    assert lobby_of(ui).tables == (held, free, running, full, over)
 
 
 def test_the_lobby_keeps_to_the_table_chosen() -> None:
+    model = TableModel()
     one, two, three = (TableLine(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
-    ui = listed(Ui("Ann"), [one, two])
-    assert ui.chosen == 0
-    ui = listed(replace(ui, chosen=1), [three, one, two])
-    assert ui.chosen == 2
-    assert listed(ui, [three]).chosen == 1  # the table is gone: the line for a new one
-    assert listed(replace(ui, chosen=3), [one]).chosen == 1
+    ui = listed(Ui("Ann"), [one, two], model)
+    assert lobby_of(ui).chosen == 0
+    ui = listed(after(ui, model, "down"), [three, one, two], model)
+    assert lobby_of(ui).chosen == 2
+    assert lobby_of(listed(ui, [three], model)).chosen == 1  # the table is gone: the line for a new one
+    assert lobby_of(listed(after(ui, model, "down"), [one], model)).chosen == 1

@@ -15,16 +15,17 @@ from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update import requests
 from client.ui.update.actions import PointAt
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.replay import opened, seen_in
-from client.ui.update.scoring_steps import last_step
-from client.ui.update.state import Overlay, Ui, Where, where
+from client.ui.update.keys import KeyContext, context_of
+from client.ui.update.pages.replay import opened, seen_in
+from client.ui.update.state import Playing, Reading, Replay, Topic, Ui, table_page
+from client.ui.update.table.scoring_steps import last_step
 from engine.board import HILLS
 from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.client.ui.seen import NAMES, assert_screen, text_of, typed
+from tests.client.ui.seen import NAMES, assert_screen, playing_of, step_in, text_of, typed
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"
@@ -53,8 +54,16 @@ def after(ui: Ui, *keys: str) -> Ui:
 
 
 def stop(ui: Ui) -> int:
-    assert ui.replay is not None
-    return ui.replay.stop
+    return replay_of(ui).stop
+
+
+def replay_of(ui: Ui) -> Replay:
+    assert isinstance(ui.page, Replay)
+    return ui.page
+
+
+def step(ui: Ui) -> int:
+    return step_in(ui, seen_in(ui))
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
@@ -102,7 +111,7 @@ def test_names_are_read_where_they_can_be_shown(comment: str, name: str) -> None
 def test_moves_forward_and_back() -> None:
     """Step by step, a round at a time, and never over the ends."""
     ui = start()
-    assert where(ui, seen_in(ui)) is Where.REPLAY
+    assert context_of(ui, seen_in(ui)) is KeyContext.REPLAY
     assert stop(after(ui, "left", "up", "home")) == 0
     assert stop(after(ui, "right", " ", "enter", "left")) == 2
     assert stop(after(ui, "down", "pagedown", "up")) == 3
@@ -115,9 +124,9 @@ def test_the_scoring_is_walked_through_like_a_live_one() -> None:
     ui = after(start(), *typed("42"))
     assert "all pieces placed" in shown(ui)
     ui = after(ui, "right")
-    assert (stop(ui), ui.step) == (43, 0)
+    assert (stop(ui), step(ui)) == (43, 0)
     assert "step 1 of" in shown(ui)
-    assert after(ui, "right", "right", "left").step == 1
+    assert step(after(ui, "right", "right", "left")) == 1
     hill = after(ui, "down", "down")
     assert "scoring hill B" in shown(hill)
     assert "scoring hill A" in shown(after(hill, "up"))
@@ -125,7 +134,7 @@ def test_the_scoring_is_walked_through_like_a_live_one() -> None:
     ended = after(ui, "end")
     view = seen_in(ended).view
     assert view is not None
-    assert ended.step == last_step(view)
+    assert step(ended) == last_step(view)
     assert "POINTS" in shown(ended)
     assert after(ended, "right", "down", "end") == ended
     assert stop(after(ui, "left")) == stop(after(ui, "up")) == 42
@@ -134,7 +143,7 @@ def test_the_scoring_is_walked_through_like_a_live_one() -> None:
 def test_a_running_game_ends_with_its_last_move() -> None:
     recording = recording_of(played(GameOptions(4, random_layout=True), 3, 9))
     ui = after(start(recording), "end")
-    assert (stop(ui), ui.step) == (9, 0)
+    assert (stop(ui), type(table_page(ui))) == (9, Playing)
     assert after(ui, "right") == ui
     assert "not been scored" in shown(after(ui, *typed("go scoring")))
 
@@ -146,10 +155,9 @@ def test_eyes_are_changed_by_key() -> None:
     every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in range(3)), SPECTATOR]
     for eyes in [*every[1:], every[0]]:
         ui = after(ui, "tab")
-        assert ui.replay is not None
-        assert ui.replay.eyes == eyes
-    assert after(ui, "s-tab", "s-tab").replay == after(ui, "3").replay
-    assert after(ui, "w").replay == after(ui, "s-tab").replay
+        assert replay_of(ui).eyes == eyes
+    assert after(ui, "s-tab", "s-tab").page == after(ui, "3").page
+    assert after(ui, "w").page == after(ui, "s-tab").page
     assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
     assert "seen by Bob" in shown(after(ui, "2"))
@@ -184,17 +192,17 @@ def test_typed_commands() -> None:
     ui = start()
     assert stop(after(ui, "g", "1", "2", "enter")) == 12
     assert stop(after(ui, *typed("go 42"))) == 42
-    assert after(ui, *typed("go end")).step == after(ui, "end").step > 0
+    assert step(after(ui, *typed("go end"))) == step(after(ui, "end")) > 0
     assert stop(after(ui, *typed("go scoring"))) == 43
     assert stop(after(ui, *typed("9"), *typed("go start"))) == 0
-    assert after(ui, *typed("eyes none")).replay == after(ui, "w").replay
-    assert after(ui, *typed("eyes cosima")).replay == after(ui, *typed("eyes 3")).replay
-    assert after(ui, *typed("eyes 1"), *typed("eyes all")).replay == ui.replay
+    assert after(ui, *typed("eyes none")).page == after(ui, "w").page
+    assert after(ui, *typed("eyes cosima")).page == after(ui, *typed("eyes 3")).page
+    assert after(ui, *typed("eyes 1"), *typed("eyes all")).page == ui.page
     for line in ("go 43", "go", "go x", "eyes", "eyes 7", "say hello", "m* C4", "1000000000000"):
         misread = after(ui, *typed(line))
         assert misread.notice is not None
         assert misread.notice.refusal
-        assert (stop(misread), misread.replay) == (0, ui.replay)
+        assert (stop(misread), misread.page) == (0, ui.page)
     completed = after(ui, ":", "e", "tab")
     assert completed.entry is not None
     assert completed.entry.text == "eyes "
@@ -204,7 +212,7 @@ def test_typed_commands() -> None:
 def test_help_and_quitting() -> None:
     """The same help as everywhere; nothing is lost by quitting, so nothing is asked."""
     ui = start()
-    assert after(ui, "?").overlay is Overlay.HELP
+    assert after(ui, "?").overlay == Reading(Topic.HELP)
     assert "to the move whose number" in shown(after(ui, "?"))
     assert "eyes 1" in shown(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
@@ -216,9 +224,9 @@ def test_help_and_quitting() -> None:
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
     ui = start()
     pointed, _ = updated(ui, PointAt(HILLS[0]), seen_in(ui))
-    assert (pointed.cursor, stop(pointed)) == (HILLS[0], 0)
+    assert (playing_of(pointed).cursor, stop(pointed)) == (HILLS[0], 0)
     scoring = after(ui, *typed("go scoring"))
-    assert updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0].step == 1
+    assert step(updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0]) == 1
 
 
 # -- drawing --------------------------------------------------------------------------------------

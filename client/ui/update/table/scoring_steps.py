@@ -5,9 +5,21 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from client.ui.texts.sentences import describe_event, describe_influence
+from client.ui.update.state import Result, Scoring
 from engine.board import Tile
 from engine.events import Captured, HillScored, ScoringEvent, SoldierFled
 from engine.view import View
+
+
+def at_step(view: View, step: int) -> Scoring | Result:
+    """Return the page of a step, or of the one next to it where there is none of that number."""
+    return Scoring(max(step, 0)) if step < last_step(view) else Result()
+
+
+def step_of(page: Scoring | Result, view: View) -> int:
+    """Return the number of the step that the page is about."""
+    last = last_step(view)
+    return min(page.step, last) if isinstance(page, Scoring) else last
 
 
 def next_hill_step(view: View, step: int) -> int:

@@ -1,11 +1,11 @@
-"""A player's own turn, as far as it is worked out at the screen: where to point, what to hold."""
+"""What the player has chosen for the next move: a piece of the hand, or where and how a tile would lie."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from client.table import TableModel
 from client.ui.update.actions import Way
-from client.ui.update.state import Ui
+from client.ui.update.state import Playing
 from engine.board import Field, Hex, LaidTile
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -34,38 +34,38 @@ def hand(model: TableModel) -> tuple[HandPiece, ...]:
     )
 
 
-def selected_piece(ui: Ui, model: TableModel) -> Piece | None:
+def selected_piece(playing: Playing, model: TableModel) -> Piece | None:
     """Return the piece picked from the hand, if it is still there."""
-    return next((each.piece for each in hand(model) if each.piece == ui.piece and each.count), None)
+    return next((each.piece for each in hand(model) if each.piece == playing.piece and each.count), None)
 
 
-def next_piece(ui: Ui, model: TableModel, by: int) -> Piece | None:
+def next_piece(playing: Playing, model: TableModel, by: int) -> Piece | None:
     """Return the piece `by` places further in the hand."""
     pieces = [each.piece for each in hand(model) if each.count]
     if not pieces:
         return None
-    chosen = selected_piece(ui, model)
+    chosen = selected_piece(playing, model)
     if chosen is None:
         return pieces[0 if by > 0 else -1]
     return pieces[(pieces.index(chosen) + by) % len(pieces)]
 
 
-def selected_position(ui: Ui, legal: LegalLays) -> int:
+def selected_position(playing: Playing, legal: LegalLays) -> int:
     """Return the position where the drawn tile would be laid."""
-    return ui.position if ui.position in legal.positions else legal.positions[0]
+    return playing.position if playing.position in legal.positions else legal.positions[0]
 
 
-def next_position(ui: Ui, legal: LegalLays, way: Way) -> int:
+def next_position(playing: Playing, legal: LegalLays, way: Way) -> int:
     """Return the open position next to the one aimed at, clockwise or anticlockwise."""
-    at = legal.positions.index(selected_position(ui, legal))
+    at = legal.positions.index(selected_position(playing, legal))
     return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
 
 
-def preview(ui: Ui, model: TableModel) -> tuple[int, LaidTile] | None:
+def preview(playing: Playing, model: TableModel) -> tuple[int, LaidTile] | None:
     """Return the tile to be laid, where and how it would lie now; None if this seat lays none."""
     if not isinstance(model.legal, LegalLays) or model.view is None or model.view.drawn is None:
         return None
-    return selected_position(ui, model.legal), LaidTile(model.view.drawn, ui.orientation)
+    return selected_position(playing, model.legal), LaidTile(model.view.drawn, playing.orientation)
 
 
 def field_at(model: TableModel, cell: Hex) -> Field | None:

@@ -5,11 +5,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import structs
+
 from client.language import _
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
-from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Ui
+from client.ui.update.requests import Open, Request
+from client.ui.update.state import Lobby, Notice, Ui
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import TableLine
 
@@ -25,44 +27,52 @@ _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int,
 _KINDS: Final = tuple(_SECONDS)
 
 
-def acted(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
+def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click in the lobby, and what is asked of the server."""
-    lines = len(ui.tables) + 1  # the last one opens a new table
+    last = len(lobby.tables)  # the line that opens a new table
     match action:
         case Way():
-            by = 1 if action is Way.DOWN else -1
-            return replace(ui, chosen=min(max(ui.chosen + by, 0), lines - 1)), None
-        case ChooseLine(number) if number != ui.chosen:
-            return replace(ui, chosen=number), None
+            chosen = lobby.chosen + (1 if action is Way.DOWN else -1)
+            return _at_line(ui, lobby, min(max(chosen, 0), last)), None
+        case ChooseLine(number) if number != lobby.chosen:
+            return _at_line(ui, lobby, number), None
         case Act.CONFIRM | ChooseLine():
-            if ui.chosen < len(ui.tables):
-                return ui, _entrance(ui.tables[ui.chosen], ui.kept_seats)
-            return ui, opening(ui)
-        case Act.WATCH if ui.chosen < len(ui.tables):
-            return ui, requests.Watch(ui.tables[ui.chosen].table)
+            if lobby.chosen < last:
+                return ui, _entrance(lobby.tables[lobby.chosen], lobby.kept_seats)
+            return ui, ui.new_table
+        case Act.WATCH if lobby.chosen < last:
+            return ui, requests.Watch(lobby.tables[lobby.chosen].table)
         case Act.WATCH:
             return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
         case Act.OPEN:
-            return replace(ui, chosen=lines - 1), opening(ui)
-        case Pick(number):
-            return replace(ui, players=number, chosen=lines - 1), None
-        case Act.LAYOUT:
-            return replace(ui, random_layout=not ui.random_layout, chosen=lines - 1), None
-        case Act.ABSENCE:
-            return replace(ui, absence=_next_kind(ui.absence), chosen=lines - 1), None
-        case Act.MORE | Act.LESS:
-            return replace(ui, absence=_timed(ui.absence, action), chosen=lines - 1), None
+            return _at_line(ui, lobby, last), ui.new_table
         case Act.REFRESH:
             return ui, requests.Refresh()
         case Act.LEAVE if ui.hosting.home:
             return ui, requests.GoHome()
+        case _ if (table := _set_up(ui.new_table, action)) is not None:
+            return replace(_at_line(ui, lobby, last), new_table=table), None
         case _:
             return ui, None
 
 
-def opening(ui: Ui) -> requests.Open:
-    """Return the request for a table as it is set up."""
-    return requests.Open(ui.players, ui.random_layout, ui.absence)
+def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
+    return replace(ui, page=replace(lobby, chosen=number))
+
+
+def _set_up(table: Open, action: Action) -> Open | None:
+    """Return the new table as it is after a key that sets it up; None if it is another key."""
+    match action:
+        case Pick(number):
+            return structs.replace(table, players=number)
+        case Act.LAYOUT:
+            return structs.replace(table, random_layout=not table.random_layout)
+        case Act.ABSENCE:
+            return structs.replace(table, absence=_next_kind(table.absence))
+        case Act.MORE | Act.LESS:
+            return structs.replace(table, absence=_timed(table.absence, action))
+        case _:
+            return None
 
 
 def _entrance(table: TableLine, kept: frozenset[str]) -> Request:

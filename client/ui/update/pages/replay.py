@@ -9,8 +9,17 @@ from client.table import Happened, TableModel
 from client.ui.update import news
 from client.ui.update.actions import Act, Action, Pick, PointAt
 from client.ui.update.entry import Entry
-from client.ui.update.scoring_steps import hill_of, last_step, next_hill_step, steps
-from client.ui.update.state import Notice, Replay, Ui
+from client.ui.update.state import (
+    Notice,
+    Playing,
+    Replay,
+    Result,
+    Scoring,
+    Ui,
+    table_page,
+    with_table_page,
+)
+from client.ui.update.table.scoring_steps import at_step, hill_of, next_hill_step, step_of, steps
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
@@ -22,12 +31,12 @@ TABLE: Final = "record"
 
 def opened(recording: Recording, stop: int, eyes: Eyes) -> Ui:
     """Return the UI state when a record is opened there."""
-    return _at(Ui(name=""), Replay(recording, stop, eyes))
+    return _at(Ui(name=""), Replay(recording, stop, eyes, Playing()))
 
 
 def seen_in(ui: Ui) -> TableModel:
     """Return the table as it was where `ui` is in its record."""
-    return TableModel() if ui.replay is None else _model(ui.replay)
+    return _model(ui.page) if isinstance(ui.page, Replay) else TableModel()
 
 
 def _model(replay: Replay) -> TableModel:
@@ -41,26 +50,25 @@ def _model(replay: Replay) -> TableModel:
 
 def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
     """Return the UI state after a key or a click; `view` is what is on the screen."""
-    recording, scoring = replay.recording, view.phase is Phase.OVER
-    match action:
-        case PointAt(cell) if not scoring:
-            return replace(ui, cursor=cell)
-        case Act.NEXT | PointAt():
-            if scoring:
-                return replace(ui, step=min(ui.step + 1, last_step(view)))
+    recording = replay.recording
+    match replay.table, action:
+        case Playing() as table, PointAt(cell):
+            return with_table_page(ui, replace(table, cursor=cell))
+        case Playing(), Act.NEXT:
             return gone(ui, replay, replay.stop + 1)
-        case Act.BACK:
-            return replace(ui, step=ui.step - 1) if ui.step else gone(ui, replay, replay.stop - 1)
-        case Act.PAGE_DOWN:
-            if scoring:
-                return replace(ui, step=next_hill_step(view, ui.step))
+        case Playing() | Scoring(0), Act.BACK:
+            return gone(ui, replay, replay.stop - 1)
+        case Playing(), Act.PAGE_DOWN:
             # The last round leads to the last move first: the board is complete there, and not yet scored.
             last = recording.moves if replay.stop < recording.moves else recording.end
             return gone(ui, replay, min(replay.stop + view.seats, last))
-        case Act.PAGE_UP:
-            if ui.step:
-                return replace(ui, step=_hill_before(view, ui.step))
-            return gone(ui, replay, replay.stop - (1 if scoring else view.seats))
+        case Playing(), Act.PAGE_UP:
+            return gone(ui, replay, replay.stop - view.seats)
+        case Scoring(0), Act.PAGE_UP:
+            return gone(ui, replay, replay.stop - 1)
+        case (Scoring() | Result()) as table, _ if (step := _step_after(table, action, view)) is not None:
+            return with_table_page(ui, at_step(view, step))
+    match action:
         case Act.FIRST:
             return gone(ui, replay, 0)
         case Act.SKIP:
@@ -92,12 +100,17 @@ def ended(ui: Ui, replay: Replay) -> Ui:
     """Return the UI state at the very end: the result, if the game came to one."""
     ui = gone(ui, replay, replay.recording.end)
     view = replay.recording.view(replay.recording.end, replay.eyes)
-    return replace(ui, step=last_step(view)) if view.phase is Phase.OVER else ui
+    return with_table_page(ui, Result()) if view.phase is Phase.OVER else ui
 
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     """Return the UI state at the same place, seen by other eyes."""
-    return replace(_at(ui, replace(replay, eyes=eyes)), step=ui.step, cursor=ui.cursor)
+    there = _at(ui, replace(replay, eyes=eyes))
+    match replay.table, table_page(there):
+        case Playing(cursor=cursor), Playing() as table:
+            return with_table_page(there, replace(table, cursor=cursor))
+        case table, _:
+            return with_table_page(there, table)
 
 
 def _every_eyes(recording: Recording) -> list[Eyes]:
@@ -105,11 +118,15 @@ def _every_eyes(recording: Recording) -> list[Eyes]:
 
 
 def _at(ui: Ui, replay: Replay) -> Ui:
-    """Return the UI state of who has followed the game up to here."""
+    """Return the UI state after following the game up to here."""
     seen = replay.recording.seen(replay.stop, replay.eyes)
-    fresh = replace(ui, replay=replay, log=(), last=None, step=0, scroll=0)
-    followed = news.heard(fresh, Happened(seen, len(seen)), _model(replay))
-    return replace(followed, cursor=_latest(replay, seen))
+    model = _model(replay)
+    over = model.view is not None and model.view.phase is Phase.OVER
+    there = replace(replay, table=Scoring() if over else Playing())
+    after = news.heard(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
+    if isinstance(table := table_page(after), Playing):
+        return with_table_page(after, replace(table, cursor=_latest(replay, seen)))
+    return after
 
 
 def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
@@ -120,6 +137,22 @@ def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
         if isinstance(event, Placed | WolfPlaced):
             return replay.recording.view(replay.stop, replay.eyes).layout.hexes[event.field]
     return HILLS[0]
+
+
+def _step_after(table: Scoring | Result, action: Action, view: View) -> int | None:
+    """Return the step of the scoring that an action leads to; None if it leads to none."""
+    step = step_of(table, view)
+    match action:
+        case Act.NEXT | PointAt():
+            return step + 1
+        case Act.BACK:
+            return step - 1
+        case Act.PAGE_DOWN:
+            return next_hill_step(view, step)
+        case Act.PAGE_UP:
+            return _hill_before(view, step)
+        case _:
+            return None
 
 
 def _hill_before(view: View, step: int) -> int:

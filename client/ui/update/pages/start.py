@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from client.address import BadAddress, server_url
 from client.names import fault_of
 from client.ui.update import requests
@@ -21,32 +23,40 @@ _SERVERS: Final = 4  # the first of the servers joined before
 def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click, and where the player goes, if anywhere."""
     last = _SERVERS + len(start.servers) - 1
+    table = ui.new_table
     match action:
         case Way():
-            return replace(ui, chosen=min(max(ui.chosen + (1 if action is Way.DOWN else -1), 0), last)), None
-        case ChooseLine(number) if number != ui.chosen:
-            return replace(ui, chosen=number), None
+            chosen = start.chosen + (1 if action is Way.DOWN else -1)
+            return _at_line(ui, start, min(max(chosen, 0), last)), None
+        case ChooseLine(number) if number != start.chosen:
+            return _at_line(ui, start, number), None
         case Act.CONFIRM | ChooseLine():
             return _chosen(ui, start)
         case Pick(number):
-            return replace(ui, players=number, chosen=PLAY), None
+            return replace(_at_line(ui, start, PLAY), new_table=structs.replace(table, players=number)), None
         case Act.LAYOUT:
-            return replace(ui, random_layout=not ui.random_layout, chosen=PLAY), None
+            other = structs.replace(table, random_layout=not table.random_layout)
+            return replace(_at_line(ui, start, PLAY), new_table=other), None
         case Act.BRAIN:
-            other = replace(start, brain=(start.brain + 1) % len(start.brains))
-            return replace(ui, start=other, chosen=PLAY), None
+            brain = (start.brain + 1) % len(start.brains)
+            return _at_line(ui, replace(start, brain=brain), PLAY), None
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case _:
             return ui, None
 
 
+def _at_line(ui: Ui, start: Start, number: int) -> Ui:
+    return replace(ui, page=replace(start, chosen=number))
+
+
 def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
-    match ui.chosen:
+    match start.chosen:
         case 0:
             return ui, requests.Learn()
         case 1:
-            return ui, requests.PlayBots(ui.players, start.brains[start.brain].name, ui.random_layout)
+            brain = start.brains[start.brain].name
+            return ui, requests.PlayBots(ui.new_table.players, brain, ui.new_table.random_layout)
         case 2:
             return ui, requests.Host()
         case 3:

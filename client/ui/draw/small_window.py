@@ -1,36 +1,18 @@
 """Windows smaller than a whole screen: a part of the board, the hand in a line, short lists."""
 
-from collections.abc import Sequence
-
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import _
-from client.table import TableModel
 from client.ui.draw.frame import Block, Target
 from client.ui.draw.grid import SMALL
 from client.ui.draw.lines import (
-    EMPTY,
     Line,
     beside,
-    ends,
     fitted,
     line,
-    paragraphs,
-    people_style,
     plain,
-    width_of,
     without,
 )
-from client.ui.draw.panel import chips
-from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_result
-from client.ui.update import selection
-from client.ui.update.state import Ui
 from engine.board import Hex
-from engine.events import GameEnded
-from engine.legal import LegalLays
-from engine.pieces import Seat
-from engine.view import View
 
 LEAST_WIDTH = 20
 LEAST_HEIGHT = 8
@@ -82,40 +64,3 @@ def _dotted(content: Line, width: int) -> Line:
     if get_cwidth(plain(content).rstrip()) <= width:
         return content
     return beside(fitted(content, width - 3), line("..."))
-
-
-def in_hand(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Line:
-    """Return what is to be laid or placed, in one line: of the hand what is chosen and what follows it."""
-    if isinstance(model.legal, LegalLays) and model.view is not None:
-        at = selection.selected_position(ui, model.legal)
-        words = _("TILE {tile}").format(tile=model.view.drawn)
-        return line(f" {words}: lay {at} {ui.orientation}", "class:mine")
-    pieces = [(number, each) for number, each in enumerate(selection.hand(model), start=1) if each.count]
-    chosen = selection.selected_piece(ui, model)
-    first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)
-    told = EMPTY
-    for number, each in (*pieces[first:], *pieces[:first]):
-        mark = glyphs.pointer if each.piece == chosen else " "
-        part = beside(
-            line(f"{mark}{number} ", "class:key"),
-            line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off"),
-            line(f"{glyphs.times}{each.count} "),
-        )
-        if width_of(told) + width_of(part) > width:
-            break
-        told = beside(told, part)
-    return told
-
-
-def short_result(view: View, ended: GameEnded, names: Sequence[str], width: int) -> Block:
-    """Return who won, and everybody's points."""
-    order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
-    rows = [
-        ends(
-            beside(chips(view.start.peoples[seat]), line(f" {names[seat]}")),
-            line(f" {ended.tallies[seat].points:>2} "),
-            width,
-        )
-        for seat in order
-    ]
-    return Block((*paragraphs([describe_result(ended, names)], width, "class:heading"), *rows))

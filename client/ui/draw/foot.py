@@ -1,0 +1,69 @@
+"""The last line of the screen: the line being typed, or the function bar."""
+
+from itertools import accumulate
+from typing import Final
+
+from client.language import _
+from client.table import TableModel
+from client.ui.draw.frame import Block, Target
+from client.ui.draw.lines import Line, beside, fitted, line, width_of
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import Act
+from client.ui.update.entry import Asked, Entry
+from client.ui.update.keys import key_name
+from client.ui.update.offered_keys import offered
+from client.ui.update.state import Replay, Ui
+from client.ui.update.typed_commands import completions
+
+_LASTING: Final = (Act.HELP, Act.QUIT)  # what the function bar shows however narrow it is
+
+
+def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
+    """Return the line being typed, or the function bar, where a click is as good as the key."""
+    if ui.entry is not None:
+        return Block((typed_line(ui, ui.entry, model, width),))
+    if ui.ticks_left is not None:
+        return Block(
+            (fitted(line(" " + _("Running by itself; any key or click stops it."), "class:info"), width),)
+        )
+    keys = list(offered(ui, model))
+    hints = [
+        beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}  ")) for key in keys
+    ]
+    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width:  # the last gap is not seen
+        at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
+        del hints[at], keys[at]
+    ends_at = list(accumulate(map(width_of, hints), initial=1))
+    targets = (
+        Target(column, 0, end - column - 1, key.action)
+        for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
+    )
+    return Block((fitted(beside(line(" "), *hints), width),), tuple(targets))
+
+
+def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
+    """Return the line being typed, and how it could go on."""
+    prompt = line(f" {_prompt(entry)} ", "class:key")
+    before, at, after = (
+        entry.text[: entry.at],
+        entry.text[entry.at : entry.at + 1],
+        entry.text[entry.at + 1 :],
+    )
+    while before and width_of(line(prompt[0][1] + before)) > width - 2:
+        before = before[1:]
+    typed = beside(
+        prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
+    )
+    record = ui.page if isinstance(ui.page, Replay) else None
+    ways = completions(entry.text, model, record) if entry.command else ()
+    return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
+
+
+def _prompt(entry: Entry) -> str:
+    match entry.asks:
+        case Asked.NAME:
+            return _("your name:")
+        case Asked.ADDRESS:
+            return _("the host's address:")
+        case None:
+            return _("say:") if entry.chat else ":"

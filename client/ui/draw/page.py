@@ -1,0 +1,74 @@
+"""What each page of the screen draws of itself, and what several of them share."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from client.language import _
+from client.table import TableModel
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import Line, ends, line, plain, stacked
+from client.ui.draw.news_lines import LOG_LINES, news_lines
+from client.ui.draw.small_window import shortened
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import describe_turn, names_at
+from client.ui.update.state import Ui
+
+
+class PageDrawing(Protocol):
+    """A page, to be drawn at any size."""
+
+    @property
+    def stage(self) -> str:
+        """Return where the game is, in a few words; empty where there is none."""
+
+    @property
+    def place(self) -> str:
+        """Return the title of a small window."""
+
+    def title(self, width: int) -> Line:
+        """Return the title."""
+
+    def body(self, width: int, height: int) -> Block:
+        """Return all between title and function bar."""
+
+    def small_body(self, width: int, height: int) -> Block | None:
+        """Return the same in a small window; None if there is no room for anything of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPage:
+    """What pages at a server have in common: their title tells the table, the stage and who is here."""
+
+    ui: Ui
+    model: TableModel
+    glyphs: GlyphSet
+
+    @property
+    def stage(self) -> str:
+        return describe_turn(self.model, names_at(self.model))
+
+    @property
+    def place(self) -> str:
+        return self.stage
+
+    def title(self, width: int) -> Line:
+        model, dot = self.model, self.glyphs.dot
+        style = "class:title-turn" if on_turn(model) else "class:title"
+        table = "" if model.table is None else f" {dot} {model.table}"
+        left = line(f" Palatinus{table} {dot} {self.stage}", style)
+        watches = model.table is not None and model.seat is None
+        who = _("watching") if watches else self.ui.name
+        return ends(left, line(f"  {who} ", style), width, style)
+
+
+def on_turn(model: TableModel) -> bool:
+    """Tell whether the player's own seat is on turn."""
+    return model.seat is not None and model.view is not None and model.view.turn == model.seat
+
+
+def short_list(ui: Ui, page: Block, width: int, height: int) -> Block:
+    """Return what is around the chosen line of a list, and the latest news below it."""
+    told = news_lines(ui, width, min(LOG_LINES, height // 3), "")
+    told = [content for content in told if plain(content).strip()]
+    page = shortened(page, width, height - len(told))
+    return Block((*stacked(page.lines, width, height - len(told)), *told), page.targets)

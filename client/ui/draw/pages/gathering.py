@@ -1,0 +1,92 @@
+"""The page of a table whose game has not begun: who sits there, and what it waits for."""
+
+from dataclasses import dataclass
+
+from client.address import loopback
+from client.language import _, counted, listed
+from client.table import TableModel
+from client.ui.draw.clocks import describe_policy
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import EMPTY, Line, beside, line, paragraphs
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import ServerPage, short_list
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.state import Ui
+from protocol.absence import WAIT
+from protocol.messages import TableState
+
+
+@dataclass(frozen=True, slots=True)
+class GatheringDrawing(ServerPage):
+    """A table whose game has not begun."""
+
+    def body(self, width: int, height: int) -> Block:
+        return with_news(gathering_block(self.ui, self.model, self.glyphs, width), self.ui, width, height)
+
+    def small_body(self, width: int, height: int) -> Block:
+        return short_list(self.ui, gathering_block(self.ui, self.model, self.glyphs, width), width, height)
+
+
+def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
+    """Return who sits at the table, and what it still waits for."""
+    state = model.state
+    if state is None:
+        return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
+    heading = _("Table {table}").format(table=state.table)
+    lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
+    for seat, each in enumerate(state.seats):
+        sign = glyphs.pointer if seat == model.seat else " "
+        who = line(_("free"), "class:off") if each.name is None else line(each.name, "class:mine")
+        words = [
+            word for word, said in ((_("host"), seat == state.host), (_("you"), seat == model.seat)) if said
+        ]
+        if each.kept:
+            words.append(_("not here yet"))
+        elif each.name is not None and not each.here:
+            words.append(_("away"))
+        note = line(f"  ({', '.join(words)})" if words else "")
+        lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
+    lines.append(EMPTY)
+    if state.spectators:
+        watching = _("spectators: {number}").format(number=state.spectators)
+        lines += [line(f"    {watching}", "class:faint"), EMPTY]
+    lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
+    if state.absence != WAIT:
+        absence = _("At this table: {policy}.").format(policy=describe_policy(state.absence))
+        lines += [beside(line("  "), text) for text in paragraphs([absence], width - 4, "class:faint")]
+    if not ui.hosting.private and any(each.name is None for each in state.seats):
+        lines += _how_to_join(ui, state.table)
+    return Block(tuple(lines))
+
+
+def _how_to_join(ui: Ui, table: str) -> list[Line]:
+    """Return what others type to take a seat, and what seats a bot."""
+    lines = [EMPTY]
+    if ui.hosting.addresses or not loopback(ui.address):
+        lines.append(line("  " + _("Others join with"), "class:faint"))
+    else:
+        lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
+    lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
+    if not ui.hosting.addresses and loopback(ui.address):
+        elsewhere = _("From another computer the address is different: the host's screen shows it.")
+        lines.append(line(f"  {elsewhere}", "class:faint"))
+    if ui.hosting.bots:
+        return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
+    lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
+    return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
+
+
+def _waits_for(state: TableState, model: TableModel) -> str:
+    free = sum(each.name is None for each in state.seats)
+    kept = [each.name for each in state.seats if each.kept and each.name]
+    if kept:
+        waits = _("Waiting for {names}.").format(names=listed(kept))
+    elif free:
+        waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
+    elif model.seat == state.host:
+        waits = _("Everybody is here. Press Enter to start.")
+    else:
+        host = state.seats[state.host].name or _("the host")
+        waits = _("Everybody is here. {name} starts the game.").format(name=host)
+    at_random, by_players = _("The tiles will be laid at random."), _("The players will lay the tiles.")
+    return f"{waits} {at_random if state.random_layout else by_players}"

@@ -1,0 +1,114 @@
+"""The page of a lesson: its game, with the lesson's text beside the board."""
+
+from dataclasses import dataclass, replace
+
+from client.language import _
+from client.ui.draw.board import Marks
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import EMPTY, Line, beside, ends, line, wrapped
+from client.ui.draw.page import PageDrawing
+from client.ui.draw.pages.playing import PlayingDrawing
+from client.ui.draw.pages.result import ResultDrawing
+from client.ui.draw.pages.scoring import ScoringDrawing
+from client.ui.draw.scene import Scene
+from client.ui.lessons.pages import PAGES, Shown
+from client.ui.lessons.progress import text_of
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import amounts
+from client.ui.update.state import Lesson
+
+
+@dataclass(frozen=True, slots=True)
+class LessonDrawing:
+    """A lesson, with its game drawn as `table`."""
+
+    name: str
+    lesson: Lesson
+    table: PageDrawing
+    glyphs: GlyphSet
+
+    @property
+    def stage(self) -> str:
+        return self.table.stage
+
+    @property
+    def place(self) -> str:
+        return self.stage
+
+    def title(self, width: int) -> Line:
+        number = _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
+        left = line(f" Palatinus {self.glyphs.dot} {number}", "class:title")
+        return ends(left, line(f"  {self.name} ", "class:title"), width, "class:title")
+
+    def body(self, width: int, height: int) -> Block:
+        return self.table.body(width, height)
+
+    def small_body(self, width: int, height: int) -> None:  # noqa: ARG002 - its text needs a whole screen
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LessonPlayingDrawing(PlayingDrawing):
+    """A lesson's running game: what the lesson is about below its text, instead of the whole panel."""
+
+    lesson: Lesson
+
+    def panel_block(self, width: int, height: int) -> Block:
+        text, panel = lesson_text(self.lesson, self.glyphs, width), self.panel(width)
+        match PAGES[self.lesson.number].shown:
+            case Shown.HAND:
+                return above(text, panel.of_hand(height - len(text)), height)
+            case Shown.TILE:
+                return above(text, panel.of_tile(), height)
+            case Shown.FIELD:
+                return above(text, panel.of_field(), height)
+            case _:
+                return Block(tuple(text))
+
+    def marks(self) -> Marks:
+        """Return what the board points at, with what the piece just placed draws from its neighbours."""
+        marks = PlayingDrawing.marks(self)
+        if self.lesson.influence is None or marks.preview is not None:
+            return marks
+        notes = {field: f"+{amount}" for field, amount in amounts(self.lesson.influence).items()}
+        return replace(marks, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonScoringDrawing(ScoringDrawing):
+    """A step of the scoring, below the lesson's text."""
+
+    lesson: Lesson
+
+    def panel_block(self, scene: Scene, width: int, height: int) -> Block:
+        panel = ScoringDrawing.panel_block(self, scene, width, height)
+        return above(lesson_text(self.lesson, self.glyphs, width), panel, height)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonResultDrawing(ResultDrawing):
+    """The result, above the lesson's text."""
+
+    lesson: Lesson
+
+    def lines(self, width: int) -> list[Line]:
+        told = lesson_text(self.lesson, self.glyphs, width - 4)
+        indented = (beside(line("  "), content) for content in told)
+        return [*ResultDrawing.lines(self, width), EMPTY, *indented]
+
+
+def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
+    """Return the page's heading and text, with an empty line below each paragraph."""
+    page = PAGES[lesson.number]
+    number = f"{lesson.number + 1}/{len(PAGES)}"
+    lines = [ends(line(_(page.title), "class:heading"), line(number, "class:faint"), width)]
+    for paragraph in text_of(page, glyphs):
+        lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
+    return lines
+
+
+def above(text: list[Line], below: Block, height: int) -> Block:
+    """Return the text with a block below it; where both do not fit, without the empty line between."""
+    if len(text) + len(below.lines) > height and text[-1] is EMPTY:
+        text = text[:-1]
+    return Block((*text, *below.lines), tuple(target.moved(0, len(text)) for target in below.targets))

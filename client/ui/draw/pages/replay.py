@@ -1,0 +1,81 @@
+"""The page of a record: its game at one of its stops, and by whose eyes it is seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from client.language import _
+from client.recording import Recording
+from client.table import TableModel
+from client.ui.draw.frame import Block
+from client.ui.draw.lines import Line, ends, line
+from client.ui.draw.page import PageDrawing
+from client.ui.draw.pages.playing import PlayingDrawing
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import describe_turn, names_at
+from client.ui.update.pages.replay import TABLE
+from client.ui.update.state import Replay
+from engine.view import Eyes, View
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDrawing:
+    """A record, with the game drawn as `table`."""
+
+    replay: Replay
+    table: PageDrawing
+    glyphs: GlyphSet
+
+    @property
+    def stage(self) -> str:
+        return self.table.stage
+
+    @property
+    def place(self) -> str:
+        return f"{self._move()}, {self.stage}"
+
+    def title(self, width: int) -> Line:
+        left = " " + f" {self.glyphs.dot} ".join((_("Replay"), self._move(), self.stage))
+        eyes = f"  {describe_eyes(self.replay.recording, self.replay.eyes)} "
+        return ends(line(left, "class:title"), line(eyes, "class:title"), width, "class:title")
+
+    def body(self, width: int, height: int) -> Block:
+        return self.table.body(width, height)
+
+    def small_body(self, width: int, height: int) -> Block | None:
+        return self.table.small_body(width, height)
+
+    def _move(self) -> str:
+        return describe_stop(self.replay.recording, self.replay.stop)
+
+
+class ReplayedDrawing(PlayingDrawing):
+    """A running game in a record: nobody's own, whosever eyes see it."""
+
+    __slots__ = ()
+
+    @property
+    def stage(self) -> str:
+        return describe_turn_replayed(self.view, names_at(self.model))
+
+    def hand_title(self) -> str:
+        if self.model.seat is None:
+            return _("YOUR HAND")
+        return _("HAND OF {name}").format(name=names_at(self.model)[self.model.seat])
+
+
+def describe_stop(recording: Recording, stop: int) -> str:
+    return _("move {number} of {last}").format(number=min(stop, recording.moves), last=recording.moves)
+
+
+def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
+    """Return whose turn it was: nobody's own, whosever eyes see it."""
+    return _("all pieces placed") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
+
+
+def describe_eyes(recording: Recording, eyes: Eyes) -> str:
+    """Return whose eyes see the board."""
+    if eyes == recording.all_eyes:
+        return _("everything shown")
+    if not eyes:
+        return _("seen by spectators")
+    return _("seen by {name}").format(name=recording.names[next(iter(eyes))])

@@ -1,0 +1,97 @@
+"""Where board, panel and log go at each size of the window."""
+
+from collections.abc import Callable
+from typing import Final
+
+from client.ui.draw import small_window
+from client.ui.draw.board import Marks, drawn_board
+from client.ui.draw.frame import Block, Target, side_by_side
+from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale
+from client.ui.draw.lines import Line, beside, line, stacked, wrapped
+from client.ui.draw.news_lines import LOG_LINES, news_lines
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import PointAt
+from client.ui.update.state import Ui
+from client.ui.update.table.cursor import HEX_POSITIONS
+from engine.board import HILLS
+from engine.view import View
+
+_PANEL_WIDTH: Final = 30
+_PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
+
+PanelOf = Callable[[int, int], Block]
+
+
+def table_block(
+    ui: Ui,
+    board: tuple[View, Marks],
+    glyphs: GlyphSet,
+    size: tuple[int, int],
+    *,
+    panel: PanelOf,
+    sentence: str,
+) -> Block:
+    """Return board and panel, and the log below them or, where the board needs the height, in the panel.
+
+    `panel` draws the panel in so many columns and lines.
+    """
+    width, height = size
+    scale = next(
+        scale
+        for scale in (LARGE, MEDIUM, SMALL)
+        if scale is SMALL or (scale.width + 1 + _PANEL_WIDTH <= width and scale.height <= height)
+    )
+    margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)
+    left_width = margin + scale.width + 1
+    panel_width = min(width - left_width, _PANEL_MOST)
+    left = Block(
+        tuple(beside(line(" " * margin), content) for content in drawn_board(*board, glyphs, scale)),
+        tuple(target.moved(margin, 0) for target in _hexes(scale)),
+    )
+    right = panel(panel_width, scale.height)
+    below = height - scale.height
+    if below >= LOG_LINES:
+        both = side_by_side(left, right, left_width, panel_width, scale.height)
+        return Block((*both.lines, *news_lines(ui, width, below, sentence)), both.targets)
+    room_left = max(height - len(right.lines) - 1, LOG_LINES)
+    lines = stacked(right.lines, panel_width, height - room_left)
+    right = Block((*lines, *news_lines(ui, panel_width, room_left, sentence)), right.targets)
+    return side_by_side(left, right, left_width, panel_width, height)
+
+
+def small_table_block(
+    ui: Ui,
+    board: tuple[View, Marks],
+    glyphs: GlyphSet,
+    size: tuple[int, int],
+    *,
+    panel: PanelOf | None,
+    hand: Line,
+    below: int,
+    sentence: str,
+) -> Block:
+    """Return the board around the cursor, the hand in a line, and what is to be read in `below` lines."""
+    width, height = size
+    marks = board[1]
+    asks = sentence if ui.notice is None else ui.notice.text
+    below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
+    rows = height - below - bool(hand)
+    left = Block(tuple(drawn_board(*board, glyphs, SMALL)), tuple(_hexes(SMALL)))
+    shown = small_window.around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
+    told = news_lines(ui, width, below, sentence)
+    board_width = min(SMALL.width, width) + 1
+    if panel is not None and width - board_width >= _PANEL_WIDTH - 1:
+        right = panel(min(width - board_width, _PANEL_MOST), rows)
+        shown = side_by_side(shown, right, board_width, width - board_width, rows)
+    lines = [*stacked(shown.lines, width, rows), *([hand] if hand else ()), *told]
+    return Block(tuple(lines), shown.targets)
+
+
+def _hexes(scale: Scale) -> list[Target]:
+    """Return what a click on each hex means."""
+    return [
+        Target(column, top + row, scale.across - 1, PointAt(cell))
+        for cell in HEX_POSITIONS
+        for column, top in [scale.body_of(cell)]
+        for row in range(scale.body)
+    ]

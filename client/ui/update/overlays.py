@@ -1,0 +1,50 @@
+"""What lies over a page: the texts to read, the question whether to quit, and the line to type."""
+
+from dataclasses import replace
+
+from client.language import _
+from client.table import TableModel
+from client.ui.update import requests
+from client.ui.update.actions import Act, Action
+from client.ui.update.entry import Entry
+from client.ui.update.requests import Request
+from client.ui.update.state import Notice, Playing, Quitting, Reading, Topic, Ui
+from client.ui.update.table.votes import next_vote
+
+
+def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None] | None:
+    """Return what opens over any page; None if the action opens nothing."""
+    match action:
+        case Act.HELP:
+            return replace(ui, overlay=Reading(Topic.HELP)), None
+        case Act.RULES:
+            return replace(ui, overlay=Reading(Topic.RULES)), None
+        case Act.COUNTS:
+            return replace(ui, overlay=Reading(Topic.COUNTS)), None
+        case Act.COMMAND:
+            return replace(ui, entry=Entry()), None
+        case Act.CHAT:
+            return replace(ui, entry=Entry(chat=True)), None
+        case Act.VOTE:
+            if (vote := next_vote(model)) is None:
+                return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
+            return ui, vote
+        case Act.QUIT:
+            if isinstance(ui.page, Playing) and model.seat is not None:
+                return replace(ui, overlay=Quitting()), None
+            return ui, requests.Quit()
+        case _:
+            return None
+
+
+def read_on(ui: Ui, reading: Reading, action: Action) -> Ui:
+    """Return the UI state after a key while something is read."""
+    match action:
+        case Act.PAGE_DOWN:
+            return replace(ui, overlay=replace(reading, number=min(reading.number + 1, reading.pages - 1)))
+        case Act.PAGE_UP:
+            return replace(ui, overlay=replace(reading, number=max(reading.number - 1, 0)))
+        case Act.CANCEL:
+            return replace(ui, overlay=None)
+        case _:
+            return ui
