@@ -39,11 +39,11 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Said,
         Say,
         Seated,
-        SeatLine,
+        SeatSummary,
         ServerMessage,
-        TableLine,
         Tables,
         TableState,
+        TableSummary,
         Welcome,
     )
     from protocol.snapshot import snapshot_message
@@ -107,8 +107,8 @@ def from_clients() -> Iterator[ClientMessage]:
 def from_servers() -> Iterator[ServerMessage]:
     """Yield the messages to start from, those of a whole game among them."""
     yield Welcome(1, "palatinus/1")
-    yield Tables(1, [TableLine("KRTV", "Anna", 4, 2, "gathering")])
-    yield TableState("KRTV", "playing", [SeatLine("Anna", here=True), SeatLine()], 0)
+    yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
+    yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     yield Refused("field-taken", "C4 is taken.", 7, "R4.1")
     yield Said("hm", 2)
     chance = random.Random(1)

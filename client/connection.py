@@ -53,8 +53,8 @@ from protocol.messages import (
     ServerMessage,
     StartGame,
     Sync,
-    TableLine,
     Tables,
+    TableSummary,
     Vote,
     Watch,
     Watching,
@@ -178,7 +178,7 @@ class Connection:
 
     # -- what the server can be asked ---------------------------------------------------------------
 
-    async def list_tables(self) -> list[TableLine]:
+    async def list_tables(self) -> list[TableSummary]:
         """Return the tables that can be joined or watched, newest first."""
         return (await self._asked(ListTables(self._next_id()), Tables)).tables
 

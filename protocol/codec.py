@@ -15,7 +15,7 @@ from protocol.limits import (
     SERVER_FRAME_BYTES,
     STRING_LENGTH,
 )
-from protocol.messages import ClientMessage, ServerMessage, TableLine
+from protocol.messages import ClientMessage, ServerMessage, TableSummary
 from protocol.text import printable
 
 
@@ -58,7 +58,7 @@ def encode(message: ClientMessage | ServerMessage) -> bytes:
     return _ENCODER.encode(message)
 
 
-def encoded_lines(lines: list[TableLine]) -> msgspec.Raw:
+def encoded_summaries(lines: list[TableSummary]) -> msgspec.Raw:
     """Return the list of tables encoded, to be sent to everybody who asks for it."""
     return msgspec.Raw(_ENCODER.encode(lines))
 

@@ -198,7 +198,7 @@ class Welcome(_FromServer, frozen=True, tag="welcome"):
     server: str
 
 
-class TableLine(Struct, frozen=True, omit_defaults=True):
+class TableSummary(Struct, frozen=True, omit_defaults=True):
     """A table in the list: `stage` is gathering, playing or over."""
 
     table: TableCode
@@ -214,7 +214,7 @@ class Tables(_FromServer, frozen=True, tag="tables"):
     """The tables, newest first."""
 
     id: CommandId
-    tables: list[TableLine]
+    tables: list[TableSummary]
 
 
 class Seated(_FromServer, frozen=True, tag="seated"):
@@ -236,7 +236,7 @@ class Watching(_FromServer, frozen=True, tag="watching"):
     table: TableCode
 
 
-class SeatLine(Struct, frozen=True, omit_defaults=True):
+class SeatSummary(Struct, frozen=True, omit_defaults=True):
     """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
 
     `bot` tells whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
@@ -264,7 +264,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
 
     table: TableCode
     stage: Stage
-    seats: list[SeatLine]
+    seats: list[SeatSummary]
     host: SeatNumber
     random_layout: bool = False
     spectators: int = 0

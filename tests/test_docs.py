@@ -78,8 +78,8 @@ def test_no_message_is_documented_that_does_not_exist() -> None:
 
 def test_the_maps_inside_messages_are_documented() -> None:
     """The fields of a listed table, of a seat and of the legal moves."""
-    assert first_column(section("tables", part(5)), 1) == list(messages.TableLine.__struct_fields__)
-    assert first_column(section("table", part(5)), 1) == list(messages.SeatLine.__struct_fields__)
+    assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
+    assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
     policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
     assert first_column(section("Absence", PROTOCOL)) == policies
     for legal in (messages.Lays, messages.Places):

@@ -13,7 +13,7 @@ from engine.game import Game
 from engine.pieces import Seat
 from protocol.absence import ByBot, ByVote, Wait
 from protocol.codes import Code
-from protocol.messages import SeatLine, Substitute
+from protocol.messages import SeatSummary, Substitute
 from server.config import Limits
 from server.net.session import Session
 from server.refusal import Refusal
@@ -72,7 +72,7 @@ class AbsencePolicy(Protocol):
     def check_vote(self, voter: Seat, seat: Seat) -> None:
         """Raise Refusal unless the voter may have a say on the seat."""
 
-    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
         """Return the seat's summary with how the policy stands with it."""
 
 
@@ -121,7 +121,7 @@ class WaitingPolicy:
     def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - as AbsencePolicy has it
         raise Refusal(Code.NO_VOTE)
 
-    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:  # noqa: ARG002 - as AbsencePolicy has it
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - as AbsencePolicy has it
         return summary
 
 
@@ -280,7 +280,7 @@ class ActingPolicy:
         if seat not in self._overdue:
             raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
 
-    def summary(self, seat: Seat, summary: SeatLine) -> SeatLine:
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
         if self._game is None:
             return summary
         clocks = self._state.clocks

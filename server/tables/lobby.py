@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from engine.game import Game, RandomChance
-from protocol.codec import encoded_lines
+from protocol.codec import encoded_summaries
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import JoinTable, OpenTable, Resume, Watch
@@ -107,7 +107,7 @@ class Lobby:
         """Return the list of tables, newest first, as many as fit into a message, ready to be sent."""
         if self._encoded_list is None:
             newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
-            self._encoded_list = encoded_lines([table.summary() for table in newest])
+            self._encoded_list = encoded_summaries([table.summary() for table in newest])
         return self._encoded_list
 
     async def open(self, session: Session, message: OpenTable) -> None:

@@ -1,16 +1,16 @@
 """What everybody is told of a table: its place in the list, and who sits where."""
 
 from engine.pieces import Seat
-from protocol.messages import SeatLine, TableLine, TableState
+from protocol.messages import SeatSummary, TableState, TableSummary
 from server.tables.absence import AbsencePolicy
 from server.tables.audience import Audience
 from server.tables.state import PersistentState
 
 
-def table_summary(code: str, state: PersistentState) -> TableLine:
+def table_summary(code: str, state: PersistentState) -> TableSummary:
     """Return what the list of tables says of this one."""
     player = None if state.host is None else state.players[state.host]
-    return TableLine(
+    return TableSummary(
         code,
         "" if player is None else player.name,
         len(state.players),
@@ -27,10 +27,10 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
     for number, player in enumerate(state.players):
         seat = Seat(number)
         if player is None:
-            seats.append(SeatLine())
+            seats.append(SeatSummary())
             continue
         here = seat in audience.seated
-        summary = SeatLine(player.name, here, kept=player.kept, again=seat in audience.gone_on)
+        summary = SeatSummary(player.name, here, kept=player.kept, again=seat in audience.gone_on)
         seats.append(policy.summary(seat, summary))
     return TableState(
         code,

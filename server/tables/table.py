@@ -28,7 +28,7 @@ from protocol.messages import (
     Seated,
     StartGame,
     Sync,
-    TableLine,
+    TableSummary,
     Vote,
     Watch,
 )
@@ -130,7 +130,7 @@ class Table:
         """Return how many spectators are connected."""
         return len(self._context.audience.spectators)
 
-    def summary(self) -> TableLine:
+    def summary(self) -> TableSummary:
         """Return what the list of tables says of this one."""
         return table_summary(self.code, self.state)
 

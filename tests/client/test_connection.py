@@ -46,8 +46,8 @@ from protocol.messages import (
     Seated,
     StartGame,
     Sync,
-    TableLine,
     Tables,
+    TableSummary,
     Watch,
     Watching,
     Welcome,
@@ -227,7 +227,7 @@ async def test_answers_find_their_requests() -> None:
         tables, ping = await peer.hear(ListTables), await peer.hear(Ping)
         assert ping.id == tables.id + 1
         await peer.tell(Pong(ping.id))
-        await peer.tell(Tables(tables.id, [TableLine("ABCD", "ann", 2, 1, "gathering")]))
+        await peer.tell(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:

@@ -19,7 +19,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import MoveClock
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.client.scripted import PATIENCE, QUICK
@@ -178,7 +178,7 @@ async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_result_lines() -> None:
     """Points by name; who won, and by what."""
-    state = TableState("ABCD", "over", [SeatLine("ann"), SeatLine("bob")], host=0)
+    state = TableState("ABCD", "over", [SeatSummary("ann"), SeatSummary("bob")], host=0)
     tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
     for winners, decided, ending in (
         ((0,), DecidedBy.POINTS, "ann wins"),

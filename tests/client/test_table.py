@@ -20,7 +20,7 @@ from protocol.messages import (
     Events,
     Said,
     Seated,
-    SeatLine,
+    SeatSummary,
     Snapshot,
     TableState,
     Watching,
@@ -29,7 +29,7 @@ from protocol.snapshot import snapshot_message
 from tests.games import games, played
 
 TOKEN = "a-token"
-STATE = TableState("ABCD", "gathering", [SeatLine("ann", here=True), SeatLine()], host=0)
+STATE = TableState("ABCD", "gathering", [SeatSummary("ann", here=True), SeatSummary()], host=0)
 
 
 def eyes(seat: Seat | None) -> Eyes:
@@ -195,7 +195,7 @@ def test_nothing_of_another_table_is_taken_in() -> None:
         assert lobby.take(message) == ()
     assert lobby == TableModel()
     model = at_table(Seat(0))
-    model.take(TableState("WXYZ", "gathering", [SeatLine(), SeatLine()], host=0))
+    model.take(TableState("WXYZ", "gathering", [SeatSummary(), SeatSummary()], host=0))
     assert model.state is None
 
 
@@ -203,7 +203,7 @@ def test_the_table_and_the_talk_are_told() -> None:
     """Changes carry the state before, and texts cannot act on a terminal."""
     model = at_table(Seat(0))
     assert model.take(STATE) == (TableChanged(STATE, None),)
-    loud = TableState("ABCD", "gathering", [SeatLine("\x1b[2J"), SeatLine()], host=0)
+    loud = TableState("ABCD", "gathering", [SeatSummary("\x1b[2J"), SeatSummary()], host=0)
     (changed,) = model.take(loud)
     assert isinstance(changed, TableChanged)
     assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
@@ -215,7 +215,7 @@ def test_clocks_and_stand_ins_are_told() -> None:
     """What is left to who is on turn is as of the newest message; nothing of a seat is lost on the way."""
     game = played(GameOptions(2, Seat(0), random_layout=True), 1, 1)
     model = at_table(Seat(0))
-    seats = [SeatLine("ann", here=True), SeatLine("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
+    seats = [SeatSummary("ann", here=True), SeatSummary("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
     model.take(TableState("ABCD", "playing", seats, host=0))
     assert model.state is not None
     assert model.state.seats == seats

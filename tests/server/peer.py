@@ -231,7 +231,7 @@ def fields_in(legal: Places) -> list[str]:
     return [field for index, field in enumerate(FIELDS) if legal.fields >> index & 1]
 
 
-def house(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
+def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
     """Run a server that keeps nothing, with these limits."""
     return running(Config(limits=Limits(**limits)))  # type: ignore[arg-type]
 

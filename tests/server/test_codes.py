@@ -38,7 +38,7 @@ from tests.server.peer import (
     connected,
     eventually,
     game,
-    house,
+    memory_server,
     play_on,
     stranger,
     table_of,
@@ -187,7 +187,7 @@ async def seat_kept(server: Running, stack: contextlib.AsyncExitStack) -> Refuse
 
 
 async def spectators_full(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    server = await stack.enter_async_context(house(spectators=0))
+    server = await stack.enter_async_context(memory_server(spectators=0))
     peers = await stack.enter_async_context(company(server.port, 2))
     late = await stack.enter_async_context(connected(server.port))
     return await late.refused(Watch(7, peers[0].code))
@@ -301,7 +301,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
 @pytest.mark.parametrize("code", Code)
 async def test_every_code_has_its_cause(code: Code) -> None:
     """The refusal has the id of what it answers if there was one, and all facts of its sentence."""
-    async with house() as server, contextlib.AsyncExitStack() as stack:
+    async with memory_server() as server, contextlib.AsyncExitStack() as stack:
         refused = await PROVOCATIONS[code](server, stack)
         assert refused.code == code
         assert refused.text.endswith(".")

@@ -12,7 +12,7 @@ from server.app import running
 from server.config import Config
 from server.logs import told
 from server.tables.table import Table
-from tests.server.peer import Peer, connected, eventually, game, house, play_on, table_of
+from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, table_of
 
 
 async def test_a_table_that_fails_takes_no_other_with_it(
@@ -20,7 +20,7 @@ async def test_a_table_that_fails_takes_no_other_with_it(
 ) -> None:
     """Its players are told and are in the lobby again; the log has the reason; the rest goes on."""
     async with (
-        house() as server,
+        memory_server() as server,
         game(server.port, 2, watched=True) as bad,
         game(server.port, 2) as good,
     ):
@@ -62,7 +62,11 @@ async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.Mon
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    async with house() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
+    async with (
+        memory_server() as server,
+        game(server.port, 2) as peers,
+        connected(server.port) as newcomer,
+    ):
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
             patch.setattr("server.tables.context.table_state", failing)
@@ -77,7 +81,7 @@ async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch:
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(5))
         monkeypatch.setattr("server.tables.lobby.entries_to_play_again", failing)
         await peers[0].send(Rematch(peers[0].next_id()))

@@ -21,7 +21,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.storage.journal_file import FILE_NAME
-from tests.server.peer import PATIENCE, Peer, connected, game, house
+from tests.server.peer import PATIENCE, Peer, connected, game, memory_server
 from tests.server.process import refused_to_start, serving
 
 
@@ -59,7 +59,7 @@ async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: 
 
 async def test_a_port_in_use_is_told_in_one_line() -> None:
     """What is wrong, and what to do."""
-    async with house() as other:
+    async with memory_server() as other:
         code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
         check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
         assert "attempting" not in err

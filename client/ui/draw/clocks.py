@@ -12,7 +12,7 @@ from client.ui.update.state import Outage, Ui
 from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
-from protocol.messages import SeatLine
+from protocol.messages import SeatSummary
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
@@ -77,7 +77,7 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
     return " ".join(words)
 
 
-def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatLine) -> float | None:
+def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummary) -> float | None:
     view = model.view
     if view is not None and view.turn == seat and model.clock is not None:
         return model.clock / 1000 - (ui.now - ui.clock_at)

@@ -31,7 +31,7 @@ from engine.events import Command, Event, Place
 from engine.legal import Legal
 from engine.redaction import redacted
 from engine.view import Phase, View, eyes_of, folded
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 
 _TABLE: Final = "lessons"
 
@@ -72,7 +72,7 @@ def _begun(lesson: Lesson, page: Page, view: View) -> Lesson:
 
 def seen(practice: Practice, page: Page, name: str) -> TableModel:
     """Return the table as the page shows it."""
-    seats = [SeatLine(each, here=True) for each in (name, *NAMES)]
+    seats = [SeatSummary(each, here=True) for each in (name, *NAMES)]
     eyes = eyes_of(page.eyes)
     legal = practice.legal()
     return TableModel(

@@ -35,7 +35,7 @@ from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
 _WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
@@ -309,7 +309,7 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
     ]
 
 
-def _came_or_went(was: SeatLine, now: SeatLine) -> str:
+def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if was.name != now.name:
         if now.name is None and was.kept:
             return _("{name} did not come, so the seat is free.").format(name=was.name)
@@ -331,7 +331,7 @@ def describe_presence(name: str, *, here: bool) -> str:
     return form.format(name=name)
 
 
-def _held_or_voted(was: SeatLine, now: SeatLine, names: Sequence[str]) -> Iterator[str]:
+def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> Iterator[str]:
     if now.bot and not was.bot:
         yield _("A bot plays for {name} from now on.").format(name=now.name)
     for seat in now.votes:

@@ -41,7 +41,7 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.view import Phase
-from protocol.messages import Substitute, TableLine, TableState
+from protocol.messages import Substitute, TableState, TableSummary
 
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
@@ -86,7 +86,9 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
-def listed(ui: Ui, tables: Iterable[TableLine], model: TableModel, kept: frozenset[str] = frozenset()) -> Ui:
+def listed(
+    ui: Ui, tables: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
+) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
@@ -106,7 +108,7 @@ def listed(ui: Ui, tables: Iterable[TableLine], model: TableModel, kept: frozens
     return replace(ui, page=Lobby(found, kept, chosen))
 
 
-def _open_to(table: TableLine, kept: frozenset[str]) -> bool:
+def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
     return table.table in kept or (table.stage == "gathering" and table.taken < table.players)
 
 

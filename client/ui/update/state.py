@@ -15,7 +15,7 @@ from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
 from engine.pieces import Piece
 from engine.view import Eyes, Phase
-from protocol.messages import TableLine
+from protocol.messages import TableSummary
 
 LOG_KEPT: Final = 500
 _HELP_PAGES: Final = 3
@@ -49,7 +49,7 @@ class Start:
 class Lobby:
     """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
 
-    tables: tuple[TableLine, ...] = ()
+    tables: tuple[TableSummary, ...] = ()
     kept_seats: frozenset[str] = frozenset()
     chosen: int = 0
 

@@ -27,7 +27,7 @@ from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")
 ADDRESS = "ws://127.0.0.1:7733"
@@ -37,7 +37,7 @@ SCREENS = Path(__file__).parent / "screens"
 def state_of(players: int, *, away: int | None = None) -> TableState:
     """Return a table with everybody in their seats, one of them perhaps away."""
     return TableState(
-        "KXQT", "playing", [SeatLine(name, seat != away) for seat, name in enumerate(NAMES[:players])], 0
+        "KXQT", "playing", [SeatSummary(name, seat != away) for seat, name in enumerate(NAMES[:players])], 0
     )
 
 

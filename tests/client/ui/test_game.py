@@ -32,11 +32,11 @@ from protocol.messages import (
     Said,
     Say,
     Seated,
-    SeatLine,
+    SeatSummary,
     StartGame,
-    TableLine,
     Tables,
     TableState,
+    TableSummary,
     Watch,
     Watching,
 )
@@ -76,7 +76,7 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
         yield keyboard
 
 
-def tables_in(ui: Ui) -> tuple[TableLine, ...]:
+def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
     return ui.page.tables if isinstance(ui.page, Lobby) else ()
 
 
@@ -86,10 +86,10 @@ def at_rest(ui: Ui, model: TableModel) -> bool:
 
 
 def gathering(*names: str | None) -> TableState:
-    return TableState("KXQT", "gathering", [SeatLine(name, name is not None) for name in names], 0)
+    return TableState("KXQT", "gathering", [SeatSummary(name, name is not None) for name in names], 0)
 
 
-async def lobby(peer: Peer, *tables: TableLine) -> None:
+async def lobby(peer: Peer, *tables: TableSummary) -> None:
     """Greet the client and tell it the tables."""
     await peer.welcome()
     asked = await peer.hear(ListTables)
@@ -100,7 +100,7 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
     """Enter joins the table chosen; what is typed there is said; Esc leaves it."""
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.hear(JoinTable)
@@ -174,7 +174,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
 
     async def lobby_again(peer: Peer) -> None:
         asked = await peer.hear(ListTables)
-        await peer.tell(Tables(asked.id, [TableLine("ABCD", "Bob", 2, 2, "playing")]))
+        await peer.tell(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT")) == 0
@@ -184,7 +184,7 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
     """A request that waits for the connection ends with the program."""
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         await peer.hear(Watch)
@@ -323,7 +323,7 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
         resume = await peer.hear(Resume)
         await peer.tell(Refused("not-stored", "The disk is full.", resume.id))
         tables = await peer.hear(ListTables)
-        await peer.tell(Tables(tables.id, [TableLine("KXQT", "Bob", 2, 2, "playing")]))
+        await peer.tell(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
         await keys.until(
             lambda ui, _: (
                 isinstance(ui.page, Lobby) and ui.page.kept_seats == {"KXQT"} and ui.notice is not None
@@ -374,7 +374,7 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableLine("KXQT", "Bob", 2, 1, "gathering"))
+        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.hear(JoinTable)
@@ -409,7 +409,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         )
         keys.press("m")
         rematch = await peer.hear(Rematch)
-        seats = [SeatLine("Cosima", kept=True), SeatLine("Ann", here=True)]
+        seats = [SeatSummary("Cosima", kept=True), SeatSummary("Ann", here=True)]
         await peer.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: "Cosima: again?" in ui.log and not isinstance(ui.page, Result))

@@ -46,7 +46,7 @@ from tests.server.peer import (
     eventually,
     frame,
     game,
-    house,
+    memory_server,
     play_on,
     stranger,
     table_of,
@@ -65,7 +65,7 @@ def census() -> Counter[str]:
 async def besieged(**limits: float) -> AsyncIterator[tuple[Running, list[Peer]]]:
     """Serve a game that must go on as if nothing happened; fail if anything else is left in the end."""
     limits = {"close_seconds": 0.1, **limits}
-    async with house(**limits) as server, game(server.port, 2) as players:
+    async with memory_server(**limits) as server, game(server.port, 2) as players:
         await play_on(players, random.Random(1), moves=2)
         before = census()
         yield server, players

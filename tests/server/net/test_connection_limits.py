@@ -15,7 +15,7 @@ from protocol.codec import encode
 from protocol.messages import Hello
 from server.app import Running
 from server.net.addresses import counted_as
-from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, house
+from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, memory_server
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
 
@@ -26,7 +26,7 @@ async def quiet_house(
 ) -> AsyncIterator[tuple[Running, Peer]]:
     """Serve with a player who must notice nothing; fail if the server logs a warning or a traceback."""
     caplog.set_level(logging.DEBUG)
-    async with house(**limits) as server, connected(server.port) as player:
+    async with memory_server(**limits) as server, connected(server.port) as player:
         yield server, player
         await player.nothing_but_pong()
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING or record.exc_info]
@@ -127,7 +127,7 @@ async def test_a_connection_that_says_nothing_is_closed(caplog: pytest.LogCaptur
 
 async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
     """The server stops at once though a silent connection has much time left."""
-    async with house(hello_seconds=PATIENCE * 5) as server:
+    async with memory_server(hello_seconds=PATIENCE * 5) as server:
         _, silent = await asyncio.open_connection("127.0.0.1", server.port)
         _, slow = await asyncio.open_connection("127.0.0.1", server.port)
         slow.write(b"GET / HTTP/1.1\r\n")
@@ -141,7 +141,7 @@ async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
 
 async def test_connections_that_say_nothing_take_no_more_than_their_address_may_have() -> None:
     """Silent connections count: those beyond the limit, and a few more, are closed at once."""
-    async with house(connections_per_address=4, hello_seconds=PATIENCE * 5) as server:
+    async with memory_server(connections_per_address=4, hello_seconds=PATIENCE * 5) as server:
         streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
         waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
         async with asyncio.timeout(PATIENCE):
@@ -154,7 +154,7 @@ async def test_connections_that_say_nothing_take_no_more_than_their_address_may_
 
 async def test_a_page_in_a_browser_is_refused() -> None:
     """An Origin header means a web page, which could play with its visitor's seat."""
-    async with house() as server:
+    async with memory_server() as server:
         with pytest.raises(InvalidStatus) as refusal:
             async with connect(
                 f"ws://127.0.0.1:{server.port}", origin=Origin("http://evil.example"), proxy=None
@@ -165,7 +165,7 @@ async def test_a_page_in_a_browser_is_refused() -> None:
 
 async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
     """Nagle's algorithm is off on every connection: with it a game crawls at 40 ms a move."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.open(2)
         session = next(iter(server.lobby.tables[peer.code]._context.audience))
         accepted = session.connection.transport.get_extra_info("socket")
@@ -175,7 +175,7 @@ async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
 async def test_compression_is_not_agreed_to() -> None:
     """A compressed bomb cannot burst here."""
     async with (
-        house() as server,
+        memory_server() as server,
         connect(f"ws://127.0.0.1:{server.port}", compression="deflate", proxy=None) as client,
     ):
         assert not client.protocol.extensions
@@ -208,7 +208,7 @@ async def test_a_flood_that_reads_nothing_ends_and_disturbs_nobody(
 
 async def test_a_client_may_ping_now_and_then() -> None:
     """Websocket pings at a human pace are answered."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         for _ in range(20):
             async with asyncio.timeout(PATIENCE):
                 await (await peer.socket.ping())

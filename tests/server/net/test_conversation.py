@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
-from tests.server.peer import check_views, connected, game, house, play_on, stranger, table_of
+from tests.server.peer import check_views, connected, game, memory_server, play_on, stranger, table_of
 
 
 def packed(**fields: Any) -> bytes:
@@ -82,7 +82,7 @@ MALFORMED_ID: dict[str, object] = {
 
 async def test_hello_is_answered_with_the_version_and_the_server() -> None:
     """The best common version is chosen."""
-    async with house() as server, stranger(server.port) as peer:
+    async with memory_server() as server, stranger(server.port) as peer:
         answer = await peer.ask(Hello([*VERSIONS, 999], "test"))
         assert isinstance(answer, Welcome)
         assert answer.version == max(VERSIONS)
@@ -91,7 +91,7 @@ async def test_hello_is_answered_with_the_version_and_the_server() -> None:
 
 async def test_without_a_common_version_the_client_is_told_those_spoken() -> None:
     """The refusal lists the versions, and the connection ends."""
-    async with house() as server, stranger(server.port) as peer:
+    async with memory_server() as server, stranger(server.port) as peer:
         await peer.send(Hello([998, 999], "test"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -101,7 +101,7 @@ async def test_without_a_common_version_the_client_is_told_those_spoken() -> Non
 
 async def test_hello_must_come_first() -> None:
     """Anything else is refused with its id, and the connection ends."""
-    async with house() as server, stranger(server.port) as peer:
+    async with memory_server() as server, stranger(server.port) as peer:
         refused = await peer.refused(Ping(id=5))
         assert refused.code == Code.HELLO_FIRST
         assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
@@ -109,7 +109,7 @@ async def test_hello_must_come_first() -> None:
 
 async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     """Whoever does not even say hello is no client; no error is logged for it."""
-    async with house() as server, stranger(server.port) as peer:
+    async with memory_server() as server, stranger(server.port) as peer:
         await peer.socket.send(packed(t="hello", versions=[True], client="test"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -120,7 +120,7 @@ async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pyte
 
 async def test_hello_is_said_once() -> None:
     """A second hello is refused and changes nothing."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.send(Hello(list(VERSIONS), "again"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -130,20 +130,20 @@ async def test_hello_is_said_once() -> None:
 
 async def test_whoever_says_no_hello_is_sent_away() -> None:
     """Silence ends the connection after the hello time."""
-    async with house(hello_seconds=0.05) as server, stranger(server.port) as peer:
+    async with memory_server(hello_seconds=0.05) as server, stranger(server.port) as peer:
         assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
 
 
 async def test_whoever_is_idle_in_the_lobby_is_sent_away() -> None:
     """An unused connection ends after the idle time."""
-    async with house(lobby_idle_seconds=0.05) as server, connected(server.port) as peer:
+    async with memory_server(lobby_idle_seconds=0.05) as server, connected(server.port) as peer:
         assert (await peer.closed())[0] == CloseCode.NORMAL
 
 
 async def test_whoever_is_at_a_table_may_be_silent() -> None:
     """The idle time of the lobby does not count at a table."""
     async with (
-        house(lobby_idle_seconds=0.05) as server,
+        memory_server(lobby_idle_seconds=0.05) as server,
         connected(server.port) as peer,
         connected(server.port) as idle,
     ):
@@ -155,14 +155,14 @@ async def test_whoever_is_at_a_table_may_be_silent() -> None:
 
 async def test_a_text_frame_ends_the_connection() -> None:
     """Frames are binary."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send('{"t": "ping", "id": 1}')
         assert (await peer.closed())[0] == CloseCode.UNSUPPORTED_DATA
 
 
 async def test_an_oversize_frame_ends_the_connection() -> None:
     """One byte more than allowed is too much; as much as allowed is read."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send(b"\xc1" * CLIENT_FRAME_BYTES)
         assert isinstance(await peer.receive(), Refused)
         await peer.socket.send(b"\xc1" * (CLIENT_FRAME_BYTES + 1))
@@ -171,7 +171,7 @@ async def test_an_oversize_frame_ends_the_connection() -> None:
 
 async def test_a_message_may_come_in_fragments() -> None:
     """Fragments are put together; together they may not be larger than one frame."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         whole = packed(t="ping", id=7)
         await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
         assert await peer.receive() == Pong(7)
@@ -182,7 +182,9 @@ async def test_a_message_may_come_in_fragments() -> None:
 async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """A message of thousands of fragments is read or ends its own connection; no error is logged."""
     async with (
-        house(close_seconds=0.1) as server,  # reading has stopped, so the client's goodbye is not seen
+        memory_server(
+            close_seconds=0.1
+        ) as server,  # reading has stopped, so the client's goodbye is not seen
         connected(server.port) as peer,
         connected(server.port) as other,
     ):
@@ -198,7 +200,7 @@ async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture)
 async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
     """The refusal bears the id where one could be read; the game and the other players notice nothing."""
     async with (
-        house(bad_messages=1000, burst=1000) as server,
+        memory_server(bad_messages=1000, burst=1000) as server,
         game(server.port, 2, random_layout=False) as peers,
     ):
         table = table_of(server, peers)
@@ -228,7 +230,7 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
 
 async def test_refusals_of_bad_frames_are_safe_to_print() -> None:
     """What the client sent comes back without control characters, and short."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send(packed(t="ping", id=7, **{"\x1b[2J\u202e" + "x" * 900: 1}))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -238,7 +240,7 @@ async def test_refusals_of_bad_frames_are_safe_to_print() -> None:
 
 async def test_ten_malformed_frames_end_the_connection() -> None:
     """Nine are forgiven; the tenth is refused too, and then the connection ends. Others stay."""
-    async with house() as server, connected(server.port) as peer, connected(server.port) as other:
+    async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         for _ in range(10):
             await peer.socket.send(b"\xc1")
         for _ in range(10):
@@ -249,7 +251,7 @@ async def test_ten_malformed_frames_end_the_connection() -> None:
 
 async def test_nine_malformed_frames_are_forgiven() -> None:
     """After them the client is heard as before."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         for _ in range(9):
             await peer.socket.send(b"\xc1")
             assert isinstance(await peer.receive(), Refused)
@@ -258,7 +260,7 @@ async def test_nine_malformed_frames_are_forgiven() -> None:
 
 async def test_a_flood_is_slowed_and_not_lost_and_delays_nobody() -> None:
     """Beyond the burst messages are read at the rate, all of them, in order; others are heard at once."""
-    async with house(burst=10, rate=100.0) as server, game(server.port, 2) as peers:
+    async with memory_server(burst=10, rate=100.0) as server, game(server.port, 2) as peers:
         flooder, other = peers
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -274,7 +276,7 @@ async def test_a_flood_is_slowed_and_not_lost_and_delays_nobody() -> None:
 
 async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
     """A connection that ends makes room again."""
-    async with house(connections=2) as server, connected(server.port) as staying:
+    async with memory_server(connections=2) as server, connected(server.port) as staying:
         async with connected(server.port):
             with pytest.raises(InvalidStatus) as refusal:
                 async with stranger(server.port):
@@ -294,7 +296,7 @@ async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
 
 async def test_one_address_cannot_take_all_connections() -> None:
     """The limit per address counts connections of that address alone."""
-    async with house(connections_per_address=1) as server, connected(server.port):
+    async with memory_server(connections_per_address=1) as server, connected(server.port):
         with pytest.raises(InvalidStatus) as refusal:
             async with stranger(server.port):
                 pass
@@ -303,7 +305,7 @@ async def test_one_address_cannot_take_all_connections() -> None:
 
 async def test_messages_sent_together_are_handled_in_order() -> None:
     """A client need not wait for answers: open, say and ask are answered one after the other."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send(packed(t="open", id=1, players=2, name="Anna"))
         await peer.send(Say(2, "hello"), Ping(id=3), ListTables(4))
         answers = [answer async for answer in _answers(peer, 4)]

@@ -6,7 +6,7 @@ import contextlib
 from protocol.codec import encode
 from protocol.messages import ListTables, OpenTable, Say, TableState, Watch
 from server.tables.table import Table
-from tests.server.peer import PATIENCE, Peer, company, connected, deaf, frame, house, table_of
+from tests.server.peer import PATIENCE, Peer, company, connected, deaf, frame, memory_server, table_of
 
 MOST = 20_000  # bytes that may wait for a client
 
@@ -14,7 +14,7 @@ MOST = 20_000  # bytes that may wait for a client
 async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
     """The talk goes on at once while frames pile up for it; then it is gone, and the others are told."""
     async with (
-        house(outgoing_bytes=MOST, burst=10**6) as server,
+        memory_server(outgoing_bytes=MOST, burst=10**6) as server,
         company(server.port, 2, watched=True) as peers,
         deaf(server.port, Watch(1, peers[0].code)),
     ):
@@ -42,7 +42,7 @@ def _spectators(peer: Peer) -> int:
 async def test_a_client_that_asks_much_and_reads_nothing_is_dropped() -> None:
     """Answers that it asked for itself count too."""
     async with (
-        house(outgoing_bytes=MOST, burst=10**6) as server,
+        memory_server(outgoing_bytes=MOST, burst=10**6) as server,
         connected(server.port) as other,
         deaf(server.port, OpenTable(1, 2, "Deaf")) as deaf_one,
     ):
@@ -64,7 +64,7 @@ async def fill(table: Table, host: Peer) -> None:
 async def test_a_client_that_never_reads_is_missed_by_its_pongs() -> None:
     """Though less waits for it than it may let wait: it answers no ping."""
     async with (
-        house(burst=10**6, ping_seconds=0.3, close_seconds=0.1) as server,
+        memory_server(burst=10**6, ping_seconds=0.3, close_seconds=0.1) as server,
         company(server.port, 2) as (host, other),
         deaf(server.port, Watch(1, host.code)),
     ):
@@ -79,7 +79,7 @@ async def test_a_client_that_never_reads_does_not_delay_the_end() -> None:
     """The server says goodbye and does not wait for it to be read."""
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:
-        async with house(burst=10**6, ping_seconds=1000.0, close_seconds=0.1) as server:
+        async with memory_server(burst=10**6, ping_seconds=1000.0, close_seconds=0.1) as server:
             host, _ = await clients.enter_async_context(company(server.port, 2))
             await clients.enter_async_context(deaf(server.port, Watch(1, host.code)))
             assert (await host.until(TableState)).spectators == 1

@@ -28,7 +28,7 @@ from protocol.messages import (
     Ping,
     PlacePiece,
     Pong,
-    SeatLine,
+    SeatSummary,
     Snapshot,
     StartGame,
     Tables,
@@ -194,7 +194,7 @@ async def test_a_bot_moves_for_who_is_away(tmp_path: Path) -> None:
         state = await gone(peers[1], peers[0])
         if not state.seats[1].bot:
             state = await state_where(peers[0], held(1))
-        assert state.seats[1] == SeatLine("Player 1", here=False, bot=True)
+        assert state.seats[1] == SeatSummary("Player 1", here=False, bot=True)
         rest = [peers[0], peers[2], peers[3]]
         told = await play_with_stand_in(rest, random.Random(2))
         assert {events.by for events in told} == {"bot"}
@@ -214,7 +214,7 @@ async def test_the_time_until_a_bot_comes_is_told() -> None:
         async with connected(server.port) as again:
             await again.resume(peers[1].code, peers[1].token)
             state = await state_where(peers[0], lambda state: state.seats[1].here)
-            assert state.seats[1] == SeatLine("Player 1", here=True)
+            assert state.seats[1] == SeatSummary("Player 1", here=True)
             await again.done(Leave(again.next_id()))
             state = await state_where(peers[0], lambda state: not state.seats[1].here)
             assert state.seats[1].seconds_left in range(595, 601)
@@ -269,7 +269,7 @@ async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
         state = await anna.ask(Leave(anna.next_id()))
         await anna.resume(anna.code, anna.token, anna.seq)
         state = await anna.until(TableState)
-        assert state.seats[1] == SeatLine("Player 1", bot=True)
+        assert state.seats[1] == SeatSummary("Player 1", bot=True)
         assert state.seats[2].seconds_left in range(595, 601)
         async with back(server.port, peers[1]):
             assert server.lobby.tables[anna.code].state.bot_seats == set()
@@ -394,7 +394,7 @@ async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) 
         async with connected(server.port) as again:
             await again.resume(dario.code, dario.token)
             state = await state_where(viewer, lambda state: state.seats[3].here)
-            assert state.seats[3] == SeatLine("Player 3", here=True)
+            assert state.seats[3] == SeatSummary("Player 3", here=True)
             assert table_of(server, peers).state.votes == {}
 
 
@@ -551,7 +551,7 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
         assert all(events.legal is not None for events in told[1::2])
         await peers[1].done(Leave(peers[1].next_id()))
         state = await state_where(peers[0], lambda state: not state.seats[1].here)
-        assert state.seats[1] == SeatLine("Player 1")
+        assert state.seats[1] == SeatSummary("Player 1")
 
 
 async def test_a_move_in_time_starts_the_next_clock() -> None:

@@ -26,7 +26,7 @@ from tests.server.peer import (
     connected,
     eventually,
     game,
-    house,
+    memory_server,
     play_on,
     table_of,
     together,
@@ -225,7 +225,7 @@ async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -
 
 async def test_without_a_journal_a_game_that_everyone_left_ends() -> None:
     """There is nothing to keep it in."""
-    async with house(unattended_seconds=0.01) as server, connected(server.port) as peer:
+    async with memory_server(unattended_seconds=0.01) as server, connected(server.port) as peer:
         async with game(server.port, 2) as peers:
             pass
         await eventually(lambda: not server.lobby.tables)

@@ -15,7 +15,7 @@ from tests.server.peer import (
     company,
     connected,
     game,
-    house,
+    memory_server,
     on_turn,
     play_on,
     table_of,
@@ -29,7 +29,7 @@ async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layo
     """After every event each player's view and the spectator's equal the server's own, redacted."""
     chooser = random.Random(players)
     async with (
-        house() as server,
+        memory_server() as server,
         game(server.port, players, watched=True, random_layout=random_layout, starting=None) as peers,
     ):
         table = table_of(server, peers)
@@ -55,14 +55,14 @@ async def test_many_tables_play_at_once_and_keep_apart() -> None:
                 peers[0].code
             }
 
-    async with house() as server, asyncio.TaskGroup() as tables:
+    async with memory_server() as server, asyncio.TaskGroup() as tables:
         for number in range(8):
             tables.create_task(one(server.port, number))
 
 
 async def test_only_the_seat_on_turn_is_told_its_legal_moves() -> None:
     """Others and spectators never receive `legal`: it would give a hand away."""
-    async with house() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
+    async with memory_server() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
         await play_on(peers, random.Random(3))
         for peer in peers:
             told = [message for message in peer.heard if isinstance(message, Events)]
@@ -73,7 +73,7 @@ async def test_only_the_seat_on_turn_is_told_its_legal_moves() -> None:
 
 async def test_a_wolf_is_told_whole_to_its_owner_alone() -> None:
     """The others get its people and its field."""
-    async with house() as server, game(server.port, 2, watched=True) as peers:
+    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         await play_on(peers, random.Random(4))
         for peer in peers:
             told = [event_of(event) for message in _events(peer) for event in message.events]
@@ -85,7 +85,7 @@ async def test_a_wolf_is_told_whole_to_its_owner_alone() -> None:
 
 async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
     """A spectator who comes in at any moment gets a snapshot and goes on from it."""
-    async with house() as server, game(server.port, 2, random_layout=False) as peers:
+    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         table = table_of(server, peers)
         chooser = random.Random(5)
         while on_turn(peers) is not None:
@@ -100,7 +100,7 @@ async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
 
 async def test_a_dropped_player_plays_on_from_where_it_was() -> None:
     """Only the missing events come, and the game goes on."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         chooser = random.Random(6)
         await play_on(peers, chooser, moves=3)
@@ -119,7 +119,7 @@ async def test_a_dropped_player_plays_on_from_where_it_was() -> None:
 
 async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
     """A typical move, that is: not the start, and not the scoring."""
-    async with house() as server, game(server.port, 4, watched=True) as peers:
+    async with memory_server() as server, game(server.port, 4, watched=True) as peers:
         before = [len(peer.frames) for peer in peers]
         await play_on(peers, random.Random(7), moves=28)
         for peer, start in zip(peers, before, strict=True):
@@ -129,7 +129,7 @@ async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
 
 async def test_the_server_keeps_what_the_peers_were_told() -> None:
     """Folding the server's own events, redacted, gives each seat's view: nothing else was told."""
-    async with house() as server, company(server.port, 2, random_layout=True) as peers:
+    async with memory_server() as server, company(server.port, 2, random_layout=True) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
         await together(peers, peers[0].seq)
         await play_on(peers, random.Random(8), moves=9)

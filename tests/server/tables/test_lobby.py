@@ -19,21 +19,21 @@ from protocol.messages import (
     Resume,
     Said,
     Say,
-    SeatLine,
+    SeatSummary,
     StartGame,
     Sync,
-    TableLine,
     Tables,
     TableState,
+    TableSummary,
     Watch,
 )
 from protocol.text import unsafe
 from server.net.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
-from tests.server.peer import Peer, company, connected, eventually, game, house, play_on, table_of
+from tests.server.peer import Peer, company, connected, eventually, game, memory_server, play_on, table_of
 
 
-async def lines(peer: Peer) -> list[TableLine]:
+async def lines(peer: Peer) -> list[TableSummary]:
     answer = await peer.ask(ListTables(peer.next_id()))
     assert isinstance(answer, Tables)
     return answer.tables
@@ -54,19 +54,19 @@ async def gone(lobby: Lobby, code: str) -> None:
 
 async def test_the_list_shows_tables_newest_first() -> None:
     """Host, seats, stage and option of each table."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         assert await lines(anna) == []
         first = await anna.open(2, "Anna")
         second = await bruno.open(5, "Bruno", random_layout=True)
         assert await lines(anna) == [
-            TableLine(second.table, "Bruno", 5, 1, "gathering", random_layout=True),
-            TableLine(first.table, "Anna", 2, 1, "gathering"),
+            TableSummary(second.table, "Bruno", 5, 1, "gathering", random_layout=True),
+            TableSummary(first.table, "Anna", 2, 1, "gathering"),
         ]
 
 
 async def test_the_list_tells_the_stage() -> None:
     """A table is gathering, then playing, then over."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         assert (await lines(peers[0]))[0].stage == "playing"
         await play_on(peers, random.Random(1))
         assert (await lines(peers[0]))[0].stage == "over"
@@ -74,7 +74,7 @@ async def test_the_list_tells_the_stage() -> None:
 
 async def test_a_list_of_very_many_tables_can_be_read() -> None:
     """The list is cut to what a message may hold."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         seated = await peer.open(2)
         table = server.lobby.tables[seated.table]
         server.lobby.tables.update({f"no. {number}": table for number in range(520)})
@@ -85,7 +85,7 @@ async def test_a_list_of_very_many_tables_can_be_read() -> None:
 
 async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
     """Everybody at the table is told who sits where."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         seated = await peer.open(3, "Anna", random_layout=True)
         assert seated.seat == 0
         assert seated.token is not None
@@ -94,7 +94,7 @@ async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
         assert state == TableState(
             seated.table,
             "gathering",
-            [SeatLine("Anna", here=True), SeatLine(), SeatLine()],
+            [SeatSummary("Anna", here=True), SeatSummary(), SeatSummary()],
             0,
             random_layout=True,
         )
@@ -103,7 +103,7 @@ async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
 async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
     """A free seat may be chosen by its number; every seat has a token of its own."""
     async with (
-        house() as server,
+        memory_server() as server,
         connected(server.port) as anna,
         connected(server.port) as bruno,
         connected(server.port) as carla,
@@ -118,7 +118,7 @@ async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
 
 async def test_a_seat_that_is_taken_or_does_not_exist_is_refused() -> None:
     """The refusal names the free seats."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(3)).table
         for seat in (0, 3, 4):
             refused = await bruno.refused(JoinTable(bruno.next_id(), code, "Bruno", seat))
@@ -152,7 +152,7 @@ async def test_a_seat_that_is_taken_or_does_not_exist_is_refused() -> None:
 )
 async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
     """Control, format, blank and private characters reach no other terminal, nor the refusal itself."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2)).table
         refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
         assert refused.code.startswith("name-")
@@ -168,7 +168,7 @@ async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
 )
 async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str) -> None:
     """Nobody can pass for somebody else by case, width, ligatures, spaces or invisible marks."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2, "Anna")).table
         refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
         assert refused.code == Code.NAME_TAKEN
@@ -177,7 +177,7 @@ async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str)
 @pytest.mark.parametrize("name", ["Žofie", "Иван", "花子", "Ann", "Anna 2", "a" * 20, "🦊", "कि"])
 async def test_names_of_all_scripts_are_welcome(name: str) -> None:
     """What can be shown safely is shown as it was given."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2, "Anna")).table
         await bruno.join(code, name)
         assert (await state_where(anna, lambda state: state.seats[1].here)).seats[1].name == name
@@ -185,7 +185,7 @@ async def test_names_of_all_scripts_are_welcome(name: str) -> None:
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
     """The lowest seat that is taken is host; the seat can be taken by somebody else."""
-    async with house() as server, company(server.port, 3) as peers, connected(server.port) as late:
+    async with memory_server() as server, company(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(Leave(host.next_id()))
         state = await state_where(third, lambda state: state.seats[0].name is None)
@@ -199,7 +199,7 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
 
 async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
     """A seat that was given up is given up, also when somebody else has it."""
-    async with house() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, company(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         resume = Resume(second.next_id(), host.code, second.token)
         assert (await second.refused(resume)).code == Code.BAD_TOKEN
@@ -213,7 +213,10 @@ async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
 
 async def test_a_table_closes_when_everybody_left_it() -> None:
     """Spectators are told, and are in the lobby again."""
-    async with house() as server, company(server.port, 2, watched=True) as (host, second, spectator):
+    async with (
+        memory_server() as server,
+        company(server.port, 2, watched=True) as (host, second, spectator),
+    ):
         await host.done(Leave(host.next_id()))
         await second.done(Leave(second.next_id()))
         refused = await spectator.until(Refused)
@@ -225,7 +228,7 @@ async def test_a_table_closes_when_everybody_left_it() -> None:
 
 async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
     """However many joins and watches are under way when a table closes, each gets its answer."""
-    async with house() as server, connected(server.port) as host:
+    async with memory_server() as server, connected(server.port) as host:
         code = (await host.open(2)).table
         peers = [connected(server.port) for _ in range(20)]
         others = [await peer.__aenter__() for peer in peers]
@@ -242,7 +245,7 @@ async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
 
 async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
     """A player whose connection broke comes back to the seat; the others see both."""
-    async with house() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, company(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: not state.seats[1].here)
         async with connected(server.port) as again:
@@ -253,7 +256,7 @@ async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
 
 async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
     """Who does not come back before the game starts makes room."""
-    async with house(seat_grace_seconds=0.05) as server, company(server.port, 2) as (host, second):
+    async with memory_server(seat_grace_seconds=0.05) as server, company(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: state.seats[1].name is None)
         async with connected(server.port) as again:
@@ -263,7 +266,7 @@ async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
 
 async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
     """Coming back stops the clock: an earlier absence does not shorten the grace of a later one."""
-    async with house(seat_grace_seconds=0.8) as server, company(server.port, 2) as (host, second):
+    async with memory_server(seat_grace_seconds=0.8) as server, company(server.port, 2) as (host, second):
         table = table_of(server, [host])
         clock = asyncio.get_running_loop().time
         first_left = clock()
@@ -280,7 +283,7 @@ async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
 
 async def test_a_table_that_everybody_lost_before_the_game_is_closed() -> None:
     """When the grace of the last seat has run out, the table is gone."""
-    async with house(seat_grace_seconds=0.05) as server, connected(server.port) as peer:
+    async with memory_server(seat_grace_seconds=0.05) as server, connected(server.port) as peer:
         await peer.open(2)
         await peer.socket.close()
         await gone(server.lobby, peer.code)
@@ -289,7 +292,7 @@ async def test_a_table_that_everybody_lost_before_the_game_is_closed() -> None:
 async def test_a_running_table_keeps_its_seats_and_is_closed_only_after_long_absence() -> None:
     """The grace does not count during a game; the time for unattended tables does."""
     limits = {"seat_grace_seconds": 0.01, "unattended_seconds": 0.3}
-    async with house(**limits) as server, connected(server.port) as later:
+    async with memory_server(**limits) as server, connected(server.port) as later:
         async with game(server.port, 2) as peers:
             code, token = peers[0].code, peers[0].token
         await later.resume(code, token)
@@ -303,7 +306,7 @@ async def test_a_running_table_keeps_its_seats_and_is_closed_only_after_long_abs
 
 async def test_a_finished_table_is_closed_when_everybody_has_left() -> None:
     """Not while somebody still looks at the result."""
-    async with house(over_seconds=0.05) as server, connected(server.port) as late:
+    async with memory_server(over_seconds=0.05) as server, connected(server.port) as late:
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(1))
             code = peers[0].code
@@ -316,7 +319,7 @@ async def test_a_finished_table_is_closed_when_everybody_has_left() -> None:
 
 async def test_closed_tables_leave_nothing_behind() -> None:
     """No timer keeps a table that has ended in memory."""
-    async with house() as server, connected(server.port) as peer:
+    async with memory_server() as server, connected(server.port) as peer:
         await peer.open(2)
         table = weakref.ref(server.lobby.tables[peer.code])
         await peer.done(Leave(peer.next_id()))
@@ -328,7 +331,7 @@ async def test_closed_tables_leave_nothing_behind() -> None:
 
 async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
     """The seat is kept, and is shown as away meanwhile."""
-    async with house() as server, game(server.port, 2) as (host, second):
+    async with memory_server() as server, game(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1")
         await second.resume(host.code, second.token)
@@ -337,7 +340,7 @@ async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
 
 async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
     """A client that numbers its messages anew on each connection still gets out of the table."""
-    async with house() as server, game(server.port, 2) as (_, second):
+    async with memory_server() as server, game(server.port, 2) as (_, second):
         for _ in range(2):
             await second.done(Leave(77))
             assert (await second.refused(Sync(78))).code == Code.NOT_AT_A_TABLE
@@ -346,7 +349,7 @@ async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
 
 async def test_one_sits_at_one_table_at_a_time() -> None:
     """Open, join, resume and watch are refused at a table."""
-    async with house() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, company(server.port, 2) as (host, second):
         for message in (
             OpenTable(1000, 2, "Twice"),
             JoinTable(1001, host.code, "Twice"),
@@ -358,7 +361,7 @@ async def test_one_sits_at_one_table_at_a_time() -> None:
 
 async def test_a_token_opens_only_its_own_table() -> None:
     """A guessed token, another table's token and a token's hash are refused; a few wrong ones end it."""
-    async with house() as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         first = await anna.open(2)
         second = await bruno.open(2)
         await bruno.done(Leave(bruno.next_id()))
@@ -375,7 +378,11 @@ async def test_a_token_opens_only_its_own_table() -> None:
 
 async def test_tables_are_limited_in_all() -> None:
     """The refusal changes nothing, and a table that closes makes room."""
-    async with house(tables=1) as server, connected(server.port) as anna, connected(server.port) as bruno:
+    async with (
+        memory_server(tables=1) as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+    ):
         await anna.open(2)
         assert (await bruno.refused(OpenTable(1, 2, "Bruno"))).code == Code.TOO_MANY_TABLES
         await anna.done(Leave(anna.next_id()))
@@ -387,7 +394,7 @@ async def test_tables_are_limited_in_all() -> None:
 async def test_tables_are_opened_at_a_pace(limit: str) -> None:
     """By connection and by address; the refusal tells when to try again, and nobody is kept from playing."""
     async with (
-        house(**{limit: 2}) as server,
+        memory_server(**{limit: 2}) as server,
         connected(server.port) as anna,
         connected(server.port) as bruno,
     ):
@@ -423,7 +430,7 @@ def test_whoever_waited_a_minute_may_go_on() -> None:
 async def test_spectators_are_limited() -> None:
     """A spectator too many is told so; one who leaves makes room."""
     async with (
-        house(spectators=1) as server,
+        memory_server(spectators=1) as server,
         company(server.port, 2, watched=True) as peers,
         connected(server.port) as late,
     ):
@@ -435,7 +442,7 @@ async def test_spectators_are_limited() -> None:
 async def test_everybody_at_the_table_hears_what_is_said() -> None:
     """Players by seat, spectators without one; nobody else."""
     async with (
-        house() as server,
+        memory_server() as server,
         company(server.port, 2, watched=True) as peers,
         connected(server.port) as other,
     ):
@@ -454,14 +461,14 @@ async def test_everybody_at_the_table_hears_what_is_said() -> None:
 )
 async def test_what_a_terminal_could_act_on_cannot_be_said(text: str) -> None:
     """The sender is refused, and the others hear nothing."""
-    async with house() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, company(server.port, 2) as (host, second):
         assert (await host.refused(Say(host.next_id(), text))).code.startswith("text-")
         await second.nothing_but_pong()
 
 
 async def test_spectators_do_not_play() -> None:
     """They may speak and sync, no more."""
-    async with house() as server, game(server.port, 2, watched=True) as peers:
+    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         spectator = peers[2]
         assert (await spectator.refused(StartGame(1))).code == Code.NOT_A_PLAYER
         await spectator.done(Sync(2))

@@ -32,7 +32,7 @@ from tests.server.peer import (
     eventually,
     fields_in,
     game,
-    house,
+    memory_server,
     play_on,
     table_of,
     together,
@@ -62,7 +62,7 @@ async def check_refused(
 
 async def test_before_the_game_there_are_no_moves() -> None:
     """Nothing can be laid or placed at a table that has not begun."""
-    async with house() as server, company(server.port, 2) as (host, other):
+    async with memory_server() as server, company(server.port, 2) as (host, other):
         assert (await host.refused(Lay(host.next_id(), 1, 0))).code == Code.NOT_STARTED
         assert (await host.refused(PlacePiece(host.next_id(), "Em", "A1"))).code == Code.NOT_STARTED
         await other.nothing_but_pong()
@@ -70,7 +70,7 @@ async def test_before_the_game_there_are_no_moves() -> None:
 
 async def test_the_game_is_started_once() -> None:
     """A second start is refused, to the host and to others."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         for seat in (0, 1):
             await check_refused(
                 server, peers, seat, (Code.ALREADY_STARTED, None), StartGame(peers[seat].next_id())
@@ -80,7 +80,7 @@ async def test_the_game_is_started_once() -> None:
 async def test_moves_out_of_turn_are_refused() -> None:
     """While tiles are laid and while pieces are placed."""
     async with (
-        house() as server,
+        memory_server() as server,
         game(server.port, 2, random_layout=False) as laying,
         game(server.port, 2) as placing,
     ):
@@ -93,7 +93,7 @@ async def test_moves_out_of_turn_are_refused() -> None:
 async def test_moves_of_the_other_phase_are_refused() -> None:
     """No piece is placed before the tiles lie, no tile is laid after that."""
     async with (
-        house() as server,
+        memory_server() as server,
         game(server.port, 2, random_layout=False) as laying,
         game(server.port, 2) as placing,
     ):
@@ -103,7 +103,7 @@ async def test_moves_of_the_other_phase_are_refused() -> None:
 
 async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
     """Not on another tile, and not apart from the others."""
-    async with house() as server, game(server.port, 2, random_layout=False) as peers:
+    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
         await together(peers, peers[0].seq)
         await check_refused(server, peers, 1, (Fault.POSITION_TAKEN, "R3.3"), Lay(peers[1].next_id(), 1, 5))
@@ -112,7 +112,7 @@ async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
 
 async def test_nobody_lays_the_tile_of_another() -> None:
     """Whoever just laid cannot lay the next one too."""
-    async with house() as server, game(server.port, 2, random_layout=False) as peers:
+    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
         await together(peers, peers[0].seq)
         await check_refused(server, peers, 0, (Fault.NOT_YOUR_TURN, "R3.3"), Lay(peers[0].next_id(), 2, 0))
@@ -120,7 +120,7 @@ async def test_nobody_lays_the_tile_of_another() -> None:
 
 async def test_pieces_come_from_the_own_hand() -> None:
     """Another people's piece, or one that has been used up, cannot be placed."""
-    async with house() as server, game(server.port, 5) as peers:
+    async with memory_server() as server, game(server.port, 5) as peers:
         why = (Fault.NOT_IN_HAND, "R4.1")
         await check_refused(server, peers, 0, why, PlacePiece(7, "Sm", "A1"), PlacePiece(8, "Lf*", "A1"))
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em*", "A1"))
@@ -131,7 +131,7 @@ async def test_pieces_come_from_the_own_hand() -> None:
 
 async def test_a_field_holds_one_piece() -> None:
     """One's own or another's."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "C4"))
         await together(peers, peers[0].seq)
         await check_refused(server, peers, 1, (Fault.FIELD_TAKEN, "R4.1"), PlacePiece(7, "Sm", "C4"))
@@ -139,7 +139,7 @@ async def test_a_field_holds_one_piece() -> None:
 
 async def test_soldiers_are_placed_in_time() -> None:
     """When only a soldier may be placed, the refusal of anything else says so (R4.3)."""
-    async with house() as server, game(server.port, 5) as peers:
+    async with memory_server() as server, game(server.port, 5) as peers:
         chooser = random.Random(2)
         for _ in range(3):
             for peer in peers:
@@ -161,7 +161,7 @@ async def test_soldiers_are_placed_in_time() -> None:
 
 async def test_after_the_end_there_are_no_moves() -> None:
     """The result stands."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(3))
         for peer in peers:
             refused = await peer.refused(PlacePiece(peer.next_id(), "Em", "A1"))
@@ -170,7 +170,7 @@ async def test_after_the_end_there_are_no_moves() -> None:
 
 async def test_a_repeated_move_is_answered_and_counts_once() -> None:
     """The second answer is Done; nobody else hears of it."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         move = peers[0].some_move(random.Random(4))
         await peers[0].done(move)
@@ -186,7 +186,7 @@ async def test_a_repeated_move_is_answered_and_counts_once() -> None:
 
 async def test_a_refused_move_stays_refused_under_its_id() -> None:
     """The same message gets the same refusal, even when it would be legal by now."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         early = PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "A2"))
@@ -197,7 +197,7 @@ async def test_a_refused_move_stays_refused_under_its_id() -> None:
 
 async def test_an_id_is_not_used_for_two_things() -> None:
     """Another message with a used id is refused and changes nothing; each seat has ids of its own."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(7, "Em", "A1"))
         await together(peers, peers[0].seq)
         await check_refused(
@@ -216,7 +216,7 @@ async def test_an_id_is_not_used_for_two_things() -> None:
 
 async def test_what_was_said_under_an_id_is_said_once() -> None:
     """A repeated sentence is answered and not told again."""
-    async with house() as server, company(server.port, 2) as (host, other):
+    async with memory_server() as server, company(server.port, 2) as (host, other):
         await host.done(Say(7, "hello"))
         await other.receive()
         await host.done(Say(7, "hello"))
@@ -225,7 +225,7 @@ async def test_what_was_said_under_an_id_is_said_once() -> None:
 
 async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
     """The answer that was lost with the connection is given again."""
-    async with house() as server, game(server.port, 2) as peers:
+    async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         move = peers[0].some_move(random.Random(6))
         await peers[0].send(move)
@@ -241,7 +241,7 @@ async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
 async def test_from_any_event_a_sync_brings_the_rest_or_everything() -> None:
     """Missing events follow gaplessly on what is there; from 0, or from beyond the last, comes a snapshot."""
     async with (
-        house(burst=10_000) as server,
+        memory_server(burst=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as peers,
     ):
         table = table_of(server, peers)
@@ -263,7 +263,7 @@ async def test_from_any_event_a_sync_brings_the_rest_or_everything() -> None:
 async def test_from_any_event_a_resume_brings_the_rest_or_everything() -> None:
     """As with sync; each resume takes the seat over from the one before."""
     async with (
-        house(burst=10_000) as server,
+        memory_server(burst=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as (host, other, _),
         contextlib.AsyncExitStack() as connections,
     ):
@@ -304,7 +304,7 @@ def check_catching_up(message: Events | Snapshot, after: int, last: int) -> None
 
 async def test_a_takeover_closes_the_older_connection_alone() -> None:
     """The seat goes on with the newer one; the others only see that its player is here."""
-    async with house() as server, game(server.port, 2) as peers, connected(server.port) as newer:
+    async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         await newer.resume(peers[0].code, peers[0].token)
         assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
         await newer.until(Snapshot)
@@ -315,7 +315,7 @@ async def test_a_takeover_closes_the_older_connection_alone() -> None:
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
     """What it sent when the takeover was under way already is not played."""
-    async with house() as server, game(server.port, 2) as peers, connected(server.port) as newer:
+    async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
         storing, may_store = asyncio.Event(), asyncio.Event()
         append = table._context.journal.append

@@ -11,7 +11,7 @@ from protocol.messages import JoinTable, OpenTable, Refused, Rematch, Say, Seate
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite_journal import SqliteJournal
-from tests.server.peer import Peer, connected, eventually, game, house, play_on
+from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on
 
 
 @contextlib.asynccontextmanager
@@ -42,7 +42,7 @@ async def again(peer: Peer) -> Seated:
 
 async def test_everybody_comes_to_the_same_seat_of_a_table_like_the_one_before() -> None:
     """The others are told where and who; the next seat begins; the tokens of before hold the new seats."""
-    async with house() as server, finished(server, 3, starting=2, watched=True) as peers:
+    async with memory_server() as server, finished(server, 3, starting=2, watched=True) as peers:
         before = peers[0].code
         seated = await again(peers[1])
         assert (seated.seat, seated.token) == (1, None)
@@ -74,7 +74,7 @@ async def test_everybody_comes_to_the_same_seat_of_a_table_like_the_one_before()
 
 
 async def test_who_watches_or_still_plays_does_not_play_again() -> None:
-    async with house() as server, game(server.port, 2, watched=True) as peers:
+    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_OVER
         assert (await peers[2].refused(Rematch(peers[2].next_id()))).code == Code.NOT_A_PLAYER
         await play_on(peers, random.Random(1))
@@ -85,7 +85,7 @@ async def test_who_watches_or_still_plays_does_not_play_again() -> None:
 
 async def test_a_seat_is_kept_for_its_player_and_then_free_for_others() -> None:
     """Nobody else can sit there meanwhile; who comes too late takes what is free, or stays where they are."""
-    async with house(rematch_grace_seconds=0.3) as server, finished(server, 3) as peers:
+    async with memory_server(rematch_grace_seconds=0.3) as server, finished(server, 3) as peers:
         code = (await again(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
             assert (await late.refused(JoinTable(late.next_id(), code, "Late"))).code == Code.TABLE_FULL
@@ -102,7 +102,7 @@ async def test_a_seat_is_kept_for_its_player_and_then_free_for_others() -> None:
 async def test_nobody_comes_and_the_table_is_closed() -> None:
     """The one who asked goes, the seats become free, and the next who asks opens another table."""
     async with (
-        house(rematch_grace_seconds=0.1, seat_grace_seconds=0.1) as server,
+        memory_server(rematch_grace_seconds=0.1, seat_grace_seconds=0.1) as server,
         finished(server, 2) as peers,
     ):
         code = (await again(peers[0])).table
@@ -114,7 +114,7 @@ async def test_nobody_comes_and_the_table_is_closed() -> None:
 
 async def test_asking_again_after_a_lost_answer_leads_to_the_same_seat() -> None:
     """Whoever lost the line comes back to the old table, asks again, and takes the seat over from before."""
-    async with house() as server, finished(server, 2) as peers:
+    async with memory_server() as server, finished(server, 2) as peers:
         old = peers[0].code
         first = await again(peers[0])
         async with connected(server.port) as back:
@@ -181,7 +181,7 @@ async def test_the_next_table_and_where_it_is_are_stored_together(tmp_path: Path
 
 
 async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:
-    async with house(tables=1) as server, finished(server, 2) as peers:
+    async with memory_server(tables=1) as server, finished(server, 2) as peers:
         refused = await peers[0].ask(Rematch(peers[0].next_id()))
         assert isinstance(refused, Refused)
         assert refused.code == Code.TOO_MANY_TABLES
@@ -192,7 +192,7 @@ async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:
 async def test_programs_are_programs_again() -> None:
     """Also one that comes late, when its seat was kept no longer."""
     async with (
-        house(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
+        memory_server(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
         finished(server, 3, programs={1, 2}) as peers,
     ):
         code = (await again(peers[0])).table

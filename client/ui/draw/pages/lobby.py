@@ -14,7 +14,7 @@ from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.requests import Open
 from client.ui.update.state import Lobby, Ui
 from protocol.absence import Wait
-from protocol.messages import TableLine
+from protocol.messages import TableSummary
 from protocol.text import printable
 
 _WHOLE = 22  # lines that a list takes in a window of the least size
@@ -86,7 +86,7 @@ def _set_up(table: Open) -> list[Line]:
     return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
 
 
-def _table_text(table: TableLine, kept: frozenset[str]) -> str:
+def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     stage = padded(_(_STAGES[table.stage]), _STAGE)

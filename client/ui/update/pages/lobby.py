@@ -13,7 +13,7 @@ from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.update.requests import Open, Request
 from client.ui.update.state import Lobby, Notice, Ui
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
-from protocol.messages import TableLine
+from protocol.messages import TableSummary
 
 # The first of each is the usual one.
 _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
@@ -75,7 +75,7 @@ def _set_up(table: Open, action: Action) -> Open | None:
             return None
 
 
-def _entrance(table: TableLine, kept: frozenset[str]) -> Request:
+def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
     """Return how the table can be entered: who may not play there any more may still watch."""
     if table.stage == "gathering" or table.table in kept:
         return requests.Join(table.table)

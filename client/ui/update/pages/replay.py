@@ -24,7 +24,7 @@ from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 
 TABLE: Final = "record"
 
@@ -44,7 +44,7 @@ def _model(replay: Replay) -> TableModel:
     recording = replay.recording
     view = recording.view(replay.stop, replay.eyes)
     seat = view.turn if replay.eyes == recording.all_eyes else next(iter(replay.eyes), None)
-    seats = [SeatLine(name, here=True) for name in recording.names]
+    seats = [SeatSummary(name, here=True) for name in recording.names]
     return TableModel(TABLE, seat, state=TableState(TABLE, "playing", seats, 0), view=view)
 
 

@@ -17,12 +17,12 @@ from client.ui.update.table.votes import next_vote
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatLine, TableState
+from protocol.messages import SeatSummary, TableState
 from tests.client.ui.seen import assert_screen, model_of, text_of, turn_of, typed, ui_of
 from tests.games import played
 
 
-def playing(*seats: SeatLine, seat: int = 0) -> tuple[Ui, TableModel]:
+def playing(*seats: SeatSummary, seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game where these sit, as `seat` sees it at the moment 100 it was told at."""
     game = turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
     model = model_of(game, seat)
@@ -30,7 +30,7 @@ def playing(*seats: SeatLine, seat: int = 0) -> tuple[Ui, TableModel]:
     return replace(ui_of(game, model), now=100.0, told_at=100.0, clock_at=100.0), model
 
 
-ANN, BOB, COSIMA = (SeatLine(name, here=True) for name in ("Ann", "Bob", "Cosima"))
+ANN, BOB, COSIMA = (SeatSummary(name, here=True) for name in ("Ann", "Bob", "Cosima"))
 
 
 def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
@@ -48,7 +48,7 @@ def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
 
 def test_away_and_bots_stand_beside_the_names_with_the_time_left() -> None:
     ui, model = playing(
-        ANN, SeatLine("Bob", seconds_left=75), SeatLine("Cosima", bot=True), SeatLine("Dario")
+        ANN, SeatSummary("Bob", seconds_left=75), SeatSummary("Cosima", bot=True), SeatSummary("Dario")
     )
     notes = [seat_note(replace(ui, now=110.5), model, Seat(seat)) for seat in range(4)]
     assert notes == ["", "away 1:05", "bot", "away"]
@@ -63,8 +63,8 @@ def test_the_clock_of_who_is_on_turn_runs_and_those_of_the_others_stand() -> Non
     assert [seat_note(later, model, Seat(seat)) for seat in range(2)] == ["1:00", "1:01:40"]
 
 
-def replace_clock(line: SeatLine, milliseconds: int) -> SeatLine:
-    return SeatLine(line.name, here=line.here, clock=milliseconds)
+def replace_clock(line: SeatSummary, milliseconds: int) -> SeatSummary:
+    return SeatSummary(line.name, here=line.here, clock=milliseconds)
 
 
 def test_nothing_ticks_where_nothing_counts() -> None:
@@ -75,21 +75,21 @@ def test_nothing_ticks_where_nothing_counts() -> None:
     assert not counting(replace(ui, lost=Outage("Broken.", None)), model)
     model.clock = 3
     assert counting(ui, model)
-    ui, model = playing(ANN, SeatLine("Bob", seconds_left=3))
+    ui, model = playing(ANN, SeatSummary("Bob", seconds_left=3))
     assert counting(ui, model)
-    assert not counting(*playing(ANN, SeatLine("Bob", seconds_left=0)))
+    assert not counting(*playing(ANN, SeatSummary("Bob", seconds_left=0)))
     assert not counting(Ui("Ann"), TableModel())
 
 
 def test_a_vote_is_asked_for_given_and_taken_back() -> None:
     """One key: yes for whoever is not voted on yet, and no once all are."""
-    away = SeatLine("Bob", seconds_left=0, votes_needed=2, votes=[2])
+    away = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
     told = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
     assert vote_question(model) == told
     assert told in text_of(drawn(ui, model, UNICODE, 80, 24))
     assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=True)
-    agreed = SeatLine("Bob", seconds_left=0, votes_needed=2, votes=[0])
+    agreed = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
     assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
@@ -98,7 +98,7 @@ def test_a_vote_is_asked_for_given_and_taken_back() -> None:
 
 
 def test_votes_are_typed_by_name_or_seat() -> None:
-    away = SeatLine("Bob", seconds_left=0, votes_needed=1)
+    away = SeatSummary("Bob", seconds_left=0, votes_needed=1)
     ui, model = playing(ANN, away, COSIMA)
     for text, vote in (
         ("vote yes bob", requests.Vote(1, agree=True)),

@@ -25,7 +25,7 @@ from engine.events import Place
 from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
-from protocol.messages import SeatLine, TableLine, TableState
+from protocol.messages import SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import (
     ADDRESS,
     after,
@@ -43,8 +43,8 @@ from tests.games import begun, played
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 TABLES = (
-    TableLine("KXQT", "Bob", 3, 1, "gathering"),
-    TableLine("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
+    TableSummary("KXQT", "Bob", 3, 1, "gathering"),
+    TableSummary("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
 )
 
 
@@ -76,7 +76,9 @@ def over(step: int) -> tuple[Ui, TableModel]:
 
 
 def waiting() -> tuple[Ui, TableModel]:
-    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False), SeatLine()], 0)
+    state = TableState(
+        "KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False), SeatSummary()], 0
+    )
     return Ui("Ann", ADDRESS, log=("Bob takes a seat.", "Bob is away.")), TableModel(
         "KXQT", Seat(0), state=state
     )
@@ -163,7 +165,7 @@ def test_who_watches_is_told_so() -> None:
     frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
     assert plain(frame.lines[0]).endswith("  watching ")
     assert {Act.CONFIRM, Act.NEXT_PIECE}.isdisjoint(target.action for target in frame.targets)
-    state = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
+    state = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
     room = drawn(Ui("Bob", ADDRESS), TableModel("KXQT", state=state), UNICODE, 80, 24)
     assert room.targets[0].action is Act.LEAVE
 
@@ -173,9 +175,9 @@ def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered while a seat is free, where this program has any; the start when none is."""
     ui = Ui("Ann", ADDRESS, Hosting(bots=bots))
     for seats, offered in (
-        ([SeatLine("Ann", True), SeatLine()], {Act.SEAT_BOT} if bots else set()),
-        ([SeatLine("Ann", True), SeatLine("Bob", True)], {Act.START}),
-        ([SeatLine("Ann", True), SeatLine("Bob", kept=True)], set()),
+        ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
+        ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),
+        ([SeatSummary("Ann", True), SeatSummary("Bob", kept=True)], set()),
     ):
         model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
         actions = {target.action for target in drawn(ui, model, UNICODE, 80, 24).targets}
@@ -184,7 +186,7 @@ def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
 
 def test_the_chosen_table_tells_how_it_is_set_up() -> None:
     """Layout and absence policy in words below the list, in every width."""
-    tables = (*TABLES, TableLine("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
+    tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
     ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
@@ -332,7 +334,7 @@ def test_wide_names_keep_the_columns_straight() -> None:
     ui, model = placing()
     assert model.state is not None
     model.state = TableState(
-        "KXQT", "playing", [SeatLine(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
+        "KXQT", "playing", [SeatSummary(name, True) for name in ("小林" * 5, "é" * 20, "Åse", "d")], 0
     )
     for glyphs in (UNICODE, ASCII):
         for width, height in SIZES.values():

@@ -18,7 +18,7 @@ from engine.game import Game, GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import TableLine, TableState
+from protocol.messages import TableState, TableSummary
 from tests.client.ui.seen import (
     after,
     asked,
@@ -34,7 +34,7 @@ from tests.client.ui.seen import (
 )
 from tests.games import played
 
-TABLES = (TableLine("KXQT", "Bob", 3, 1, "gathering"), TableLine("ABCD", "Cosima", 5, 5, "playing"))
+TABLES = (TableSummary("KXQT", "Bob", 3, 1, "gathering"), TableSummary("ABCD", "Cosima", 5, 5, "playing"))
 LOBBY = TableModel()
 
 

@@ -17,7 +17,7 @@ from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
-from protocol.messages import SeatLine, TableLine, TableState
+from protocol.messages import SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import after, lobby_of, model_of, playing_of, state_of, step_in, ui_of
 from tests.games import all_eyes, games, played
 
@@ -58,9 +58,9 @@ def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> 
 
 def test_who_comes_and_goes_is_told() -> None:
     ui, model = Ui("Ann"), TableModel("KXQT")
-    before = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine()], 0)
-    joined = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", True)], 0)
-    away = TableState("KXQT", "gathering", [SeatLine("Ann", True), SeatLine("Bob", False)], 0)
+    before = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
+    joined = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", True)], 0)
+    away = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False)], 0)
     for state, last, words in (
         (before, None, ()),
         (joined, before, ("Bob takes a seat.",)),
@@ -75,7 +75,7 @@ def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
     """Of who comes and goes again and again the latest stays; what else was told stays too."""
 
     def table(*here: bool) -> TableState:
-        seats = [SeatLine(name, each) for name, each in zip(("Bob", "Dario"), here, strict=True)]
+        seats = [SeatSummary(name, each) for name, each in zip(("Bob", "Dario"), here, strict=True)]
         return TableState("KXQT", "playing", seats, 0)
 
     def changed(ui: Ui, *states: TableState) -> Ui:
@@ -96,22 +96,22 @@ def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
 def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
     """At the old table, at the next one, and in a game with a policy; never as merely being away."""
     ui, model = Ui("Ann"), TableModel("KXQT")
-    ann, bob = SeatLine("Ann", here=True), SeatLine("Bob", here=True)
-    away = SeatLine("Bob", votes_needed=1)
+    ann, bob = SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)
+    away = SeatSummary("Bob", votes_needed=1)
     for was, now, words in (
-        (bob, SeatLine("Bob", again=True), ("Bob wants to play again.",)),
-        (SeatLine("Bob", kept=True), bob, ("Bob plays again.",)),
-        (SeatLine("Bob", kept=True), SeatLine(), ("Bob did not come, so the seat is free.",)),
-        (away, SeatLine("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to play for Bob.",)),
-        (away, SeatLine("Bob", bot=True), ("A bot plays for Bob from now on.",)),
-        (SeatLine("Bob", bot=True), bob, ("Bob is back.",)),
+        (bob, SeatSummary("Bob", again=True), ("Bob wants to play again.",)),
+        (SeatSummary("Bob", kept=True), bob, ("Bob plays again.",)),
+        (SeatSummary("Bob", kept=True), SeatSummary(), ("Bob did not come, so the seat is free.",)),
+        (away, SeatSummary("Bob", votes=[0], votes_needed=1), ("Ann wants a bot to play for Bob.",)),
+        (away, SeatSummary("Bob", bot=True), ("A bot plays for Bob from now on.",)),
+        (SeatSummary("Bob", bot=True), bob, ("Bob is back.",)),
     ):
         states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
         assert heard(ui, TableChanged(states[1], states[0]), model).log == words
 
 
 def test_who_has_gone_on_stands_on_the_result() -> None:
-    ann, bob = SeatLine("Ann", again=True), SeatLine("Bob", here=True)
+    ann, bob = SeatSummary("Ann", again=True), SeatSummary("Bob", here=True)
     over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
     assert describe_rematch(over, Seat(1)) == "Ann plays again. Press m to play too."
     assert describe_rematch(over, None) == "Ann plays again. Press m to watch."
@@ -167,11 +167,11 @@ def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
 def test_tables_that_can_be_joined_come_first() -> None:
     """And those that are over last; of each kind the newest first, as the server has them."""
     over, running, full, held, free = (
-        TableLine("AAAA", "Bob", 3, 3, "over"),
-        TableLine("BBBB", "Bob", 3, 3, "playing"),
-        TableLine("CCCC", "Bob", 2, 2, "gathering"),
-        TableLine("DDDD", "Bob", 3, 3, "playing"),
-        TableLine("EEEE", "Bob", 3, 1, "gathering"),
+        TableSummary("AAAA", "Bob", 3, 3, "over"),
+        TableSummary("BBBB", "Bob", 3, 3, "playing"),
+        TableSummary("CCCC", "Bob", 2, 2, "gathering"),
+        TableSummary("DDDD", "Bob", 3, 3, "playing"),
+        TableSummary("EEEE", "Bob", 3, 1, "gathering"),
     )
     ui = listed(Ui("Ann"), [over, running, full, held, free], TableModel(), frozenset({"DDDD"}))
     assert lobby_of(ui).tables == (held, free, running, full, over)
@@ -179,7 +179,7 @@ def test_tables_that_can_be_joined_come_first() -> None:
 
 def test_the_lobby_keeps_to_the_table_chosen() -> None:
     model = TableModel()
-    one, two, three = (TableLine(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
+    one, two, three = (TableSummary(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
     ui = listed(Ui("Ann"), [one, two], model)
     assert lobby_of(ui).chosen == 0
     ui = listed(after(ui, model, "down"), [three, one, two], model)
