@@ -42,6 +42,12 @@ def add_bot(commands: Commands) -> None:
         "--random-layout", action="store_true", help=_("at a new table, lay the tiles at random")
     )
     bot.add_argument(
+        "--starts",
+        default="random",
+        metavar="SEAT",
+        help=_("at a new table, who starts: a seat, counted from 1, or random (default)"),
+    )
+    bot.add_argument(
         "--rematch", action="store_true", help=_("play again when other players at the table do")
     )
     bot.add_argument(
@@ -63,11 +69,13 @@ def _bot(arguments: argparse.Namespace) -> int:
     from client.absence import BadPolicy, policy_named
     from client.address import BadAddress, server_url
     from client.bots.runner import BotOptions, run_bots
+    from client.starting import BadStart, seat_to_start
 
-    sys.path.insert(0, str(Path.cwd()))  # where --brain finds a module in the current folder
+    sys.path.append(str(Path.cwd()))  # where --brain finds a module; last, so that it hides no library
     try:
         url, absence = server_url(arguments.server), policy_named(arguments.absence)
-    except (BadAddress, BadPolicy) as error:
+        starting = seat_to_start(arguments.starts, arguments.players)
+    except (BadAddress, BadPolicy, BadStart) as error:
         return wrong_use(str(error))
     options = BotOptions(
         url,
@@ -78,6 +86,7 @@ def _bot(arguments: argparse.Namespace) -> int:
         arguments.games,
         arguments.seed,
         arguments.random_layout,
+        starting,
         arguments.rematch,
         absence,
         access_of(arguments),

@@ -1,6 +1,7 @@
 """`palatinus play`: a game against bots, with server and player in one process."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from client.language import _
@@ -38,6 +39,12 @@ def add_game(play: argparse.ArgumentParser) -> None:
         action="store_true",
         help=_("lay the tiles at random instead of letting the players lay them"),
     )
+    play.add_argument(
+        "--starts",
+        default="random",
+        metavar="SEAT",
+        help=_("who starts: a seat, counted from 1, me (seat 1), or random (default)"),
+    )
 
 
 def play_here(arguments: argparse.Namespace) -> int:
@@ -48,6 +55,7 @@ def play_here(arguments: argparse.Namespace) -> int:
 
     from client.bots.brains import NoSuchBrain, brain_named
     from client.preferences import Preferences, preferences_file, remembered
+    from client.starting import BadStart, seat_to_start
     from client.ui.game import report
     from client.ui.update.pages import start
     from server.config import Config
@@ -58,10 +66,11 @@ def play_here(arguments: argparse.Namespace) -> int:
     try:
         for brain in brains:
             brain_named(brain)
-    except NoSuchBrain as error:
+        starting = seat_to_start(arguments.starts, arguments.players)
+    except (NoSuchBrain, BadStart) as error:
         return wrong_use(str(error))
     game = against_bots(
-        options_of(arguments, ""),
+        replace(options_of(arguments, ""), starting=starting),
         brains,
         players=arguments.players,
         random_layout=arguments.random_layout,

@@ -166,6 +166,12 @@ def test_what_is_played_in_a_terminal_says_so_elsewhere(
     assert "this needs a terminal" in complaint(capsys, *words)
 
 
+def test_who_cannot_start_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """With who can, at a table for so many."""
+    told = complaint(capsys, "bot", "ws://127.0.0.1:1", "--players", "4", "--starts", "5")
+    assert "'5' does not say who starts. Write random, me, or a seat from 1 to 4." in told
+
+
 def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A letter is missing, or there is a number among them."""
     for code in ("kr7v", "krt", "krtvx"):

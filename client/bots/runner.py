@@ -18,6 +18,7 @@ from client.transport import FREE_ACCESS, Access, PasswordWanted, password_wante
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Place
+from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
@@ -42,7 +43,8 @@ class WrongUse(ValueError):
 class BotOptions:
     """The options of `palatinus bot`; its seats get the `brains` in turn.
 
-    Without a `table` the bots open their own. With `rematch` they play again when others at the table do.
+    Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
+    `rematch` they play again when others at the table do.
     """
 
     url: str
@@ -53,6 +55,7 @@ class BotOptions:
     games: int = 1
     seed: int | None = None
     random_layout: bool = False
+    starting: Seat | None = None
     rematch: bool = False
     absence: Absence = WAIT
     access: Access = FREE_ACCESS
@@ -187,6 +190,7 @@ class _Bot:
                     options.players,
                     name,
                     random_layout=options.random_layout,
+                    starting=options.starting,
                     absence=options.absence,
                     program=True,
                 )

@@ -28,6 +28,7 @@ from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.requests import Request
 from client.ui.update.state import Hosting, Ui
 from engine.events import LayTile, Place
+from engine.pieces import Seat
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import TableState
@@ -43,12 +44,12 @@ SeatBots = Callable[[str, int], None]
 class Options:
     """How the client starts.
 
-    With `table` it joins that table, or watches it; with `players` it opens a table for so many; else it
-    shows the lobby. `bots` seats so many bots at a table, where this program can do that; with `filled` they
-    take all other seats of every table that is opened, and the game starts by itself when everybody is there.
-    With `home` there is a start screen to go back to. `addresses` are those under which others join. In
-    `seats` a seat is kept for another time; without them it is lost with the client. With `confirms` every
-    move is asked about once more.
+    With `table` it joins that table, or watches it; with `players` it opens a table for so many, where the
+    seat `starting` starts, or one that is drawn; else it shows the lobby. `bots` seats so many bots at a
+    table, where this program can do that; with `filled` they take all other seats of every table that is
+    opened, and the game starts by itself when everybody is there. With `home` there is a start screen to go
+    back to. `addresses` are those under which others join. In `seats` a seat is kept for another time;
+    without them it is lost with the client. With `confirms` every move is asked about once more.
     """
 
     url: str
@@ -57,6 +58,7 @@ class Options:
     watch: bool = False
     players: int | None = None
     random_layout: bool = False
+    starting: Seat | None = None
     filled: bool = False
     ascii: bool = False
     bots: SeatBots | None = None
@@ -219,7 +221,7 @@ class Client:
     async def _enter(self) -> None:
         options = self._options
         if options.players is not None:
-            await self._ask(requests.Open(options.players, options.random_layout))
+            await self._ask(requests.Open(options.players, options.random_layout, options.starting))
         elif options.table is not None:
             await self._ask(requests.Watch(options.table) if options.watch else requests.Join(options.table))
 
@@ -280,7 +282,11 @@ class Client:
     async def _open(self, request: requests.Open) -> None:
         name, players = self._options.name, request.players
         seated = await self._connection.open_table(
-            players, name, random_layout=request.random_layout, absence=request.absence
+            players,
+            name,
+            random_layout=request.random_layout,
+            starting=request.starting,
+            absence=request.absence,
         )
         self._keeper.keep(seated, name)
         if self._options.filled and self._options.bots is not None:

@@ -4,7 +4,9 @@ import asyncio
 import io
 import random
 import re
+import sys
 import time
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
@@ -245,6 +247,43 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
             await played_by(person, rng)
             assert person.model.state is not None
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
+
+
+@pytest.mark.parametrize("starting", range(3))
+async def test_bots_say_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
+    """R3.1: the record of every game tells."""
+    async with running(Config(records=tmp_path)) as server:
+        code, _, _ = await told(options(server, players=3, seats=3, games=2, starting=Seat(starting)))
+    assert code == 0
+    records = lines_in(tmp_path)
+    assert [f"starts {starting}" in record for record in records] == [True, True]
+
+
+def lines_in(folder: Path) -> list[list[str]]:
+    """Return the lines of every file in the folder."""
+    return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
+
+
+async def test_a_brain_of_ones_own_lies_in_the_current_folder_and_hides_no_library(tmp_path: Path) -> None:
+    """The folder is searched last; `queue` is imported only when the bots play."""
+    (tmp_path / "mybot.py").write_text(
+        "def choose(view, legal, rng):\n    return rng.choice(list(legal.commands()))\n"
+    )
+    for library in ("queue", "websockets", "msgpack"):
+        (tmp_path / f"{library}.py").write_text("raise SystemExit('the wrong one')\n")
+    async with running(Config()) as server:
+        address = f"ws://127.0.0.1:{server.port}"
+        bots = await asyncio.create_subprocess_exec(
+            *(Path(sys.executable).with_name("palatinus"), "bot", address, "--seats", "2"),
+            *("--brain", "mybot:choose"),
+            cwd=tmp_path,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+        async with asyncio.timeout(PATIENCE):
+            out, errors = await bots.communicate()
+    assert (bots.returncode, errors) == (0, b"")
+    assert b"choose" in out
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ class Act(enum.Enum):
     RUN = enum.auto()
     OPEN = enum.auto()
     LAYOUT = enum.auto()
+    STARTING = enum.auto()
     BRAIN = enum.auto()
     NAME = enum.auto()
     WATCH = enum.auto()

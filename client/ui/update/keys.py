@@ -108,6 +108,7 @@ KEYS: Final = (
     Key(
         ("x",), Act.LAYOUT, _LOBBY, N_("new table: lay the tiles, or have them laid at random"), N_("layout")
     ),
+    Key(("s",), Act.STARTING, _LOBBY, N_("new table: who starts"), N_("who starts")),
     Key(
         ("a",),
         Act.ABSENCE,

@@ -5,6 +5,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from engine.events import Command
+from engine.pieces import Seat
 from protocol.absence import WAIT, Absence
 
 
@@ -13,10 +14,11 @@ class Refresh(Struct, frozen=True):
 
 
 class Open(Struct, frozen=True):
-    """Open a table for `players`."""
+    """Open a table for `players`; `starting` is the seat that starts, None for a draw."""
 
     players: int
     random_layout: bool = False
+    starting: Seat | None = None
     absence: Absence = WAIT
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from client.absence import BadPolicy, policy_named
 from client.language import _
+from client.starting import BadStart, seat_to_start
 from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.requests import Request
@@ -94,19 +95,24 @@ def meaning(text: str, model: TableModel) -> Meaning:
 
 
 def _open(options: Sequence[str]) -> Meaning:
-    """Return what opens a table: how many players, `random`, an absence policy, in any order."""
-    opening = requests.Open(3)
+    """Return what opens a table: how many players, `random`, who starts, an absence policy, in any order."""
+    opening, starts = requests.Open(3), "random"
     for word in map(str.lower, options):
         if word in {"2", "3", "4", "5"}:
             opening = replace(opening, players=int(word))
         elif word == "random":
             opening = replace(opening, random_layout=True)
+        elif word.startswith("starts:"):
+            starts = word.removeprefix("starts:")
         else:
             try:
                 opening = replace(opening, absence=policy_named(word))
             except BadPolicy as error:
                 return Misread(str(error))
-    return opening
+    try:
+        return replace(opening, starting=seat_to_start(starts, opening.players))
+    except BadStart as error:
+        return Misread(str(error))
 
 
 def _vote(answer: Sequence[str], model: TableModel) -> Meaning:

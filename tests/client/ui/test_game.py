@@ -11,6 +11,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from client.connection import connected
 from client.seats import Seats
 from client.table import TableModel
 from client.ui import game as game_program
@@ -41,6 +42,8 @@ from protocol.messages import (
     Watching,
 )
 from protocol.snapshot import snapshot_message
+from server.app import running
+from server.config import Config
 from tests.client.scripted import PATIENCE, Peer, scripted
 from tests.games import played
 
@@ -151,6 +154,32 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
         options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=bots)
         assert await run(options) == 0
     assert seated == [("KXQT", 1)]
+
+
+@pytest.mark.parametrize(
+    ("pressed", "starting"), [("2so", 0), ("2sso", 1), (":open 2 starts:me\r", 0), (":open 2 starts:2\r", 1)]
+)
+async def test_who_opens_a_table_says_who_starts(keys: Keyboard, pressed: str, starting: int) -> None:
+    """R3.1: in the lobby and by a typed line, at a real server."""
+    async with running(Config()) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+        ann = asyncio.create_task(run(Options(url, "Ann")))
+        await keys.until(lambda ui, _: not ui.busy)
+        keys.press(pressed)
+        await keys.until(at_rest)
+        assert keys.client is not None
+        table = keys.client._connection.model.table
+        async with connected(url, client="test") as bob:
+            assert table is not None
+            await bob.join(table, "Bob")
+            await keys.until(lambda _, model: model.state is not None and None not in model.state.seats)
+            keys.press("\r")
+            await keys.until(lambda _, model: model.view is not None)
+            view = keys.client._connection.model.view
+            assert view is not None
+            assert (view.start.starting, view.turn) == (starting, starting)
+            keys.press("qy")
+            assert await ann == 0
 
 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:

@@ -124,6 +124,25 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
         assert terminal.ended()[0] == 0
 
 
+@pytest.mark.parametrize(("seat", "name"), [("me", "Ann"), ("2", "greedy-1")])
+def test_who_plays_against_bots_says_who_starts(environment: dict[str, str], seat: str, name: str) -> None:
+    """R3.1: the log tells, in a window that is tall enough for all of it."""
+    arguments = ("play", "--players", "2", "--starts", seat, "--name", "Ann")
+    with Terminal(*arguments, environment=environment) as terminal:
+        terminal.shows("Your turn: lay")
+        terminal.resize(140, 50)
+        terminal.shows("Ann draws tile", rf"{name} begins\.")
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0
+
+
+def test_who_cannot_start_is_told_with_who_can(environment: dict[str, str]) -> None:
+    with Terminal("play", "--starts", "4", environment=environment) as terminal:
+        code, rest = terminal.ended()
+    assert code == 2
+    assert "'4' does not say who starts. Write random, me, or a seat from 1 to 3." in " ".join(rest.split())
+
+
 def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
     """Typed commands alone, both peoples, without a character beyond ASCII or a colour."""
     arguments = ("play", "--players", "2", "--random-layout", "--ascii", "--seed", "2", "--name", "Ann")

@@ -13,6 +13,7 @@ from client.ui.texts.sentences import your_seat
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.requests import Open
 from client.ui.update.state import Lobby, Ui
+from engine.pieces import Seat
 from protocol.absence import Wait
 from protocol.messages import TableSummary
 from protocol.text import printable
@@ -46,7 +47,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 11 - _DETAILS, 1)
+    room = max(height - 12 - _DETAILS, 1)
     first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
     for at, table in enumerate(lobby.tables[first : first + room], start=first):
         rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
@@ -76,11 +77,18 @@ def _describe_layout(*, at_random: bool) -> str:
     return _("the tiles are laid at random") if at_random else _("the players lay the tiles")
 
 
+def _describe_starting(seat: Seat | None) -> str:
+    if seat is None:
+        return _("a draw decides who starts")
+    return _("you start") if seat == 0 else _("seat {number} starts").format(number=seat + 1)
+
+
 def _set_up(table: Open) -> list[Line]:
     """Return how a new table would be: each line the keys, and what they have been set to."""
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),
+        ("s", _describe_starting(table.starting)),
         ("a" if isinstance(table.absence, Wait) else "a + -", describe_policy(table.absence)),
     )
     return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]

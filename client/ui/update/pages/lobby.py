@@ -12,6 +12,7 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.update.requests import Open, Request
 from client.ui.update.state import Lobby, Notice, Ui
+from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import TableSummary
 
@@ -64,15 +65,24 @@ def _set_up(table: Open, action: Action) -> Open | None:
     """Return the new table as it is after a key that sets it up; None if it is another key."""
     match action:
         case Pick(number):
-            return structs.replace(table, players=number)
+            starting = None if table.starting is None or table.starting >= number else table.starting
+            return structs.replace(table, players=number, starting=starting)
         case Act.LAYOUT:
             return structs.replace(table, random_layout=not table.random_layout)
+        case Act.STARTING:
+            return structs.replace(table, starting=_next_to_start(table))
         case Act.ABSENCE:
             return structs.replace(table, absence=_next_kind(table.absence))
         case Act.MORE | Act.LESS:
             return structs.replace(table, absence=_timed(table.absence, action))
         case _:
             return None
+
+
+def _next_to_start(table: Open) -> Seat | None:
+    """Return the seat after the one that starts; a draw comes after the last one."""
+    following = 0 if table.starting is None else table.starting + 1
+    return Seat(following) if following < table.players else None
 
 
 def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:

@@ -77,6 +77,15 @@ def test_lobby_opens_a_table_as_it_is_set() -> None:
     assert asked(ui, LOBBY, "r") == requests.Refresh()
 
 
+def test_lobby_sets_who_starts() -> None:
+    """R3.1: a key goes through the seats and back to a draw; a seat that there is no more does not start."""
+    ui = Ui("Ann")
+    opened = [asked(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
+    assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
+    assert asked(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
+    assert asked(ui, LOBBY, *"sss2", "o") == requests.Open(2)
+
+
 def test_lobby_takes_clicks() -> None:
     """A click chooses a line, a second one confirms it."""
     ui, request = updated(Ui("Ann", page=Lobby(TABLES)), ChooseLine(1), LOBBY)
@@ -108,7 +117,15 @@ def test_what_is_typed_opens_tables_and_is_corrected() -> None:
     ui = Ui("Ann")
     opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
     assert asked(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
-    for wrong in ("open 6", "open 3 clock", "say", "vote", "vote maybe Bob"):
+    for wrong in (
+        "open 6",
+        "open 3 clock",
+        "open 3 starts:4",
+        "open 3 starts:",
+        "say",
+        "vote",
+        "vote maybe Bob",
+    ):
         notice = after(ui, LOBBY, *typed(wrong)).notice
         assert notice is not None
         assert notice.refusal
@@ -333,6 +350,9 @@ def test_the_log_scrolls_within_its_length() -> None:
         ("watch KXQT", requests.Watch("KXQT")),
         ("open 4", requests.Open(4)),
         ("open 2 random", requests.Open(2, random_layout=True)),
+        ("open starts:4 4", requests.Open(4, starting=Seat(3))),
+        ("open 2 starts:Me random", requests.Open(2, random_layout=True, starting=Seat(0))),
+        ("open starts:random", requests.Open(3)),
         ("refresh", requests.Refresh()),
     ],
 )
