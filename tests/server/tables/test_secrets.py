@@ -14,10 +14,8 @@ import msgpack
 import pytest
 
 from engine.board import FIELDS
-from engine.components import DEALS
 from engine.events import Command, Place
 from engine.legal import Legal
-from engine.pieces import Piece
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
@@ -42,7 +40,8 @@ from protocol.messages import (
 from server.app import running
 from server.config import Config, Limits
 from server.logs import told
-from tests.server.peer import Peer, connected, game, page, play_on, together
+from tests.server.match import Script, piece_of
+from tests.server.peer import Peer, blanked, connected, game, page, play_on, together
 
 OURS = ("server", "palatinus", "engine", "protocol")  # loggers
 OFF_THE_CLOCK = (
@@ -66,28 +65,9 @@ class Heard:
 
 
 def plan(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
-    """Return the faces that each seat places, in order; `swapped`, the others' wolves come in reverse.
-
-    Soldiers come early enough for R4.3, and wolves at the same moments in both versions.
-    """
-    rng = random.Random(seed)
-    deal = DEALS[players]
-    own = [f"0 {face}" for face, count in deal.own.items() for _ in range(count)]
-    second = [f"1 {face}" for face, count in deal.second.items() for _ in range(count)]
-    faces: list[list[str]] = []
-    for seat in range(players):
-        others = [face for face in own + second if face != "0 s"]
-        rng.shuffle(others)
-        order = [others[0], *["0 s"] * deal.own["s"], *others[1:]]
-        for people in "01":
-            places = [at for at, face in enumerate(order) if face[0] == people and face[-1] == "*"]
-            wolves = sorted(order[at] for at in places)  # merchants after farmers
-            if swapped and seat != WATCHING:
-                wolves.reverse()
-            for at, wolf in zip(places, wolves, strict=True):
-                order[at] = wolf
-        faces.append(order)
-    return faces
+    """Return the faces that each seat places, in order; `swapped`, the others' wolves come in reverse."""
+    others = frozenset(range(players)) - {WATCHING}
+    return Script(players, seed=seed, swapped=others if swapped else frozenset()).faces()
 
 
 async def heard_in(
@@ -105,9 +85,7 @@ async def heard_in(
 
     def planned(view: View, legal: Legal, _rng: random.Random) -> Command:
         turn = len(view.placed)
-        return Place(
-            legal.seat, Piece(named(view, legal.seat, faces[legal.seat][turn // players])), fields[turn]
-        )
+        return Place(legal.seat, piece_of(view, legal.seat, faces[legal.seat][turn // players]), fields[turn])
 
     config = Config(seed=seed, stand_in=planned, limits=Limits(stand_in_seconds=0), watched=True)
     policy: Absence = WAIT if away is None else ByBot(0)
@@ -163,13 +141,7 @@ async def place(mover: Peer, face: str, field: str) -> None:
     """Have a move of a plan made."""
     assert mover.view is not None
     assert mover.seat is not None
-    await mover.done(PlacePiece(mover.next_id(), named(mover.view, mover.seat, face), field))
-
-
-def named(view: View, seat: int, face: str) -> str:
-    """Return the piece of the seat that a plan calls `0 m*`, say: of its first people."""
-    number, kind = face.split()
-    return view.start.peoples[seat][int(number)] + kind
+    await mover.done(PlacePiece(mover.next_id(), piece_of(mover.view, mover.seat, face), field))
 
 
 async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int, taken: str | None) -> None:
@@ -270,12 +242,6 @@ async def seen_by_latecomer(port: int, spectator: Peer, rng: random.Random) -> l
         assert late.view == spectator.view
         await late.done(Leave(late.next_id()))
         return late.frames
-
-
-def blanked(frame: bytes, secrets: list[bytes]) -> bytes:
-    for secret in secrets:
-        frame = frame.replace(secret, b"?" * len(secret))
-    return frame
 
 
 def _plain(record: logging.LogRecord, code: str) -> str:

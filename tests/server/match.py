@@ -1,0 +1,280 @@
+"""A game over sockets by a script, on a clock that the script moves: a few values decide all of it."""
+
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engine.board import FIELDS, Field
+from engine.components import DEALS
+from engine.events import Command, LayTile, Place
+from engine.legal import Legal, LegalLays, random_command
+from engine.pieces import Piece, Seat
+from engine.view import Phase, View
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.codes import Code
+from protocol.events import legal_of
+from protocol.messages import Lay, Ping, PlacePiece, TableState, Vote
+from server.app import Running, running
+from server.config import Config, Limits
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, connected, game, together
+
+STAND_IN_SECONDS: Final = 1.0
+LIMITS: Final = Limits(stand_in_seconds=STAND_IN_SECONDS, burst=1_000_000, rate=1_000_000.0)
+
+
+@dataclass(frozen=True)
+class Script:
+    """What decides a match.
+
+    Pieces are placed at random, or by a plan if `swapped` is a set: of seats that place wolf farmers where
+    the plan has wolf merchants, and the other way round.
+    """
+
+    players: int
+    absence: Absence = WAIT
+    programs: frozenset[int] = frozenset()
+    random_layout: bool = False
+    swapped: frozenset[int] | None = None
+    seed: int = 1
+
+    def faces(self) -> list[list[str]]:
+        """Return what the plan has each seat place, in order: `0 m*` is a wolf merchant of its first people.
+
+        Soldiers come early enough for R4.3, and wolves at the same moments, swapped or not.
+        """
+        swapped = self.swapped or frozenset()
+        rng = random.Random(self.seed)
+        deal = DEALS[self.players]
+        own = [f"0 {face}" for face, count in deal.own.items() for _ in range(count)]
+        second = [f"1 {face}" for face, count in deal.second.items() for _ in range(count)]
+        faces: list[list[str]] = []
+        for seat in range(self.players):
+            others = [face for face in own + second if face != "0 s"]
+            rng.shuffle(others)
+            order = [others[0], *["0 s"] * deal.own["s"], *others[1:]]
+            for people in "01":
+                places = [at for at, face in enumerate(order) if face[0] == people and face[-1] == "*"]
+                wolves = sorted((order[at] for at in places), reverse=seat in swapped)
+                for at, wolf in zip(places, wolves, strict=True):
+                    order[at] = wolf
+            faces.append(order)
+        return faces
+
+    def fields(self) -> list[Field]:
+        """Return the fields in the order in which pieces are placed on them."""
+        return random.Random(self.seed + 1).sample(FIELDS, len(FIELDS))
+
+    def command(self, view: View, legal: Legal) -> Command:
+        """Return the next command of the match."""
+        turn = len(view.placed)
+        if self.swapped is None or isinstance(legal, LegalLays):
+            return random_command(legal, random.Random(f"{self.seed} {view.tiles} {turn}"))
+        face = self.faces()[legal.seat][turn // self.players]
+        return Place(legal.seat, piece_of(view, legal.seat, face), self.fields()[turn])
+
+
+def piece_of(view: View, seat: Seat, face: str) -> Piece:
+    """Return the seat's piece that a plan calls `0 m*`, say."""
+    number, kind = face.split()
+    return Piece(view.start.peoples[seat][int(number)] + kind)
+
+
+class Match:
+    """A running match: its peers by seat, the spectator last, and the seats whose players are away."""
+
+    def __init__(
+        self,
+        script: Script,
+        server: Running,
+        clock: ManualClock,
+        peers: list[Peer],
+        later: contextlib.AsyncExitStack,
+    ) -> None:
+        self.server = server
+        self.peers = peers
+        self.away: set[int] = set()
+        self.turns = 0
+        self.stand_in_moves = 0
+        self._script = script
+        self._clock = clock
+        self._later = later
+        self._rng = random.Random(script.seed + 2)
+
+    @property
+    def spectator(self) -> Peer:
+        return self.peers[-1]
+
+    @property
+    def present(self) -> list[Peer]:
+        """Return the peers that are connected."""
+        return [peer for seat, peer in enumerate(self.peers) if seat not in self.away]
+
+    @property
+    def turns_left(self) -> int:
+        view = self.spectator.view
+        assert view is not None
+        return sum(tile is None for tile in view.tiles) + view.to_place
+
+    async def settle(self) -> None:
+        """Wait until the table has done all that it was asked to, and everybody has been sent it."""
+        # The table refuses this after all that came before, and only the spectator is answered.
+        await self.spectator.refused(Vote(self.spectator.next_id(), 0, agree=True))
+        for peer in self.present:
+            await peer.ask(Ping(peer.next_id()))
+
+    async def turn(self) -> None:
+        """Play a turn, with what the policy is for: absences, returns, votes, and time that runs out."""
+        self.turns += 1
+        if self.away and self.turns % 7 == 1:
+            await self._come_back(min(self.away))
+        if not self.away and self.turns % 7 == 2:
+            await self._go_away(self.turns // 7 % self._script.players)
+        view = self.spectator.view
+        assert view is not None
+        assert view.turn is not None
+        seat, policy = int(view.turn), self._script.absence
+        if seat in self.away and not self._bot_plays_for(seat):
+            if isinstance(policy, MoveClock):
+                await self._pass_time(policy.seconds)
+            else:
+                await self._come_back(seat)
+        mover = self.peers[seat]
+        if seat in self.away or mover.legal is None or await self._out_of_time(mover):
+            await self._stand_in()
+        else:
+            await self._move(mover)
+
+    async def _move(self, mover: Peer) -> None:
+        other = self._rng.choice([peer for peer in self.present if peer is not mover])
+        await other.refused(PlacePiece(other.next_id(), "Em*", "A1"))
+        await mover.refused(self._impossible_move(mover))
+        await mover.done(self._next_move(mover))
+        await together(self.present, mover.seq)
+        await self.settle()
+
+    async def _stand_in(self) -> None:
+        """Let the stand-in move."""
+        seq = self.spectator.seq
+        self._clock.advance(STAND_IN_SECONDS)
+        while self.spectator.seq == seq:
+            await self.spectator.receive()
+        await together(self.present, self.spectator.seq)
+        await self.settle()
+        self.stand_in_moves += 1
+
+    async def _out_of_time(self, mover: Peer) -> bool:
+        """Let the mover think for a moment, or now and then for too long; return whether it was too long."""
+        await self._pass_time(self._rng.randrange(8) / 4)
+        match self._script.absence:
+            case MoveClock(seconds) if self.turns % 5 == 4:
+                pass
+            case GameClock(seconds) if self.turns % 5 == 4 and mover.seat == 1:
+                pass
+            case _:
+                return False
+        move = self._next_move(mover)
+        await self._pass_time(seconds)
+        assert (await mover.refused(move)).code == Code.TIME_UP
+        return True
+
+    async def _pass_time(self, seconds: float) -> None:
+        self._clock.advance(seconds)
+        await self.settle()
+
+    async def _go_away(self, seat: int) -> None:
+        """Break a player's connection, and have the others replace the player if the policy lets them."""
+        self.away.add(seat)
+        await self.peers[seat].socket.close()
+        await self._seen(seat, here=False)
+        policy = self._script.absence
+        if seat in self._script.programs or not isinstance(policy, ByVote | ByBot):
+            return
+        voters = [peer for peer in self.present[:-1] if peer.seat not in self._script.programs]
+        for peer in voters:
+            await peer.refused(Vote(peer.next_id(), seat, agree=True))  # too early, or without votes
+        await self._pass_time(policy.seconds)
+        if isinstance(policy, ByVote):
+            hasty, *_ = voters
+            if len(voters) > 1:
+                await hasty.done(Vote(hasty.next_id(), seat, agree=True))
+                await hasty.done(Vote(hasty.next_id(), seat, agree=False))
+            for peer in voters:
+                await peer.done(Vote(peer.next_id(), seat, agree=True))
+            await self.settle()
+
+    async def _come_back(self, seat: int) -> None:
+        """Have a player return on a new connection, and catch up from the last event or from nothing."""
+        gone = self.peers[seat]
+        back = await self._later.enter_async_context(connected(self.server.port))
+        back.id, back.seat, back.token = gone.id, gone.seat, gone.token
+        back.view, back.seq = self._rng.choice([(gone.view, gone.seq), (None, 0)])
+        await back.resume(gone.code, gone.token, back.seq)
+        await back.news()
+        back.frames[:0] = gone.frames
+        self.peers[seat] = back
+        self.away.discard(seat)
+        await self._seen(seat, here=True)
+
+    async def _seen(self, seat: int, *, here: bool) -> None:
+        """Wait until everybody has seen the player go or come."""
+        while (await self.spectator.until(TableState)).seats[seat].here is not here:
+            pass
+        await self.settle()
+
+    def _bot_plays_for(self, seat: int) -> bool:
+        states = [message for message in self.spectator.heard if isinstance(message, TableState)]
+        return states[-1].seats[seat].bot
+
+    def _impossible_move(self, mover: Peer) -> Lay | PlacePiece:
+        """Return a move of the wrong kind, or one to a field that is taken."""
+        view = mover.view
+        assert view is not None
+        assert mover.seat is not None
+        if view.phase is Phase.LAYING:
+            return PlacePiece(mover.next_id(), "Em", "A1")
+        if not view.placed:
+            return Lay(mover.next_id(), 1, 0)
+        pieces, fields = sorted(view.start.hands[mover.seat]), sorted(view.placed)
+        return PlacePiece(mover.next_id(), self._rng.choice(pieces), self._rng.choice(fields))
+
+    def _next_move(self, mover: Peer) -> Lay | PlacePiece:
+        assert mover.view is not None
+        assert mover.seat is not None
+        assert mover.legal is not None
+        command = self._script.command(mover.view, legal_of(mover.legal, mover.seat))
+        if isinstance(command, LayTile):
+            return Lay(mover.next_id(), command.position, command.orientation)
+        return PlacePiece(mover.next_id(), command.piece, command.field)
+
+
+@contextlib.asynccontextmanager
+async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match]:
+    """Begin a match on a server of its own."""
+    clock = ManualClock()
+    config = Config(
+        data=data,
+        stand_in=lambda view, legal, _rng: script.command(view, legal),
+        seed=script.seed,
+        limits=LIMITS,
+        timers=lambda: clock,
+    )
+    async with (
+        running(config) as server,
+        game(
+            server.port,
+            script.players,
+            programs=script.programs,
+            watched=True,
+            absence=script.absence,
+            random_layout=script.random_layout,
+        ) as peers,
+        contextlib.AsyncExitStack() as later,
+    ):
+        for number, peer in enumerate(peers):
+            peer.id = 1_000_000 * number
+            peer.frames.clear()  # ids and tokens differ from match to match until here
+        yield Match(script, server, clock, peers, later)

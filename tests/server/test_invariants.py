@@ -1,0 +1,172 @@
+"""The four invariants over real sockets: for every seat and a spectator, under every absence policy.
+
+Tiles are laid, players come and go, vote and run out of time, and the stand-in plays for them.
+"""
+
+import itertools
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS
+from engine.pieces import NOTATIONS
+from engine.record import recorded, replayed
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.events import legal_of
+from protocol.messages import Lay, Lays, PlacePiece, Places, Refused, Sync
+from server.app import running
+from server.config import Config
+from tests.server.manual_clock import ManualClock
+from tests.server.match import LIMITS, Match, Script, match
+from tests.server.peer import Peer, blanked, check_views, fields_in, on_turn, table_of
+from tests.server.storage.test_journal import back, facts
+
+SCRIPTS = {
+    "wait": Script(3, WAIT, seed=1),
+    "program": Script(2, WAIT, programs=frozenset({1}), seed=2),
+    "move-clock": Script(3, MoveClock(60), seed=3),
+    "game-clock": Script(2, GameClock(600), seed=4),
+    "vote": Script(4, ByVote(30), seed=5),
+    "bot": Script(3, ByBot(30), seed=6),
+    "random-layout": Script(5, ByBot(30), random_layout=True, seed=7),
+}
+EVERY_COMMAND = frozenset(
+    (*itertools.product(OUTER_POSITIONS, ORIENTATIONS), *itertools.product(NOTATIONS, FIELDS))
+)
+EVERY_SCRIPT = pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
+
+
+# -- fold -----------------------------------------------------------------------------------------
+
+
+@EVERY_SCRIPT
+async def test_the_fold_of_the_events_is_the_snapshot(script: Script) -> None:
+    """At every turn a client has folded what a snapshot shows, and what its seat may know of the game."""
+    async with match(script) as playing:
+        while playing.turns_left:
+            await playing.turn()
+            check_views(table_of(playing.server, playing.peers), playing.present)
+            for peer in playing.present:
+                await check_snapshot(peer)
+        assert all(peer.view is not None and peer.view.result is not None for peer in playing.present)
+        assert (playing.stand_in_moves > 0) == (script.absence != WAIT or bool(script.programs))
+
+
+async def check_snapshot(peer: Peer) -> None:
+    """Fail unless a snapshot shows what the peer has folded, and the same legal moves."""
+    view, seq, legal = peer.view, peer.seq, peer.legal
+    assert view is not None
+    await peer.done(Sync(peer.next_id(), 0))
+    assert peer.view is not view
+    assert peer.view == view
+    assert list(peer.view.placed) == list(view.placed)
+    assert (peer.seq, peer.legal) == (seq, legal)
+    peer.view = view  # and the fold goes on
+
+
+# -- indistinguishable ----------------------------------------------------------------------------
+
+
+async def frames_in(script: Script) -> list[list[bytes]]:
+    """Return all that each seat and the spectator are sent before the last move, after which all is known."""
+    async with match(script) as playing:
+        while playing.turns_left > 1:
+            await playing.turn()
+        blank = [playing.spectator.code.encode(), *(peer.token.encode() for peer in playing.peers[:-1])]
+        return [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
+
+
+@EVERY_SCRIPT
+async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
+    """R4.2: for each seat and a spectator, another game swaps the kinds of all others' wolves."""
+    seats = frozenset(range(script.players))
+    first = await frames_in(replace(script, swapped=frozenset()))
+    for watcher in range(script.players + 1):
+        swapped = seats - {watcher}
+        second = await frames_in(replace(script, swapped=swapped))
+        same = [one == other for one, other in zip(first, second, strict=True)]
+        assert same == [seat not in swapped for seat in range(script.players + 1)]
+
+
+# -- replay ---------------------------------------------------------------------------------------
+
+
+@EVERY_SCRIPT
+async def test_a_server_rebuilt_from_its_journal_is_the_same(script: Script, tmp_path: Path) -> None:
+    """Whenever it ends, for every seat and a spectator; and a record replays to the same events."""
+    data = tmp_path / "data"
+    async with match(script, data) as playing:
+        while playing.turns_left:
+            await playing.turn()
+            if playing.turns % 5 == 0 or not playing.turns_left:
+                copy = tmp_path / f"after {playing.turns}"
+                shutil.copytree(data, copy)  # between commits: what is left if the server is killed here
+                await check_rebuilt(playing, copy)
+
+
+async def check_rebuilt(playing: Match, data: Path) -> None:
+    """Fail unless a server on this folder has the same match."""
+    table, clock = table_of(playing.server, playing.peers), ManualClock()
+    config = Config(data=data, limits=LIMITS, timers=lambda: clock)
+    async with running(config) as server, back(server.port, *playing.present) as peers:
+        assert facts(table_of(server, peers).state) == facts(table.state)
+        for peer, before in zip(peers, playing.present, strict=True):
+            assert (peer.view, peer.seq, peer.legal) == (before.view, before.seq, before.legal)
+            await check_snapshot(peer)
+    game = table.state.game
+    assert game is not None
+    assert replayed(recorded(game.events)).events == game.events
+
+
+# -- legal ----------------------------------------------------------------------------------------
+
+
+@EVERY_SCRIPT
+async def test_a_command_is_accepted_exactly_if_it_is_listed(script: Script) -> None:
+    """Only the seat on turn has a list; whatever else is tried is refused, and a listed command is played."""
+    async with match(script) as playing:
+        game = table_of(playing.server, playing.peers).state.game
+        assert game is not None
+        while playing.turns_left:
+            if (mover := on_turn(playing.present)) is not None:
+                assert mover.seat is not None
+                assert mover.legal is not None
+                assert legal_of(mover.legal, mover.seat) == game.legal()
+            if playing.turns in {3, 20}:
+                await check_refusals(playing)
+            await playing.turn()
+
+
+async def check_refusals(playing: Match) -> None:
+    """Fail if a command is accepted, or changes anything, that was not listed to the peer that sends it."""
+    seq = playing.spectator.seq
+    for peer in playing.present:
+        listed = set(listed_commands(peer))
+        assert listed < EVERY_COMMAND
+        for command in sorted(EVERY_COMMAND - listed, key=str):
+            await peer.send(message(peer, *command))
+        for _ in EVERY_COMMAND - listed:
+            await peer.until(Refused)
+    await playing.settle()
+    assert playing.spectator.seq == seq
+
+
+def listed_commands(peer: Peer) -> Iterable[tuple[object, object]]:
+    match peer.legal:
+        case None:
+            return ()
+        case Lays(positions, orientations):
+            return itertools.product(positions, orientations)
+        case Places(pieces):
+            return itertools.product(pieces, fields_in(peer.legal))
+
+
+def message(peer: Peer, first: Any, second: Any) -> Lay | PlacePiece:
+    """Return a command as a message: a position and an orientation, or a piece and a field."""
+    if isinstance(first, int):
+        return Lay(peer.next_id(), first, second)
+    return PlacePiece(peer.next_id(), first, second)
