@@ -52,12 +52,12 @@ def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
     options = GameOptions(players, random_layout=True)
     games = [Game.new(options, RandomChance(rng)) for _ in range(_LAYOUTS)]
     positions = [Position.of(game.view) for game in games]
-    lean, telling = [], []
+    lean, full = [], []
     for repeat in range(_REPEATS):
         position, events = positions[repeat % _LAYOUTS], games[repeat % _LAYOUTS].events
         lean.append(rate(functools.partial(playout, position, rng), seconds / _REPEATS / 2))
-        telling.append(rate(functools.partial(full_game, events, rng), seconds / _REPEATS / 2))
-    return lean, telling
+        full.append(rate(functools.partial(full_game, events, rng), seconds / _REPEATS / 2))
+    return lean, full
 
 
 def line(players: int, lean: list[float], telling: list[float]) -> str:

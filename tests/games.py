@@ -10,7 +10,7 @@ from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
-MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands together hold
+MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands hold together
 
 
 def begun(options: GameOptions, seed: int) -> Game:
@@ -44,7 +44,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @st.composite
 def game_options(draw: st.DrawFn) -> GameOptions:
-    """Any way to start: 2 to 5 players, whoever starts, laid or random layout."""
+    """All options: 2 to 5 players, any or no starting seat, tiles laid by players or at random."""
     players = draw(st.integers(2, 5))
     starting = draw(st.none() | st.integers(0, players - 1).map(Seat))
     return GameOptions(players, starting, random_layout=draw(st.booleans()))
@@ -64,7 +64,7 @@ def finished_games(draw: st.DrawFn) -> Game:
 
 @st.composite
 def layouts(draw: st.DrawFn) -> tuple[LaidTile, ...]:
-    """All seven tiles anyhow, the centre's as R3.2 has it."""
+    """All seven tiles in any layout; the centre's is not turned (R3.2)."""
     letters = draw(st.permutations(TILES))
     turns = draw(st.tuples(*[st.sampled_from(ORIENTATIONS)] * 6))
     return tuple(LaidTile(tile, turn) for tile, turn in zip(letters, (0, *turns), strict=True))

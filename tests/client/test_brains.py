@@ -1,4 +1,4 @@
-"""Brains: always legal, never better informed than their seat, and worth their name."""
+"""Brains: always legal, never better informed than their seat, and as strong as their name says."""
 
 import copy
 import random
@@ -52,7 +52,7 @@ def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
 @NAMES
 @given(game=games(), seed=seeds)
 def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
-    """Brains do not need to have played the game so far themselves; equal chance, equal choice."""
+    """A brain need not have played the game so far; with equal chance it makes the same choice."""
     legal = game.legal()
     assume(legal is not None)
     assert legal is not None
@@ -124,7 +124,7 @@ def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
             leaders = [
                 each for each, influence in enumerate(event.influence) if influence == max(event.influence)
             ]
-            chance = (seat in leaders) / len(leaders)  # of a tie the outlook makes the laurel's share
+            chance = (seat in leaders) / len(leaders)  # the outlook shares the laurel of a tie
             score += LAUREL_WORTH[event.laurel] * (chance - (1 - chance) / others)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outlook, "DOUBT", 1e-6)
@@ -168,12 +168,12 @@ def test_the_quick_way_to_a_score_is_the_long_one(game: Game) -> None:
     quick = Outlook(seen(game, legal.seat), legal.seat)
     scores = [quick.after(place.field, place.piece.kind) for place in places]
     assert scores == pytest.approx([from_scratch(quick, place) for place in places])
-    assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it leaves no trace
+    assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it changes nothing
 
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_greedy_beats_random(players: int) -> None:
-    """The ladder stands; `bench.brains` measures how steep it is."""
+    """The order of strength holds; `bench.brains` measures by how much."""
     won = 0.0
     for seed in range(10):
         game = begun(GameOptions(players), seed)
@@ -187,7 +187,7 @@ def test_greedy_beats_random(players: int) -> None:
     assert won >= 7
 
 
-def test_brains_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_own_brains(monkeypatch: pytest.MonkeyPatch) -> None:
     """A brain is named as module:attribute."""
     module = types.ModuleType("my_brains")
     module.__dict__.update(mine=at_random, number=3)

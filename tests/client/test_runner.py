@@ -132,7 +132,7 @@ async def test_bots_join_a_table() -> None:
     ],
 )
 async def test_wrong_use(changes: dict[str, object], sentence: str) -> None:
-    """Options that make no sense are told in a sentence; nothing is connected to."""
+    """Options that contradict each other are reported in a sentence, without connecting."""
     code, out, errors = await told(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
     assert (code, out) == (2, "")
     assert errors.startswith(sentence)
@@ -228,7 +228,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
 
 
 async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path) -> None:
-    """As with a game that one hosts: quit, hosted anew, the server's bots play it to its end."""
+    """Quit and hosted again, a game is played to its end by the server's bots."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
     rng = random.Random(1)
     async with asyncio.timeout(PATIENCE):
@@ -290,7 +290,7 @@ async def test_a_brain_of_ones_own_lies_in_the_current_folder_and_hides_no_libra
     ("choose", "why"),
     [("return None", "returned None"), ("raise KeyError('wolf')", "failed: KeyError: 'wolf'")],
 )
-async def test_a_brain_that_fails_is_told_in_one_line(
+async def test_a_failing_brain_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, why: str
 ) -> None:
     """Whose fault it is, and what it was; no traceback."""

@@ -46,7 +46,7 @@ def test_a_turn_leads_to_the_next_direction() -> None:
 
 
 def test_hills_lie_where_the_rules_put_them() -> None:
-    """R2.2: the outer hills, turned out of the first one, are those that the rules list."""
+    """R2.2: the outer hills, rotations of the first one, are those that the rules list."""
     assert HILLS[1:] == ((2, 1), (-1, 3), (-3, 2), (-2, -1), (1, -3), (3, -2))
 
 
@@ -77,7 +77,7 @@ def test_every_field_has_two_to_five_adjacent_ones(tiles: tuple[LaidTile, ...]) 
 
 @given(layouts())
 def test_each_field_borders_its_own_hill(tiles: tuple[LaidTile, ...]) -> None:
-    """R2.3, R2.4: a field bears its tile's letter wherever the tile lies, numbered clockwise."""
+    """R2.3, R2.4: a field has its tile's letter wherever the tile is, and a number, clockwise."""
     layout = Layout(tiles)
     for position, laid in enumerate(tiles):
         ring = [layout.hexes[field] for field in fields_of(laid.tile)]
@@ -90,7 +90,7 @@ def test_each_field_borders_its_own_hill(tiles: tuple[LaidTile, ...]) -> None:
 
 @pytest.mark.parametrize("position", OUTER_POSITIONS)
 def test_positions_border_where_their_tiles_touch(position: int) -> None:
-    """R2.2: an outer position touches the centre, the position before it and the one after it alone."""
+    """R2.2: an outer position touches only the centre, the position before it and the one after it."""
     touching = {
         other
         for other in range(7)
@@ -116,7 +116,7 @@ def test_turning_a_tile_keeps_its_ring(tiles: tuple[LaidTile, ...], turn: int, p
 
 
 def test_tiles_still_missing_leave_their_fields_out() -> None:
-    """R3.3: while tiles are laid, only fields that lie are on the board."""
+    """R3.3: while tiles are laid, only the fields of laid tiles are on the board."""
     layout = Layout((LaidTile(TILES[0], 0), None, LaidTile(TILES[3], 2), None, None, None, None))
     assert sorted(layout.hexes) == sorted([*fields_of(TILES[0]), *fields_of(TILES[3])])
     assert all(beside in layout.hexes for field in layout.hexes for beside in layout.adjacent(field))

@@ -1,4 +1,4 @@
-"""The box's table adds up: a slip in it would deal pieces that do not exist."""
+"""The table of components adds up: an error in it would deal pieces that do not exist."""
 
 from collections import Counter
 
@@ -48,7 +48,7 @@ def test_no_people_deals_more_than_it_has(players: int) -> None:
 
 @pytest.mark.parametrize("players", DEALS)
 def test_soldiers_can_always_be_placed_in_time(players: int) -> None:
-    """R3.5, R4.3: every hand holds a soldier, and turns enough before the last ones."""
+    """R3.5, R4.3: every hand holds a soldier, and has enough turns before the last ones."""
     started = begun(GameOptions(players), seed=0).view.start
     for hand in started.hands:
         soldiers = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)

@@ -1,4 +1,4 @@
-"""The `score` command's function: a position told as JSON, scored; anything else refused precisely."""
+"""The function behind `score`: a position in JSON is scored; anything else is refused precisely."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_known_positions_score_as_expected(case: str) -> None:
 
 @given(finished_games())
 def test_a_game_and_its_final_position_agree(game: Game) -> None:
-    """Told as a position, the end of a game scores as the game did."""
+    """Written as a position, the end of a game scores as the game did."""
     view = game.view
     told = {
         "tiles": [[laid.tile, laid.orientation] for laid in view.tiles if laid is not None],
@@ -135,7 +135,7 @@ json_values = st.recursive(
 
 @given(st.sampled_from(["tiles", "laurels", "players", "board"]), json_values)
 def test_no_value_breaks_the_scoring(key: str, value: Any) -> None:
-    """Whatever JSON stands under a key: a result, or BadPosition."""
+    """Whatever JSON is under a key: a result, or BadPosition."""
     try:
         scored = scored_line(json.dumps(position(**{key: value})))
     except BadPosition:
@@ -145,6 +145,6 @@ def test_no_value_breaks_the_scoring(key: str, value: Any) -> None:
 
 @given(st.text())
 def test_no_text_breaks_the_scoring(text: str) -> None:
-    """Text that is no position is refused, never another exception."""
+    """Text that is not a position is refused, with no other exception."""
     with pytest.raises(BadPosition):
         scored_line(text)

@@ -35,7 +35,7 @@ TURNS = {2: 16, 3: 12, 4: 8, 5: 7}  # R3.5
 
 
 def laid_out(players: int, seed: int = 1) -> Game:
-    """Return a game whose tiles lie and where seat 0 is to place the first piece."""
+    """Return a game whose tiles are laid and where seat 0 places first."""
     return begun(GameOptions(players, Seat(0), random_layout=True), seed)
 
 
@@ -49,7 +49,7 @@ def place(game: Game, *kinds: Kind) -> Piece:
 
 
 def touching(one: int, other: int) -> bool:
-    """Tell whether two tile positions border each other, by the hexes that tiles there would cover."""
+    """Return whether two tile positions border each other, by the hexes that tiles there would cover."""
     hexes = {field_hex(other, 0, number) for number in range(1, 7)}
     return any(beside in hexes for number in range(1, 7) for beside in neighbours(field_hex(one, 0, number)))
 
@@ -84,7 +84,7 @@ def test_any_player_may_be_drawn_to_start() -> None:
 
 @given(game_options(), seeds)
 def test_the_centre_tile_is_palatinus(options: GameOptions, seed: int) -> None:
-    """R3.2, R3.4: it lies unturned; the other laurels go to one hill each."""
+    """R3.2, R3.4: it is not turned, and each other hill gets one of the other laurels."""
     view = played(options, seed, commands=6).view
     centre = view.tiles[0]
     assert centre is not None
@@ -108,8 +108,8 @@ def test_players_lay_tiles_in_turn(players: int, lays: list[int]) -> None:
 
 
 @given(game_options(), seeds)
-def test_every_tile_is_drawn_once_by_who_lays_it(options: GameOptions, seed: int) -> None:
-    """R3.3: what was drawn for all to see is what is laid next, by the same seat."""
+def test_every_tile_is_drawn_once_by_the_seat_that_lays_it(options: GameOptions, seed: int) -> None:
+    """R3.3: the tile drawn for all to see is the one laid next, by the same seat."""
     events = played(options, seed, commands=6).events
     if options.random_layout:
         assert sum(isinstance(event, LayoutDrawn) for event in events) == 1
@@ -172,7 +172,7 @@ def test_the_same_seed_is_the_same_game(options: GameOptions, seed: int) -> None
 
 @given(game_options(), seeds, st.integers(0, 20))
 def test_a_game_taken_up_from_its_events_is_the_same(options: GameOptions, seed: int, commands: int) -> None:
-    """A fold of the events is the whole state: what may be done next included."""
+    """A fold of the events is the whole state, including what may be done next."""
     game = played(options, seed, commands)
     again = Game(game.events, begun(options, 0)._chance)
     assert again.view == game.view
@@ -184,7 +184,7 @@ def test_a_game_taken_up_from_its_events_is_the_same(options: GameOptions, seed:
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_soldiers_put_off_must_be_placed_in_the_end(players: int) -> None:
-    """R4.3: who places others as long as possible is held to soldiers exactly before the last pieces."""
+    """R4.3: a player who puts soldiers off must place them just before the last pieces."""
     game = laid_out(players)
     soldiers_on: list[int] = []
     for turn in range(1, TURNS[players] + 1):
@@ -206,7 +206,7 @@ def test_soldiers_put_off_must_be_placed_in_the_end(players: int) -> None:
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_soldiers_may_be_placed_at_once(players: int) -> None:
-    """R4.3: the rule bids soldiers come in time, and forbids none."""
+    """R4.3: the rule only says how late a soldier may be placed."""
     game = laid_out(players)
     soldiers = {2: 2, 3: 2, 4: 1, 5: 1}[players]
     for _ in range(players * soldiers):
@@ -218,7 +218,7 @@ def test_soldiers_may_be_placed_at_once(players: int) -> None:
 
 @pytest.mark.parametrize("turn", [1, 2, 3, 4])
 def test_with_five_players_the_soldier_goes_on_turn_one_to_four(turn: int) -> None:
-    """R4.3: on each of them it is legal, and after three others nothing else is."""
+    """R4.3: it is legal on each of them, and after three other pieces nothing else is."""
     game = laid_out(5)
     for _ in range(5 * (turn - 1)):
         place(game, Kind.MERCHANT, Kind.FARMER)
@@ -312,7 +312,7 @@ REFUSALS: list[tuple[Game, Command, Fault, str]] = [
 def test_a_refused_command_cites_its_rule_and_changes_nothing(
     game: Game, command: Command, fault: Fault, rule: str
 ) -> None:
-    """R3.3, R4.1, R4.3, R4.4: no event, no change of the view, and chance not touched."""
+    """R3.3, R4.1, R4.3, R4.4: there is no event, and neither the view nor chance changes."""
     view, events, legal = copy.deepcopy(game.view), list(game.events), game.legal_commands()
     with pytest.raises(IllegalCommand) as refused:
         game.apply(command)
@@ -342,7 +342,7 @@ def test_a_refusal_draws_nothing() -> None:
 
 
 def conceivable(players: int) -> list[Command]:
-    """Return every command that could be thought of: any seat, any piece, any field, and beyond."""
+    """Return every conceivable command: any seat, any piece, any field, and some beyond."""
     seats = [Seat(seat) for seat in range(players)]
     lays = [LayTile(*each) for each in product(seats, range(-1, 9), range(-1, 8))]
     fields = [*FIELDS, Field("A0"), Field("A7"), Field("H1")]
@@ -353,7 +353,7 @@ def conceivable(players: int) -> list[Command]:
 @settings(max_examples=12)
 @given(games(), seeds)
 def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int) -> None:
-    """R3.3, R4.1, R4.3: all conceivable commands are tried, those of seats not on turn too."""
+    """R3.3, R4.1, R4.3: all conceivable commands are tried, also of seats that are not on turn."""
     listed = game.legal_commands()
     assert len(set(listed)) == len(listed)
     accepted = set()

@@ -1,4 +1,4 @@
-"""What can be known of hidden hands and influence, against every way in which the hidden may lie."""
+"""Bounds on hidden hands and influence, compared with every possible assignment of hidden kinds."""
 
 import itertools
 from collections import Counter
@@ -17,7 +17,7 @@ from engine.scoring import Board, influences
 from engine.view import View, eyes_of
 from tests.games import all_eyes, game_options, games, played, seeds
 
-MOST_WOLVES = 9  # of unknown kind, so that every way they may lie can be tried
+MOST_WOLVES = 9  # of unknown kind, so that every assignment of kinds can be tried
 
 
 @st.composite
@@ -48,7 +48,7 @@ def possible(view: View) -> Iterator[dict[Field, Piece]]:
 
 @given(seen_games())
 def test_hands_are_counted_as_narrowly_as_possible(seen: tuple[View, View]) -> None:
-    """Each bound is reached by a way in which the hidden may lie, and none goes beyond."""
+    """Each bound is reached by some possible board, and none is exceeded."""
     view, _ = seen
     boards = [Counter(board.values()) for board in possible(view)]
     for holding in holdings(view):
@@ -59,7 +59,7 @@ def test_hands_are_counted_as_narrowly_as_possible(seen: tuple[View, View]) -> N
 
 @given(games())
 def test_what_is_left_lies_within_the_bounds(game: Game) -> None:
-    """R4.2: whatever the moment, every hand is what every pair of eyes may expect of it."""
+    """R4.2: at any moment, every hand is within the bounds that every pair of eyes has for it."""
     for eyes in all_eyes(game):
         for holding in holdings(snapshot(game.view, eyes)):
             for count in holding.counts:
@@ -69,7 +69,7 @@ def test_what_is_left_lies_within_the_bounds(game: Game) -> None:
 
 
 def test_a_hand_counted_out() -> None:
-    """With three players a people has three wolves of each kind: four down are at least one of each."""
+    """Of three players each has three wolves of each kind: four placed are at least one of each."""
     game = played(GameOptions(3, random_layout=True), 1, 0)
     view = snapshot(game.view, eyes_of(Seat(1)))
     fields = iter(("A1", "A2", "A3", "A4", "A5"))
@@ -89,7 +89,7 @@ def test_a_hand_counted_out() -> None:
 
 @given(seen_games())
 def test_influence_is_bounded_as_narrowly_as_possible(seen: tuple[View, View]) -> None:
-    """R6: the least and the most of every piece and seat are those of all the ways the hidden may lie."""
+    """R6: the least and the most of every piece and seat are those of all possible boards."""
     view, _ = seen
     assume(len(view.tiles) == 7 and None not in view.tiles)
     found = {hill: hill_influence(view, hill) for hill in TILES}
@@ -112,7 +112,7 @@ def test_influence_is_bounded_as_narrowly_as_possible(seen: tuple[View, View]) -
 
 @given(games())
 def test_an_open_board_has_the_influence_of_the_scoring(game: Game) -> None:
-    """R6: where nothing is hidden, influence is what the scoring engine makes of the same board."""
+    """R6: where nothing is hidden, influence is what the scoring of the same board finds."""
     view = game.view
     assume(None not in view.tiles)
     kinds = {field: piece for field, piece in view.board.items() if isinstance(piece, Piece)}
@@ -127,8 +127,8 @@ def test_an_open_board_has_the_influence_of_the_scoring(game: Game) -> None:
 
 
 @given(games())
-def test_a_soldier_knows_who_stands_beside_it(game: Game) -> None:
-    """R5.1: merchants, farmers and wolves together are everybody beside it but soldiers."""
+def test_a_soldier_counts_the_pieces_beside_it(game: Game) -> None:
+    """R5.1: merchants, farmers and wolves are all the pieces beside it except soldiers."""
     for eyes in all_eyes(game):
         view = snapshot(game.view, eyes)
         for field in view.board:

@@ -1,4 +1,4 @@
-"""The lean position against the game: the same moves, the same result, and playouts that keep the rules."""
+"""The lean position compared with the game: the same moves, the same result, and legal playouts."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ PLAYERS = tuple(DEALS)
 
 
 def laid(options: GameOptions, seed: int) -> Game:
-    """Return a game whose tiles lie and where no piece stands."""
+    """Return a game whose tiles are laid and where no piece is placed."""
     game = begun(options, seed)
     chooser = random.Random(seed)
     while isinstance(game.legal(), LegalLays):
@@ -45,7 +45,7 @@ def later(position: Position, moves: int, chooser: random.Random) -> Position:
 
 
 def state(position: Position) -> tuple[object, ...]:
-    """Return all that sets a position apart; hands are compared as the objects they are."""
+    """Return all that distinguishes a position; hands are compared by identity."""
     return (
         position.terrain,
         position.turn,
@@ -57,7 +57,7 @@ def state(position: Position) -> tuple[object, ...]:
 
 
 def ended(game: Game) -> Scores:
-    """Return the result that the game tells."""
+    """Return the game's result."""
     return told(game.view.result)
 
 
@@ -121,7 +121,7 @@ def test_any_board_scores_as_it_does_in_the_game(
 
 
 def test_a_position_can_be_scored_before_it_is_over() -> None:
-    """R5 to R7, as the board stands; scoring leaves the position as it was."""
+    """R5 to R7, on the board as it is; scoring leaves the position unchanged."""
     position = later(start(3), 20, random.Random(1))
     before = state(position)
     assert position.scores() == position.scores()
@@ -139,7 +139,7 @@ def test_a_position_needs_the_placing_phase() -> None:
 
 
 def test_a_position_needs_all_hands() -> None:
-    """R4.2: one seat's eyes do not see enough."""
+    """R4.2: what one seat sees is not enough."""
     game = laid(GameOptions(2), 1)
     with pytest.raises(ValueError, match="all hands"):
         Position.of(snapshot(game.view, eyes_of(Seat(0))))
@@ -183,7 +183,7 @@ def reachable(hand: Hand) -> set[Hand]:
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
-    """R4.3: what a playout draws from a hand is what may be placed, and leads to the hand it leaves."""
+    """R4.3: a playout draws from a hand what may be placed, and goes on with the hand that is left."""
     deal = DEALS[players]
     second = PEOPLES[1] if deal.second else None
     hands = reachable(hand_of(1, deal.hand(PEOPLES[0], second), deal.soldierless_at))
@@ -198,7 +198,7 @@ def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
 
 
 class RememberingRandom(random.Random):
-    """Chance that remembers what it gave."""
+    """A generator that remembers what it returned."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -234,7 +234,7 @@ def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: in
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_every_field_is_equally_likely(players: int) -> None:
-    """R4.1: the first and the last piece of a playout may come to stand on any free field."""
+    """R4.1: the first and the last piece of a playout may be placed on any free field."""
     for moves in (0, start(players).left - 1):
         position = later(start(players), moves, random.Random(1))
         rng = random.Random(players)

@@ -36,7 +36,7 @@ def refusal(text: str) -> DamagedRecord:
 
 @given(games())
 def test_a_record_replays_to_the_same_events(game: Game) -> None:
-    """Finished or cut anywhere, whoever plays and however the tiles were laid."""
+    """Finished or stopped anywhere, with any number of players and either layout."""
     again = replayed(recorded(game.events))
     assert again.events == game.events
     assert again.view == game.view
@@ -50,13 +50,13 @@ def test_no_name_damages_a_record(game: Game, names: list[str]) -> None:
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_kept_records_still_replay(path: Path) -> None:
-    """A change of rules or format that alters a kept game must be meant."""
+    """A change of rules or format that alters a stored game must be intended."""
     text = path.read_text(encoding="utf-8")
     assert recorded(replayed(text).events) == text
 
 
 def test_the_documented_example_replays() -> None:
-    """docs/record.md shows a record that is one."""
+    """docs/record.md shows a valid record."""
     blocks = re.findall(r"```record\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 1
     names = ["Anna", "Ben", "Zoë"]
@@ -81,13 +81,13 @@ def test_a_record_may_be_laid_out_freely(told: str) -> None:
 
 @given(st.sampled_from([LAID, RANDOM]), st.data())
 def test_a_cut_record_is_refused(text: str, data: st.DataObject) -> None:
-    """A file that ends too early is never taken for a game that goes on."""
+    """A file that ends too early is never taken for an unfinished game."""
     cut = data.draw(st.integers(0, len(text) - 2))
     assert refusal(text[:cut]).line <= text[:cut].count("\n") + 2
 
 
 def test_the_missing_end_is_named_with_its_line() -> None:
-    """A record cut between lines is refused where the next line should stand."""
+    """A record cut between lines is refused where the next line should be."""
     lines = LAID.split("\n")
     refused = refusal("\n".join(lines[:20]) + "\n")
     assert refused.line == 21
@@ -140,7 +140,7 @@ def test_damage_is_refused_with_its_line(text: str, pattern: str, replacement: s
 
 
 def test_a_tile_is_not_drawn_twice() -> None:
-    """R3.3: what lies is no longer in the bag."""
+    """R3.3: a tile that is laid is no longer in the bag."""
     second = first(LAID, r"2 draws .")
     earlier = first(LAID, r"tile . 0 0")[5]
     refused = refusal(LAID.replace(second, f"2 draws {earlier}"))
@@ -148,7 +148,7 @@ def test_a_tile_is_not_drawn_twice() -> None:
 
 
 def test_an_illegal_command_is_refused_in_the_rules_words() -> None:
-    """R4.1: a field is taken once."""
+    """R4.1: a field is taken only once."""
     placed = [line for line in LAID.split("\n") if " places " in line]
     field = placed[0].split()[-1]
     again = " ".join([*placed[1].split()[:-1], field])
@@ -159,14 +159,14 @@ def test_an_illegal_command_is_refused_in_the_rules_words() -> None:
 
 @pytest.mark.parametrize("end", ["unfinished", "palatinus record 1", "winners 0"])
 def test_nothing_follows_the_end(end: str) -> None:
-    """What stands after the result, or after `unfinished`, is refused."""
+    """Anything after the result, or after `unfinished`, is refused."""
     assert refusal(LAID + end).line == LAID.count("\n") + 1
     running = recorded(played(GameOptions(2), seed=3, commands=9).events)
     assert refusal(running + end).line == running.count("\n") + 1
 
 
 def test_a_game_cannot_break_off_between_a_draw_and_its_lay() -> None:
-    """What chance does at once is one step: a record that stops within it is damaged."""
+    """What chance decides at once is one step: a record that stops within it is damaged."""
     lines = LAID.split("\n")
     lay = lines.index(first(LAID, r"\d lays .*"))
     assert refusal("\n".join([*lines[: lay + 1], "unfinished"])).line == lay + 2

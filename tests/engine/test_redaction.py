@@ -36,7 +36,7 @@ def test_only_the_kind_of_another_seats_wolf_is_hidden() -> None:
 
 @given(games())
 def test_an_event_and_a_snapshot_hide_the_same(game: Game) -> None:
-    """R4.2: one rule decides of both, for every piece and all eyes."""
+    """R4.2: one rule decides both, for every piece and all eyes."""
     for eyes in all_eyes(game):
         for event in game.events:
             if isinstance(event, Placed):
@@ -50,7 +50,7 @@ def test_an_event_and_a_snapshot_hide_the_same(game: Game) -> None:
 
 @given(games())
 def test_legal_moves_are_for_the_seat_on_turn_alone(game: Game) -> None:
-    """R3.5: which pieces may be placed is what a hand holds, and nobody else may know that."""
+    """R3.5: which pieces may be placed shows what a hand holds, and nobody else may know that."""
     legal = game.legal()
     for eyes in all_eyes(game):
         assert redacted_legal(legal, eyes) is (legal if game.view.turn in eyes else None)
@@ -105,7 +105,7 @@ def test_how_many_pieces_are_left_is_public(game: Game) -> None:
 
 @given(games())
 def test_a_tile_in_hand_is_one_that_is_yet_to_be_laid(game: Game) -> None:
-    """R3.3: everybody sees the tile drawn until it lies; later there is none."""
+    """R3.3: everybody sees the drawn tile until it is laid; once all are laid there is none."""
     for eyes in all_eyes(game):
         seen = snapshot(game.view, eyes)
         assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
@@ -114,7 +114,7 @@ def test_a_tile_in_hand_is_one_that_is_yet_to_be_laid(game: Game) -> None:
 
 @given(finished_games())
 def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
-    """R5: at scoring all wolf pieces are turned up, and views differ in nothing but hands and eyes."""
+    """R5: at scoring all wolf pieces are turned up, and views differ only in hands and eyes."""
     spectator = folded((redacted(event, SPECTATOR) for event in game.events), SPECTATOR)
     assert spectator.placed == game.view.placed
     assert spectator.board == game.view.board
@@ -125,7 +125,7 @@ def test_everybody_sees_the_same_in_the_end(game: Game) -> None:
 
 @given(finished_games())
 def test_what_a_spectator_sees_whole_everybody_does(game: Game) -> None:
-    """R4.2: what a spectator may know everybody may; the server redacts such events once."""
+    """R4.2: what a spectator may know, everybody may; the server redacts such events once."""
     for event in game.events:
         if redacted(event, SPECTATOR) is event:
             assert all(redacted(event, eyes) is event for eyes in all_eyes(game))
@@ -133,7 +133,7 @@ def test_what_a_spectator_sees_whole_everybody_does(game: Game) -> None:
 
 @given(games())
 def test_a_snapshot_cannot_add_knowledge(game: Game) -> None:
-    """R4.2: a seat's view yields no view for other eyes."""
+    """R4.2: a seat's view cannot become a view for other eyes."""
     one = snapshot(game.view, eyes_of(Seat(0)))
     with pytest.raises(ValueError, match="cannot know more"):
         snapshot(one, eyes_of(Seat(1)))
@@ -176,7 +176,7 @@ def twin_commands(
 
 
 def frames(options: GameOptions, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
-    """Return every byte that `eyes` get while the game runs, up to scoring; refusals included."""
+    """Return every byte that `eyes` get until scoring, refusals included."""
     game = begun(options, seed)
     sent = _after(game, game.events, eyes)
     for command in commands:

@@ -1,6 +1,6 @@
 """Scoring, rule by rule, on small positions.
 
-The tiles lie A to G at positions 0 to 6, unturned, so that every test can be checked on this map
+Tiles A to G are at positions 0 to 6, not turned, so that every test can be checked on this map
 (* is a spring, ^ a hill; letters of a tile at its fields 1 to 6):
 
                     F5* F6
@@ -105,20 +105,20 @@ def test_a_soldier_flees_from_equal_numbers(beside: str) -> None:
     assert all(each.captives == 0 for each in told.tallies)
 
 
-def test_a_soldier_that_stands_alone_flees() -> None:
+def test_a_soldier_on_its_own_flees() -> None:
     """R9.8: none equals none, and a soldier beside it is neither merchant nor farmer."""
     assert scoring("A1 0s").fled() == ["A1"]
     assert scoring("A1 0s, A2 1s").fled() == ["A1", "A2"]
 
 
-def test_who_fled_is_out_for_the_control_of_the_same_hill() -> None:
+def test_a_fled_soldier_is_out_for_the_control_of_the_same_hill() -> None:
     """R5.2: its field counts as empty at once."""
     told = scoring("A1 0s, A2 1f, B4 1m")
     assert told.fled() == ["A1"]
     assert ("empty", "A1", 2) in told.terms("A2")
 
 
-def test_who_fled_is_out_for_later_hills() -> None:
+def test_a_fled_soldier_is_out_for_later_hills() -> None:
     """R5: a merchant on hill B gets nothing for the soldier that fled from hill A beside it."""
     told = scoring("A1 0s, B5 1m, B4 2f")
     assert told.fled() == ["A1"]
@@ -134,14 +134,14 @@ def test_a_soldier_captures_the_larger_group() -> None:
 
 
 def test_a_soldier_that_captures_stays() -> None:
-    """R5.3: it stands for the merchants beside it, here and on later hills."""
+    """R5.3: it still counts for the merchants beside it, on this hill and on later ones."""
     told = scoring("A1 0s, A2 1f, B4 1f, A6 1m, B5 2m, G3 2f")
     assert set(told.captured("A1").taken) == {"A2", "B4", "G3"}
     assert told.terms("A6") == [("soldier", "A1", 3)]
     assert told.terms("B5") == [("soldier", "A1", 3)]
 
 
-def test_who_is_captured_is_gone_for_later_hills() -> None:
+def test_a_captive_is_gone_for_later_hills() -> None:
     """R5: on hill B the soldier finds the field of hill A's captive empty, and flees."""
     told = scoring("A1 0s, A2 1f, B4 2s")
     assert told.captured("A1").taken == ("A2",)
@@ -156,7 +156,7 @@ def test_an_earlier_hill_acts_first() -> None:
 
 
 def test_soldiers_of_a_hill_act_at_the_same_time() -> None:
-    """R5.4: each sees the board as it stood: one after the other, the second would have fled."""
+    """R5.4: each sees the board as it was before: one after the other, the second would flee."""
     told = scoring("A1 0s, A3 1s, A2 2m")
     assert told.fled() == []
     assert told.captured("A3").merchants == ("A2",)
@@ -206,22 +206,22 @@ def test_only_pieces_on_the_hill_give_influence() -> None:
 
 
 def test_a_merchant_counts_the_inhabitants_beside_it() -> None:
-    """R6.2: 1 a merchant, 2 a farmer, 3 a soldier, whosever they are."""
+    """R6.2: 1 for a merchant, 2 for a farmer, 3 for a soldier, whoever owns them."""
     told = scoring("A1 0m, A2 0m, B4 1f, B5 2s, B6 1f, G2 1f")
     assert set(told.captured("B5").taken) == {"B4", "B6", "G2"}
     assert told.terms("A1") == [("farmer", "B4", 2), ("merchant", "A2", 1), ("soldier", "B5", 3)]
-    assert told.hill("A").influence[0] == 6 + 3  # A2 stands beside A1 and B4
+    assert told.hill("A").influence[0] == 6 + 3  # A2 is beside A1 and B4
 
 
 def test_a_farmer_counts_empty_fields_and_springs() -> None:
-    """R6.3: 2 an empty field, 2 a spring, occupied or not, so 4 for an empty one."""
+    """R6.3: 2 for an empty field, 2 for a spring, occupied or not, so 4 for an empty one."""
     told = scoring("A3 0f, A2 1m, C5 1m, D1 1m")
     assert told.terms("A3") == [("empty", "A4", 2), ("empty", "D6", 2), ("spring", "A2", 2)]
     alone = scoring("D4 0f")
     assert alone.terms("D4") == [("empty", "D3", 2), ("empty", "D5", 2), ("spring", "D3", 2)]
 
 
-def test_a_farmer_counts_the_spring_underfoot() -> None:
+def test_a_farmer_counts_the_spring_on_its_own_field() -> None:
     """R6.3: 2 for a spring on its own field."""
     assert scoring("D3 0f, D2 1m, D4 1m").terms("D3") == [
         ("own-spring", "D3", 2),
@@ -257,13 +257,13 @@ def test_a_tie_discards_the_laurel_for_discs() -> None:
 
 
 def test_nobody_takes_a_laurel_without_influence() -> None:
-    """R6.5: no influence is no tie: the laurel is discarded and there are no discs."""
+    """R6.5: no influence is not a tie: the laurel is discarded and there are no discs."""
     told = scoring("A1 0m")
     assert told.hill("A").leaders == ()
     assert [each.points for each in told.tallies] == [0, 0, 0]
 
 
-def test_influence_starts_from_zero_and_is_no_points() -> None:
+def test_influence_starts_from_zero_and_is_not_points() -> None:
     """R6.6: what a player had on hill A helps neither on hill B nor at the end."""
     told = scoring("A3 0f, A4 0f, B1 1m, B2 1m, B6 0m")
     assert told.hill("A").influence[0] > 10
@@ -308,7 +308,7 @@ def test_more_points_beat_more_items() -> None:
     assert ended.winners == (1,)
 
 
-def test_tied_players_are_parted_by_items() -> None:
+def test_items_break_a_tie() -> None:
     """R7.2: laurels, discs and captives together; a third with more of them but fewer points is out."""
     ended = result([won(Laurel.CAPITOLINUS, 0), took(1, 5), won(Laurel.CAELIUS, 2), took(2, 1)], 3)
     assert [each.points for each in ended.tallies] == [5, 5, 4]
@@ -330,7 +330,7 @@ RED, YELLOW, BLUE, GREEN = range(4)
 
 
 def test_the_worked_example() -> None:
-    """R8: a position that fits all the numbers told of hill C."""
+    """R8: a position that fits all the numbers given for hill C."""
     told = scoring(
         "C6 3s, C5 1s, C1 2f, B4 3f, C2 0f, C4 0m, C3 1f, D2 2m",
         seats=4,

@@ -72,7 +72,7 @@ def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 @settings(max_examples=5)
 @given(data=st.data())
 def test_a_newer_server_may_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """Clients pass over what they do not know, so that old ones can talk to new servers."""
+    """Clients ignore what they do not know, so that old ones can talk to new servers."""
     message = data.draw(messages_of(kind))
     content = msgpack.unpackb(encode(message))
     assert decode_server(msgpack.packb(content | {"added": [1, {"later": True}]})) == message
@@ -82,7 +82,7 @@ def test_a_newer_server_may_add_fields(kind: type[msgspec.Struct], data: st.Data
 @settings(max_examples=5)
 @given(data=st.data())
 def test_a_client_may_not_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """A field that the server would not heed is refused, with the message's id."""
+    """A field that the server would ignore is refused, with the message's id."""
     message = data.draw(messages_of(kind))
     content = msgpack.unpackb(encode(message))
     refused = refusal(decode_client, msgpack.packb(content | {"added": 1}))
@@ -247,13 +247,13 @@ def test_a_frame_over_the_limit_is_not_even_read() -> None:
 
 
 def test_the_largest_messages_of_a_client_fit_its_frame() -> None:
-    """No limit of a field can be used up only to meet the frame's."""
+    """A message with every field at its limit still fits the frame's limit."""
     for message in (Say(LARGEST_ID, "\U0001f409" * CHAT_LENGTH), Hello([2**63] * 16, "\U0001f409" * 64)):
         assert decode_client(encode(message)) == message
 
 
-def test_a_refusal_bears_the_id_that_could_be_read() -> None:
-    """Who sent a bad command can tell which; an id that is none is not echoed."""
+def test_a_refusal_has_the_id_that_could_be_read() -> None:
+    """The sender of a bad command can tell which it was; an invalid id is not echoed."""
     assert refusal(decode_client, ping(extra=1)).id == 1
     assert refusal(decode_client, msgpack.packb({"t": "nonsense", "id": 7})).id == 7
     assert refusal(decode_client, ping(id=True)).id is None
@@ -261,7 +261,7 @@ def test_a_refusal_bears_the_id_that_could_be_read() -> None:
 
 
 def test_terminal_sequences_do_not_pass_through_a_refusal() -> None:
-    """What a frame holds may stand in the error's text, which is logged and shown."""
+    """What a frame holds may be in the error's text, which is logged and shown."""
     assert decoded_or_refused(decode_client, ping(**{"\x1b]0;owned\x07": 1})) is None
 
 
@@ -272,7 +272,7 @@ def test_each_side_decodes_what_the_other_may_send() -> None:
 
 
 @pytest.mark.parametrize("message", [Seated(1, "ABCD", 0, "a-secret"), Resume(1, "ABCD", "a-secret", 3)])
-def test_a_token_is_in_no_words(message: Seated | Resume) -> None:
+def test_a_token_is_never_shown(message: Seated | Resume) -> None:
     """However a message is shown, alone or in something else; the wire has it all the same."""
     assert "a-secret" not in f"{message} {message!r} {[message]!r}"
     assert f"{message!r}".startswith(f"{type(message).__name__}(id=1, table='ABCD'")

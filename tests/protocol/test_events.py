@@ -65,7 +65,7 @@ def test_every_kind_of_event_is_among_those_tried() -> None:
 
 @given(games(), st.integers(0, 2**32))
 def test_a_game_taken_up_from_the_wire_goes_on(game: Game, seed: int) -> None:
-    """What a journal keeps is enough to play on: the same moves are legal, and lead to the same."""
+    """What a journal keeps is enough to play on: the same moves are legal, with the same outcome."""
     again = Game((event_of(sent(event_map(event))) for event in game.events), _chance(seed))  # type: ignore[misc]
     assert again.view == game.view
     assert again.legal_commands() == game.legal_commands()
@@ -80,7 +80,7 @@ def _chance(seed: int) -> RandomChance:
 
 @pytest.mark.parametrize("people", People)
 def test_a_hidden_wolf_has_no_kind_on_the_wire(people: People) -> None:
-    """R4.2: the two kinds give others the same bytes, in which there is nothing but seat, people, field."""
+    """R4.2: both kinds give others the same bytes, which hold only seat, people and field."""
     frames = set()
     for kind in "mf":
         placed = Placed(Seat(2), Piece(f"{people}{kind}*"), Field("C4"))
@@ -155,7 +155,7 @@ def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
         {"t": "laurels", "laurels": {"A": "Janiculum"}},
     ],
 )
-def test_what_is_no_event_is_refused(content: dict[str, Any]) -> None:
+def test_what_is_not_an_event_is_refused(content: dict[str, Any]) -> None:
     """Unknown tags, missing fields and wrong values: BadMessage for each."""
     with pytest.raises(BadMessage):
         event_of(content)
