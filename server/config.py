@@ -51,7 +51,6 @@ class Limits:
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; those archived first go first
     stand_in_seconds: float = 1.0  # that the stand-in takes for a move, however long it thinks
-    policy_second: float = 1.0  # how long a second of an absence policy lasts
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,6 @@ class ActingPolicy:
         self._seated = seated
         self._stand_in = stand_in
         self._pause = limits.stand_in_seconds
-        self._second = limits.policy_second
         self._scheduler = scheduler
         self._absences: dict[Seat, Absence] = {}
         self._overdue: set[Seat] = set()
@@ -260,8 +259,7 @@ class ActingPolicy:
             return None
         if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
-        seconds = (self._scheduler.time() - self._turn_start) / self._second
-        return max(0, self._allowance - int(seconds * 1000))
+        return max(0, self._allowance - int((self._scheduler.time() - self._turn_start) * 1000))
 
     def check_time(self, seat: Seat) -> None:
         move = self._substitute_move
@@ -329,14 +327,13 @@ class ActingPolicy:
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
         if seat not in self._seated and seat not in self._absences and seat not in self._state.programs:
-            seconds = policy.seconds * self._second
-            timer = self._scheduler.after(seconds, AwayTooLong(seat))
-            self._absences[seat] = Absence(self._scheduler.time() + seconds, timer)
+            timer = self._scheduler.after(policy.seconds, AwayTooLong(seat))
+            self._absences[seat] = Absence(self._scheduler.time() + policy.seconds, timer)
 
     def _run_clock(self) -> None:
         """Have the turn end when what is left of its clock is used up."""
         if self._game is not None and self._allowance:
-            seconds = (self.time_left() or 0) / 1000 * self._second
+            seconds = (self.time_left() or 0) / 1000
             self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
@@ -362,7 +359,7 @@ class ActingPolicy:
             self._substitute_move = None
 
     def _seconds_left(self, seat: Seat) -> int:
-        return max(0, math.ceil((self._absences[seat].until - self._scheduler.time()) / self._second))
+        return max(0, math.ceil(self._absences[seat].until - self._scheduler.time()))
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return which of those here agree that a bot plays for the seat."""

@@ -5,7 +5,6 @@ import io
 import random
 import re
 import sys
-import time
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.client.scripted import PATIENCE, QUICK
+from tests.server.manual_time import ManualTime
 
 
 def options(server: Running, **changes: object) -> BotOptions:
@@ -53,13 +53,14 @@ class Heard(io.StringIO):
 async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in makes the moves, and what the brain chose too late is not played."""
 
+    loop, clock = asyncio.get_running_loop(), ManualTime()
+
     def slow(view: View, legal: Legal, rng: random.Random) -> Command:
-        time.sleep(0.02)
+        loop.call_soon_threadsafe(clock.advance, 5.0)
         return at_random(view, legal, rng)
 
     monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow, "")})
-    limits = Limits(stand_in_seconds=0.0, policy_second=0.001)
-    async with running(Config(limits=limits)) as server:
+    async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
         chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
         code, out, errors = await told(chosen)
         assert (code, errors) == (0, "")

@@ -54,10 +54,12 @@ from server.storage.entries import (
 )
 from server.tables.absence import ActingPolicy, WaitingPolicy, votes_needed
 from server.tables.clocks import Clocks
+from server.tables.context import RETRY_SECONDS
 from server.tables.internal_messages import InternalMessage, Scheduler
 from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState
 from tests.games import begun
+from tests.server.manual_time import ManualTime
 from tests.server.peer import (
     PATIENCE,
     Peer,
@@ -76,16 +78,20 @@ from tests.server.storage.test_journal import back
 
 seat_numbers = st.integers(0, 3)
 
-QUICK = 0.001  # a policy's second in the tests, in seconds
 LONG = 3600.0
 
 
 @contextlib.asynccontextmanager
 async def served(
-    data: Path | None = None, stand_in: Choose = at_random, *, pause: float = 0.0, second: float = QUICK
+    data: Path | None = None,
+    stand_in: Choose = at_random,
+    *,
+    pause: float = 0.0,
+    time: ManualTime | None = None,
 ) -> AsyncIterator[Running]:
-    limits = Limits(stand_in_seconds=pause, policy_second=second)
-    async with running(Config(data=data, stand_in=stand_in, limits=limits)) as server:
+    """Serve in time that stands still, but where a test lets it pass."""
+    limits, clock = Limits(stand_in_seconds=pause), time or ManualTime()
+    async with running(Config(data=data, stand_in=stand_in, limits=limits, timers=lambda: clock)) as server:
         yield server
 
 
@@ -207,9 +213,9 @@ async def test_a_bot_moves_for_who_is_away(tmp_path: Path) -> None:
 
 async def test_the_time_until_a_bot_comes_is_told() -> None:
     """As of each state; it starts anew when the player was back in between."""
-    async with served(second=1.0) as server, game(server.port, 2, absence=ByBot(600)) as peers:
+    async with served() as server, game(server.port, 2, absence=ByBot(600)) as peers:
         state = await gone(peers[1], peers[0])
-        assert state.seats[1].seconds_left in range(595, 601)
+        assert state.seats[1].seconds_left == 600
         assert not state.seats[1].bot
         async with connected(server.port) as again:
             await again.resume(peers[1].code, peers[1].token)
@@ -217,7 +223,7 @@ async def test_the_time_until_a_bot_comes_is_told() -> None:
             assert state.seats[1] == SeatSummary("Player 1", here=True)
             await again.done(Leave(again.next_id()))
             state = await state_where(peers[0], lambda state: not state.seats[1].here)
-            assert state.seats[1].seconds_left in range(595, 601)
+            assert state.seats[1].seconds_left == 600
 
 
 async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
@@ -258,19 +264,19 @@ async def test_who_is_away_when_the_game_starts_is_replaced_too() -> None:
 
 async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
     """The bot goes on at once for who was away before; who is new to being away gets the time again."""
-    async with served(tmp_path, second=1.0) as server, game(server.port, 3, absence=ByBot(600)) as peers:
+    async with served(tmp_path) as server, game(server.port, 3, absence=ByBot(600)) as peers:
         await gone(peers[1], peers[0])
         table = table_of(server, peers)
         policy_of(server, peers).mark_overdue(Seat(1))
         await table._context.give_seats_to_bots()
         assert table.state.bot_seats == {1}
-    async with served(tmp_path, second=1.0) as server, back(server.port, peers[0]) as (anna,):
+    async with served(tmp_path) as server, back(server.port, peers[0]) as (anna,):
         assert server.lobby.tables[anna.code].state.bot_seats == {1}
         state = await anna.ask(Leave(anna.next_id()))
         await anna.resume(anna.code, anna.token, anna.seq)
         state = await anna.until(TableState)
         assert state.seats[1] == SeatSummary("Player 1", bot=True)
-        assert state.seats[2].seconds_left in range(595, 601)
+        assert state.seats[2].seconds_left == 600
         async with back(server.port, peers[1]):
             assert server.lobby.tables[anna.code].state.bot_seats == set()
 
@@ -315,13 +321,12 @@ async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
         assert 590_000 < again[1] <= 600_000
 
 
-async def test_a_seat_that_could_not_be_given_away_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_seat_that_could_not_be_given_away_is_tried_again(tmp_path: Path) -> None:
     """What nobody is told of failed is not left undone."""
-    monkeypatch.setattr("server.tables.context.RETRY_SECONDS", 0.01)
-    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        journal = table_of(server, peers)._context.journal
+    time = ManualTime()
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal = table._context.journal
         append, failures = journal.append, iter(range(3))
 
         async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
@@ -331,6 +336,12 @@ async def test_a_seat_that_could_not_be_given_away_is_tried_again(
 
         journal.append = failing  # type: ignore[method-assign]
         await gone(peers[1], peers[0])
+
+        def given_later() -> bool:
+            time.advance(RETRY_SECONDS)
+            return table.state.bot_seats == {1}
+
+        await eventually(given_later)
         await state_where(peers[0], held(1))
         assert next(failures, None) is None
 
@@ -436,7 +447,7 @@ async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None
 async def test_a_vote_that_makes_no_sense_is_refused() -> None:
     """For who is here, for oneself, for no seat, too early, by a spectator, elsewhere, in no game."""
     async with (
-        served(second=1.0) as server,
+        served() as server,
         game(server.port, 3, watched=True, absence=ByVote(600)) as peers,
         company(server.port, 2, absence=ByVote(0)) as waiting,
         game(server.port, 2, absence=ByBot(600)) as others,
@@ -539,15 +550,25 @@ def test_a_vote_needs_more_than_half(voters: int) -> None:
 
 async def test_a_move_clock_moves_for_who_is_slow() -> None:
     """Each turn has its time; players keep their seats, and may be quicker the next time."""
-    async with served(pause=LONG) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+    time = ManualTime()
+    async with (
+        served(pause=LONG, time=time) as server,
+        game(server.port, 2, absence=MoveClock(5)) as peers,
+    ):
+        time.advance(4.999)
+        assert policy_of(server, peers)._substitute_move is None
+        time.advance(0.001)
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
         assert (await peers[0].refused(peers[0].some_move(random.Random(1)))).code == Code.TIME_UP
         assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
-    async with served() as server, game(server.port, 2, absence=MoveClock(5)) as peers:
-        told = [await peers[0].until(Events) for _ in range(6)]
+    async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+        told = []
+        for _ in range(6):
+            time.advance(5)
+            told.append(await peers[0].until(Events))
         assert {events.by for events in told} == {"clock"}
         assert [events.turn for events in told] == [1, 0] * 3
-        assert all(0 < (events.clock or 0) <= 5000 for events in told)
+        assert {events.clock for events in told} == {5000}
         assert all(events.legal is not None for events in told[1::2])
         await peers[1].done(Leave(peers[1].next_id()))
         state = await state_where(peers[0], lambda state: not state.seats[1].here)
@@ -556,31 +577,34 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
 
 async def test_a_move_in_time_starts_the_next_clock() -> None:
     """What is left of the turn is told with each move and to whoever comes; nobody moved instead."""
+    time = ManualTime()
     async with (
-        served(second=1.0) as server,
+        served(time=time) as server,
         game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
     ):
         await play_on(peers, random.Random(1), moves=4)
         moves = [events for events in peers[2].heard if isinstance(events, Events)]
         assert len(moves) >= 5
         assert all(events.by is None for events in moves)
-        assert all(590_000 < (events.clock or 0) <= 600_000 for events in moves)
+        assert {events.clock for events in moves} == {600_000}
+        time.advance(60)
         async with connected(server.port) as late:
             await late.watch(peers[0].code)
             snapshot = await late.news()
-            assert snapshot.clock is not None
-            assert 590_000 < snapshot.clock <= 600_000
+            assert snapshot.clock == 540_000
 
 
 async def test_who_has_used_up_the_game_clock_may_watch() -> None:
     """The stand-in moves at once for all of them until the end, and they are told no legal moves."""
-    async with served() as server, game(server.port, 2, absence=GameClock(30)) as peers:
+    time = ManualTime()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
         told = []
         while peers[0].view is None or peers[0].view.result is None:
+            time.advance(30)
             told.append(await peers[0].until(Events))
         await together(peers, peers[0].seq)
         assert {events.by for events in told} == {"clock"}
-        assert 0 < (told[0].clock or 0) <= 30_000
+        assert told[0].clock == 30_000
         assert {events.clock for events in told[2:-1]} == {0}
         assert all(events.legal is None for events in told[2:])
         check_views(table_of(server, peers), peers)
@@ -588,15 +612,22 @@ async def test_who_has_used_up_the_game_clock_may_watch() -> None:
 
 async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
     """What the moves took is charged, the time in between and the running turn are not."""
-    async with served(tmp_path, second=0.01) as server, game(server.port, 2, absence=GameClock(600)) as peers:
-        await play_on(peers, random.Random(1), moves=6)
+    time = ManualTime()
+    async with (
+        served(tmp_path, time=time) as server,
+        game(server.port, 2, absence=GameClock(600)) as peers,
+    ):
+        for seconds in (1.0, 10.0, 2.0, 20.0, 0.5, 0.25):
+            time.advance(seconds)
+            await play_on(peers, random.Random(1), moves=1)
         clocks = table_of(server, peers).state.clocks
         left = [clocks.left(Seat(seat)) for seat in (0, 1)]
-        assert all(time is not None and 0 < time < 600_000 for time in left)
+        assert left == [596_500, 569_750]
+        time.advance(100)
         await peers[0].done(Leave(peers[0].next_id()))
         state = await state_where(peers[1], lambda state: not state.seats[0].here)
         assert [seat.clock for seat in state.seats][1] == left[1]
-    async with served(tmp_path, second=LONG) as server, back(server.port, *peers) as again:
+    async with served(tmp_path) as server, back(server.port, *peers) as again:
         clocks = table_of(server, again).state.clocks
         assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
         assert policy_of(server, again).time_left() == left[0]
@@ -634,7 +665,7 @@ def test_other_policies_have_no_clock_for_the_game(policy: Absence, taken: int) 
 async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -> None:
     """Whatever the policy: it holds the seat for all to see until the program is back."""
     async with (
-        served(second=1.0) as server,
+        served() as server,
         game(server.port, 2, programs={1}, absence=policy) as peers,
     ):
         anna, program = peers
@@ -653,20 +684,21 @@ async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -
 
 async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
     """And its clock, which ran on meanwhile, still ends the turn."""
+    time = ManualTime()
     async with (
-        served(pause=LONG, second=1.0) as server,
+        served(pause=LONG, time=time) as server,
         game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
     ):
         policy = policy_of(server, peers)
         await gone(peers[0], peers[1])
         assert policy._substitute_move is not None
-        assert 590_000 < (policy.time_left() or 0) <= 600_000
+        time.advance(200)
+        assert policy.time_left() == 400_000
         async with back(server.port, peers[0]) as (again,):
             assert policy._substitute_move is None
-            assert policy._turn_timer is not None
-            assert not policy._turn_timer.cancelled()
-            await again.done(again.some_move(random.Random(1)))
-            assert (await peers[1].until(Events)).by is None
+            time.advance(400)
+            await eventually(lambda: policy._substitute_move is not None)
+            assert (await again.refused(again.some_move(random.Random(1)))).code == Code.TIME_UP
 
 
 async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) -> None:
