@@ -18,7 +18,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "This server speaks protocol version {versions}. Update the client or the server."
         ),
         Code.HELLO_FIRST: Template("The first message must be hello, with the versions you speak."),
-        Code.HELLO_TWICE: Template("Hello has already been said."),
+        Code.HELLO_TWICE: Template("Hello has already been sent."),
         Code.PASSWORD_NEEDED: Template("This server asks for a password. Get it from the host."),
         Code.BAD_PASSWORD: Template("That is not this server's password."),
         Code.ID_REUSED: Template("Id {id} was used for another message. Number your messages upward."),
@@ -37,13 +37,17 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         ),
         Code.NAME_TAKEN: Template("Someone at this table already has that name. Choose another."),
         Code.TEXT_UNPRINTABLE: Template(
-            "That cannot be said: it contains the unprintable character {character}."
+            "That message cannot be sent: it contains the unprintable character {character}."
         ),
         Code.TEXT_TOO_MANY_MARKS: Template(
-            "That cannot be said: it has too many combining marks on one letter."
+            "That message cannot be sent: it has too many combining marks on one letter."
         ),
-        Code.TEXT_BLANK: Template("That cannot be said: it is empty, or begins or ends with a space."),
-        Code.TEXT_NOT_COMPOSED: Template("That cannot be said: it is not in Unicode's composed form (NFC)."),
+        Code.TEXT_BLANK: Template(
+            "That message cannot be sent: it is empty, or begins or ends with a space."
+        ),
+        Code.TEXT_NOT_COMPOSED: Template(
+            "That message cannot be sent: it is not in Unicode's composed form (NFC)."
+        ),
         Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
         Code.TOO_SOON: Template(
             "Too many tables were opened within a minute. Try again in {seconds} seconds."
@@ -86,8 +90,8 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
 
 CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
     {
-        CloseReason.IDLE: Template("nothing was asked for a long time"),
-        CloseReason.STOPPING: Template("it is stopping"),
+        CloseReason.IDLE: Template("no message came for a long time"),
+        CloseReason.STOPPING: Template("the server is shutting down"),
         CloseReason.TEXT_FRAME: Template("it was sent a text frame, and reads only binary msgpack"),
         CloseReason.NO_HELLO: Template("no hello came in time"),
         CloseReason.HELLO_FIRST: Template("hello did not come first"),

@@ -33,7 +33,7 @@ _MIGRATIONS: Final = {  # what makes the next version of each
 def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     """Open the journal in the file `path`, made if there is none, for this process alone.
 
-    Raises JournalError if it cannot be used, was written by a newer version, is no journal or is in use.
+    Raises JournalError if it cannot be used, was written by a newer version, is not a journal or is in use.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -50,7 +50,7 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
         if busy:
             raise JournalError(
                 "another server, or palatinus tables, is using the journal {file}. "
-                "End it, or choose another --data",
+                "Stop it, or choose another --data",
                 file=path,
             ) from error
         raise JournalError(
@@ -103,7 +103,7 @@ def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
     else:
         ours = _number(database, "application_id") == _APPLICATION_ID
     if not ours:
-        raise JournalError("{file} is no journal of Palatinus. Choose another --data", file=path)
+        raise JournalError("{file} is not a Palatinus journal. Choose another --data", file=path)
 
 
 def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:

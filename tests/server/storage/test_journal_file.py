@@ -146,7 +146,7 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path, numbe
         database.execute("CREATE TABLE bookmark (address)")
         database.execute(f"PRAGMA user_version = {number}")
     before = path.read_bytes()
-    with pytest.raises(JournalError, match="no journal of Palatinus"):
+    with pytest.raises(JournalError, match="is not a Palatinus journal"):
         opened(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
