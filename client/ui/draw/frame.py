@@ -23,8 +23,7 @@ class Target(Struct, frozen=True):
         return Target(self.column + columns, self.line + lines, self.width, self.action)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Lines and their targets, before they have a place on the screen."""
 
     lines: tuple[Line, ...]

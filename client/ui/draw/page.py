@@ -1,7 +1,8 @@
 """What each page of the screen draws of itself, and what several of them share."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from client.language import _
 from client.table import TableModel
@@ -35,8 +36,7 @@ class PageDrawing(Protocol):
         """Return the same in a small window; None if there is no room for anything of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerPage:
+class ServerPage(Struct, frozen=True):
     """What pages at a server have in common: their title tells the table, the stage and who is here."""
 
     ui: Ui

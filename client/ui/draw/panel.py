@@ -1,8 +1,9 @@
 """The panel beside the board while a game runs: players, hand, the tile drawn, the field pointed at."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from client.language import _, counted
 from client.table import TableModel
@@ -37,8 +38,7 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """What the panel of a running game is drawn from; `hand_title` tells whose hand it shows."""
 
     ui: Ui

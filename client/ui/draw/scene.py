@@ -1,7 +1,9 @@
 """The scoring walk-through: what stood on the board at each step, and what the step points at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from client.ui.draw.board import NOBODY, Marks
 from client.ui.texts.sentences import amounts
@@ -12,8 +14,7 @@ from engine.scoring import points_won
 from engine.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A step of the walk-through, ready to be drawn.
 
     `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been told, with the

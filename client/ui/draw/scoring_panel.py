@@ -1,7 +1,8 @@
 """The panel beside the board while the scoring is walked through."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from client.language import _
 from client.ui.draw.board import notation
@@ -17,8 +18,7 @@ from engine.pieces import Seat
 from engine.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class ScoringPanel:
+class ScoringPanel(Struct, frozen=True):
     """What the panel of a step of the scoring is drawn from."""
 
     scene: Scene

@@ -1,8 +1,10 @@
 """The whole screen, drawn from what is known and the UI state by one pure function."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, assert_never
+
+from msgspec import Struct
 
 from client.language import _
 from client.table import TableModel
@@ -65,8 +67,7 @@ def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:
     return tuple(Target(0, at, width_of(content), action) for at, content in enumerate(frame.lines))
 
 
-@dataclass(frozen=True, slots=True)
-class _Screen:
+class _Screen(Struct, frozen=True):
     """What a screen is drawn from."""
 
     ui: Ui

@@ -54,8 +54,7 @@ class Lobby:
     chosen: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Gathering:
+class Gathering(Struct, frozen=True):
     """A table whose game has not begun."""
 
 
@@ -82,8 +81,7 @@ class Scoring:
     step: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The points and who has won: the last step of the walk through the scoring."""
 
 
@@ -153,8 +151,7 @@ class Reading:
                 assert_never(self.topic)
 
 
-@dataclass(frozen=True, slots=True)
-class Quitting:
+class Quitting(Struct, frozen=True):
     """The question whether to leave a running game."""
 
 

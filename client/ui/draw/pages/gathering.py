@@ -1,7 +1,5 @@
 """The page of a table whose game has not begun: who sits there, and what it waits for."""
 
-from dataclasses import dataclass
-
 from client.address import loopback
 from client.language import _, counted, listed
 from client.table import TableModel
@@ -16,8 +14,7 @@ from protocol.absence import WAIT
 from protocol.messages import TableState
 
 
-@dataclass(frozen=True, slots=True)
-class GatheringDrawing(ServerPage):
+class GatheringDrawing(ServerPage, frozen=True):
     """A table whose game has not begun."""
 
     def body(self, width: int, height: int) -> Block:

@@ -1,6 +1,8 @@
 """The page of a lesson: its game, with the lesson's text beside the board."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from client.language import _
 from client.ui.draw.board import Marks
@@ -18,8 +20,7 @@ from client.ui.texts.sentences import amounts
 from client.ui.update.state import Lesson
 
 
-@dataclass(frozen=True, slots=True)
-class LessonDrawing:
+class LessonDrawing(Struct, frozen=True):
     """A lesson, with its game drawn as `table`."""
 
     name: str
@@ -47,8 +48,7 @@ class LessonDrawing:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class LessonPlayingDrawing(PlayingDrawing):
+class LessonPlayingDrawing(PlayingDrawing, frozen=True):
     """A lesson's running game: what the lesson is about below its text, instead of the whole panel."""
 
     lesson: Lesson
@@ -74,8 +74,7 @@ class LessonPlayingDrawing(PlayingDrawing):
         return replace(marks, notes=notes)
 
 
-@dataclass(frozen=True, slots=True)
-class LessonScoringDrawing(ScoringDrawing):
+class LessonScoringDrawing(ScoringDrawing, frozen=True):
     """A step of the scoring, below the lesson's text."""
 
     lesson: Lesson
@@ -85,8 +84,7 @@ class LessonScoringDrawing(ScoringDrawing):
         return above(lesson_text(self.lesson, self.glyphs, width), panel, height)
 
 
-@dataclass(frozen=True, slots=True)
-class LessonResultDrawing(ResultDrawing):
+class LessonResultDrawing(ResultDrawing, frozen=True):
     """The result, above the lesson's text."""
 
     lesson: Lesson

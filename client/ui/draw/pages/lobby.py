@@ -1,7 +1,5 @@
 """The lobby: the list of tables, and how a new one would be."""
 
-from dataclasses import dataclass
-
 from client.language import N_, _, counted
 from client.ui.draw.clocks import describe_policy
 from client.ui.draw.frame import Block, block_of
@@ -27,8 +25,7 @@ _STAGE = 24
 _STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
-@dataclass(frozen=True, slots=True)
-class LobbyDrawing(ServerPage):
+class LobbyDrawing(ServerPage, frozen=True):
     """The lobby."""
 
     lobby: Lobby

@@ -1,7 +1,5 @@
 """The page of a running game: board, panel and log."""
 
-from dataclasses import dataclass
-
 from client.language import _
 from client.table import TableModel
 from client.ui.draw.board import Marks
@@ -19,8 +17,7 @@ from engine.legal import LegalLays
 from engine.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class PlayingDrawing(ServerPage):
+class PlayingDrawing(ServerPage, frozen=True):
     """A running game."""
 
     playing: Playing

@@ -1,7 +1,8 @@
 """The page of a record: its game at one of its stops, and by whose eyes it is seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from client.language import _
 from client.recording import Recording
@@ -17,8 +18,7 @@ from client.ui.update.state import Replay
 from engine.view import Eyes, View
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayDrawing:
+class ReplayDrawing(Struct, frozen=True):
     """A record, with the game drawn as `table`."""
 
     replay: Replay
@@ -48,10 +48,8 @@ class ReplayDrawing:
         return describe_stop(self.replay.recording, self.replay.stop)
 
 
-class ReplayedDrawing(PlayingDrawing):
+class ReplayedDrawing(PlayingDrawing, frozen=True):
     """A running game in a record: nobody's own, whosever eyes see it."""
-
-    __slots__ = ()
 
     @property
     def stage(self) -> str:

@@ -1,7 +1,6 @@
 """The result page: every source of points, the winners, and what decided."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from client.language import N_, _
 from client.ui.draw.frame import Block
@@ -25,8 +24,7 @@ COLUMNS = (  # with the room that they take
 _NAME = 25
 
 
-@dataclass(frozen=True, slots=True)
-class ResultDrawing(ServerPage):
+class ResultDrawing(ServerPage, frozen=True):
     """The result of a game."""
 
     ended: GameEnded

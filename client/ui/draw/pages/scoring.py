@@ -1,7 +1,5 @@
 """The page of a step of the scoring."""
 
-from dataclasses import dataclass
-
 from client.language import _
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import EMPTY
@@ -14,8 +12,7 @@ from client.ui.update.table.scoring_steps import hill_of, last_step, steps
 from engine.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class ScoringDrawing(ServerPage):
+class ScoringDrawing(ServerPage, frozen=True):
     """A step of the walk through the scoring."""
 
     step: int

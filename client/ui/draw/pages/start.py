@@ -1,6 +1,6 @@
 """The start screen, drawn: where to go, and how a game against bots would be."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from client.language import _, counted
 from client.ui.draw.frame import Block, block_of
@@ -15,8 +15,7 @@ from client.ui.update.state import Start, Ui
 _TITLE_WIDTH = 22
 
 
-@dataclass(frozen=True, slots=True)
-class StartDrawing:
+class StartDrawing(Struct, frozen=True):
     """The start screen."""
 
     ui: Ui

@@ -1,7 +1,8 @@
 """What the player has chosen for the next move: a piece of the hand, or where and how a tile would lie."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from client.table import TableModel
 from client.ui.update.actions import Way
@@ -13,8 +14,7 @@ from engine.pieces import Piece
 _CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN})
 
 
-@dataclass(frozen=True, slots=True)
-class HandPiece:
+class HandPiece(Struct, frozen=True):
     """A kind of piece in the hand: how many are left, and whether it may be placed now."""
 
     piece: Piece
