@@ -80,14 +80,14 @@ async def _server_here(config: "Config", brains: tuple[str, ...]) -> "AsyncItera
     from client.bots.runner import BotOptions, run_bots
     from server.app import running
 
-    told = io.StringIO()
+    output = io.StringIO()
     async with running(replace(config, stand_in=greedy)) as server, asyncio.TaskGroup() as tasks:
         seated: list[asyncio.Task[int]] = []
 
         def seat_bots(table: str, seats: int) -> None:
             url = f"ws://127.0.0.1:{server.port}"
             options = BotOptions(url, table, brains, seats=seats, seed=config.seed, rematch=True)
-            seated.append(tasks.create_task(run_bots(options, told, told)))
+            seated.append(tasks.create_task(run_bots(options, output, output)))
 
         yield server.port, seat_bots
         for bots in seated:

@@ -40,8 +40,8 @@ def _check(arguments: argparse.Namespace) -> int:
             f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True)
         )
         winners = [names[seat] for seat in result.winners]
-        told = _("{file}: a finished game; points: {points}; won by {winners}")
-        print(told.format(file=arguments.file, points=points, winners=listed(winners)))
+        template = _("{file}: a finished game; points: {points}; won by {winners}")
+        print(template.format(file=arguments.file, points=points, winners=listed(winners)))
     return 0
 
 
@@ -64,8 +64,8 @@ def _replayed(file: str) -> "tuple[Game, str]":
         ) from error
     except DamagedRecord as error:
         reason = _(error.text).format(**error.about)
-        told = _("{file}: line {number}: {reason}")
-        raise WrongUse(told.format(file=file, number=error.line, reason=reason)) from error
+        template = _("{file}: line {number}: {reason}")
+        raise WrongUse(template.format(file=file, number=error.line, reason=reason)) from error
 
 
 def add_replay(commands: Commands) -> None:
@@ -164,6 +164,6 @@ def _eyes(text: str, recording: "Recording") -> "Eyes":
         return SPECTATOR
     numbers = [str(seat + 1) for seat in recording.seats]
     if text not in numbers:
-        told = _("{eyes} is not a view: --eyes takes {seats}, all or none")
-        raise WrongUse(told.format(eyes=repr(text), seats=", ".join(numbers)))
+        template = _("{eyes} is not a view: --eyes takes {seats}, all or none")
+        raise WrongUse(template.format(eyes=repr(text), seats=", ".join(numbers)))
     return eyes_of(Seat(numbers.index(text)))
