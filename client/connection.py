@@ -5,7 +5,7 @@ import contextlib
 import random
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar, assert_never
+from typing import Final, TypeAlias, TypeVar
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
@@ -26,9 +26,7 @@ from client.transport import (
     received,
     why_not,
 )
-from engine.board import Field
-from engine.events import Command, LayTile, Place
-from engine.pieces import Piece
+from engine.events import Command
 from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage, encode
 from protocol.limits import LARGEST_ID
@@ -38,12 +36,10 @@ from protocol.messages import (
     Done,
     Events,
     JoinTable,
-    Lay,
     Leave,
     ListTables,
     OpenTable,
     Ping,
-    PlacePiece,
     Pong,
     Refused,
     Rematch,
@@ -59,6 +55,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
+from protocol.moves import move_message
 from protocol.text import printable
 
 __all__ = [
@@ -212,23 +209,9 @@ class Connection:
         """Start the game, as host."""
         await self._asked(StartGame(self._next_id()), Done)
 
-    async def lay(self, position: int, orientation: int) -> None:
-        """Lay the tile that was drawn."""
-        await self._asked(Lay(self._next_id(), position, orientation), Done)
-
-    async def place(self, piece: Piece, field: Field) -> None:
-        """Place a piece from the hand."""
-        await self._asked(PlacePiece(self._next_id(), str(piece), field), Done)
-
     async def play(self, command: Command) -> None:
-        """Lay or place, as the command tells."""
-        match command:
-            case LayTile():
-                await self.lay(command.position, command.orientation)
-            case Place():
-                await self.place(command.piece, command.field)
-            case _:
-                assert_never(command)
+        """Lay the tile that was drawn, or place a piece from the hand."""
+        await self._asked(move_message(self._next_id(), command), Done)
 
     async def say(self, text: str) -> None:
         """Say something to everybody at the table."""

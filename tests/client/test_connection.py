@@ -20,7 +20,7 @@ from client.connection import (
 from client.news import Back, Closed, Lost
 from client.table import Happened, Heard, Refreshed
 from engine.board import Field
-from engine.events import Command
+from engine.events import Command, LayTile, Place
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
@@ -250,7 +250,7 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         with pytest.raises(RequestRefused) as refusal:
-            await connection.place(Piece("Em*"), Field("C4"))
+            await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
         assert (refusal.value.code, str(refusal.value), refusal.value.rule) == (
             "field-taken",
             r"C4 is taken.\x07",
@@ -452,7 +452,7 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
         await connection.join("ABCD", "ann")
         await next_update(connection, Happened)
-        await connection.place(Piece("Em*"), Field("C4"))
+        await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
         assert sent[0] == sent[1]
         lost, back, *_ = waiting_updates(connection)
         assert isinstance(lost, Lost)
@@ -779,11 +779,11 @@ async def test_refusals_of_a_real_server() -> None:
             await bob.start()
         assert refusal.value.code == "not-the-host"
         with pytest.raises(RequestRefused) as refusal:
-            await ann.lay(1, 0)
+            await ann.play(LayTile(Seat(0), 1, 0))
         assert refusal.value.code == "not-started"
         await ann.start()
         with pytest.raises(RequestRefused) as refusal:
-            await bob.lay(1, 0)
+            await bob.play(LayTile(Seat(1), 1, 0))
         assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
 
 
