@@ -38,9 +38,9 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     from client.preferences import preferences_file, remember
     from client.ui.start import run
     from client.ui.update import requests
-    from client.ui.update.state import BrainLine, Notice, Start, Ui
+    from client.ui.update.state import BrainChoice, Notice, Start, Ui
 
-    brains = tuple(BrainLine(brain.name, brain.description) for brain in BRAINS.values())
+    brains = tuple(BrainChoice(brain.name, brain.description) for brain in BRAINS.values())
     chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
     ui = Ui(
         preferences.name or default_name(),

@@ -61,6 +61,24 @@ class ServerPage(Struct, frozen=True):
         return ends(left, line(f"  {who} ", style), width, style)
 
 
+class AroundGame(Struct, frozen=True):
+    """What pages around a game that is not at a server have in common: `table` draws the game."""
+
+    table: PageDrawing
+    glyphs: GlyphSet
+
+    @property
+    def stage(self) -> str:
+        return self.table.stage
+
+    @property
+    def place(self) -> str:
+        return self.stage
+
+    def body(self, width: int, height: int) -> Block:
+        return self.table.body(width, height)
+
+
 def on_turn(model: TableModel) -> bool:
     """Tell whether the player's own seat is on turn."""
     return model.seat is not None and model.view is not None and model.view.turn == model.seat

@@ -147,9 +147,9 @@ class _Screen(Struct, frozen=True):
             case Scoring() | Result():
                 return self._over(page, view)
             case Replay():
-                return ReplayDrawing(page, self._replayed(page.table, view), self.glyphs)
+                return ReplayDrawing(self._replayed(page.table, view), self.glyphs, page)
             case Lesson():
-                return LessonDrawing(self.ui.name, page, self._taught(page, view), self.glyphs)
+                return LessonDrawing(self._taught(page, view), self.glyphs, page, self.ui.name)
             case _:
                 assert_never(page)
 

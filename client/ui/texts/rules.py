@@ -6,13 +6,13 @@ from typing import Final
 from client.language import N_
 
 
-class Table(enum.Enum):
+class RulesTable(enum.Enum):
     """What stands between the paragraphs of the rules as a table."""
 
     HANDS = enum.auto()
 
 
-RULES: Final[tuple[tuple[str | Table, ...], ...]] = (
+RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
     (
         N_("THE GAME"),
         N_(
@@ -48,7 +48,7 @@ RULES: Final[tuple[tuple[str | Table, ...], ...]] = (
     (
         N_("THE HANDS"),
         N_("Everybody knows what each player starts with, but not what is left of it."),
-        Table.HANDS,
+        RulesTable.HANDS,
         N_(
             "With two players, each also leads a second people, a different one for each: the number after "
             "the plus. Its pieces are the player's own in every way."

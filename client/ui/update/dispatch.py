@@ -10,7 +10,7 @@ from client.ui.update import autoplay, requests, typed_line
 from client.ui.update.actions import Act, Action, Hover, PointAt
 from client.ui.update.keys import KeyContext, action_of, context_of
 from client.ui.update.overlays import opened, read_on
-from client.ui.update.pages import lesson, lobby, playing, replay, scoring, start
+from client.ui.update.pages import gathering, lesson, lobby, playing, replay, scoring, start
 from client.ui.update.requests import Request
 from client.ui.update.state import (
     Gathering,
@@ -112,7 +112,7 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Lobby():
             return lobby.acted(ui, page, action)
         case Gathering():
-            return lobby.waiting(ui, action)
+            return gathering.acted(ui, action)
         case Playing():
             return playing.acted(ui, page, action, model)
         case Scoring() | Result() | Replay() | Lesson() if view is None:

@@ -25,7 +25,7 @@ _NEW_TABLE: Final = Open(3)
 # -- the pages ------------------------------------------------------------------------------------
 
 
-class BrainLine(Struct, frozen=True):
+class BrainChoice(Struct, frozen=True):
     """A brain of bots as the start screen offers it."""
 
     name: str
@@ -39,7 +39,7 @@ class Start:
     `chosen` is the line that the player is on.
     """
 
-    brains: tuple[BrainLine, ...]
+    brains: tuple[BrainChoice, ...]
     brain: int = 0
     servers: tuple[str, ...] = ()
     chosen: int = 0
@@ -191,7 +191,7 @@ class Hosting:
 
 @dataclass(frozen=True, slots=True)
 class Ui:
-    """The UI state; changed only by `client.ui.update` and `client.ui.lessons`, which return another.
+    """The UI state: a value; whatever happens makes another one of it.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
     request waits for its answer, as `busy` tells; `typed` are those before. `scroll` is how many lines of the

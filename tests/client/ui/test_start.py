@@ -13,7 +13,7 @@ from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
 from client.ui.update.pages.start import JOIN
-from client.ui.update.state import BrainLine, Start, Ui
+from client.ui.update.state import BrainChoice, Start, Ui
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, asked, assert_screen, text_of
 
@@ -22,7 +22,7 @@ SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
 UI = Ui(
     "Ann",
     page=Start(
-        (BrainLine("random", "plays any legal move"), BrainLine("greedy", "looks one move ahead")),
+        (BrainChoice("random", "plays any legal move"), BrainChoice("greedy", "looks one move ahead")),
         brain=1,
         servers=SERVERS,
     ),

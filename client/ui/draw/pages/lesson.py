@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from msgspec import Struct
-
 from client.language import _
 from client.ui.draw.board import Marks
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import EMPTY, Line, beside, ends, line, wrapped
-from client.ui.draw.page import PageDrawing
+from client.ui.draw.page import AroundGame
 from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
@@ -20,29 +18,16 @@ from client.ui.texts.sentences import amounts
 from client.ui.update.state import Lesson
 
 
-class LessonDrawing(Struct, frozen=True):
-    """A lesson, with its game drawn as `table`."""
+class LessonDrawing(AroundGame, frozen=True):
+    """A lesson of the pupil called `name`."""
 
-    name: str
     lesson: Lesson
-    table: PageDrawing
-    glyphs: GlyphSet
-
-    @property
-    def stage(self) -> str:
-        return self.table.stage
-
-    @property
-    def place(self) -> str:
-        return self.stage
+    name: str
 
     def title(self, width: int) -> Line:
         number = _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
         left = line(f" Palatinus {self.glyphs.dot} {number}", "class:title")
         return ends(left, line(f"  {self.name} ", "class:title"), width, "class:title")
-
-    def body(self, width: int, height: int) -> Block:
-        return self.table.body(width, height)
 
     def small_body(self, width: int, height: int) -> None:  # noqa: ARG002 - its text needs a whole screen
         return None

@@ -21,7 +21,7 @@ from client.ui.draw.lines import (
 )
 from client.ui.draw.pages.counts import counts_page
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.rules import RULES, Table
+from client.ui.texts.rules import RULES, RulesTable
 from client.ui.texts.sentences import PEOPLES, kind_words, names_at
 from client.ui.update.keys import KeyContext, context_of, key_name, keys_at
 from client.ui.update.state import Lesson, Reading, Topic, Ui
@@ -89,7 +89,7 @@ def rules_page(number: int, width: int) -> list[Line]:
     """Return a page of the rules in short."""
     lines: list[Line] = []
     for part in RULES[number]:
-        if part is Table.HANDS:
+        if part is RulesTable.HANDS:
             lines += [*hands_table(), EMPTY]
         elif (paragraph := _(part)).isupper():
             lines.append(line(paragraph, "class:heading"))

@@ -2,32 +2,23 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from client.language import _
 from client.recording import Recording
 from client.table import TableModel
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, ends, line
-from client.ui.draw.page import PageDrawing
+from client.ui.draw.page import AroundGame
 from client.ui.draw.pages.playing import PlayingDrawing
-from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_turn, names_at
 from client.ui.update.pages.replay import TABLE
 from client.ui.update.state import Replay
 from engine.view import Eyes, View
 
 
-class ReplayDrawing(Struct, frozen=True):
-    """A record, with the game drawn as `table`."""
+class ReplayDrawing(AroundGame, frozen=True):
+    """A record."""
 
     replay: Replay
-    table: PageDrawing
-    glyphs: GlyphSet
-
-    @property
-    def stage(self) -> str:
-        return self.table.stage
 
     @property
     def place(self) -> str:
@@ -37,9 +28,6 @@ class ReplayDrawing(Struct, frozen=True):
         left = " " + f" {self.glyphs.dot} ".join((_("Replay"), self._move(), self.stage))
         eyes = f"  {describe_eyes(self.replay.recording, self.replay.eyes)} "
         return ends(line(left, "class:title"), line(eyes, "class:title"), width, "class:title")
-
-    def body(self, width: int, height: int) -> Block:
-        return self.table.body(width, height)
 
     def small_body(self, width: int, height: int) -> Block | None:
         return self.table.small_body(width, height)
@@ -56,9 +44,8 @@ class ReplayedDrawing(PlayingDrawing, frozen=True):
         return describe_turn_replayed(self.view, names_at(self.model))
 
     def hand_title(self) -> str:
-        if self.model.seat is None:
-            return _("YOUR HAND")
-        return _("HAND OF {name}").format(name=names_at(self.model)[self.model.seat])
+        seat = self.model.seat
+        return "" if seat is None else _("HAND OF {name}").format(name=names_at(self.model)[seat])
 
 
 def describe_stop(recording: Recording, stop: int) -> str:

@@ -1,4 +1,4 @@
-"""What a key does before a game: choosing a table, setting a new one up, waiting at it."""
+"""What keys and clicks do in the lobby: choosing a table, and setting a new one up."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -110,20 +110,3 @@ def _timed(policy: Absence, action: Action) -> Absence:
     if action is Act.MORE:
         return type(policy)(min((each for each in choices if each > seconds), default=seconds))
     return type(policy)(max((each for each in choices if each < seconds), default=seconds))
-
-
-def waiting(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
-    """Return the same for a table that has not begun."""
-    match action:
-        case Act.START:
-            return ui, requests.Start()
-        case Act.LEAVE:
-            return ui, requests.Leave()
-        case Act.SEAT_BOT if ui.hosting.bots:
-            return ui, requests.SeatBot()
-        case Act.SEAT_BOT:
-            return replace(
-                ui, notice=Notice(_("To add a bot, run the command above in another terminal."))
-            ), None
-        case _:
-            return ui, None
