@@ -50,8 +50,8 @@ def samples() -> Samples:
     """Return how often a second the engine and the codec do what a server asks of them."""
     found: Samples = {}
     for players in (2, 3, 4, 5):
-        told = functools.partial(placed_at_random, players, random.Random(players))
-        found[f"engine: whole games of {players} told as events /s"] = per_second(told, 1.0)
+        play = functools.partial(placed_at_random, players, random.Random(players))
+        found[f"engine: whole games of {players} told as events /s"] = per_second(play, 1.0)
     whole = placed_at_random(4, random.Random(1))
     view = whole.view
     board = {field: Piece(piece) for field, piece in view.placed.items()}

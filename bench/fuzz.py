@@ -90,7 +90,7 @@ def _sound(decode: Callable[[bytes], Message], frame: bytes) -> Message | None:
 def _check_refusal(error: BadMessage) -> None:
     text = str(error)
     if not text.isprintable() or not 0 < len(text) <= _LONGEST_REFUSAL:
-        raise AssertionError(f"this cannot be told: {text!r}")
+        raise AssertionError(f"this cannot be shown: {text!r}")
 
 
 def from_clients() -> Iterator[ClientMessage]:
@@ -113,14 +113,14 @@ def from_servers() -> Iterator[ServerMessage]:
     yield Said("hm", 2)
     chance = random.Random(1)
     game, eyes = Game.new(GameOptions(2), RandomChance(chance)), eyes_of(Seat(0))
-    told = 0
+    sent = 0
     while (legal := game.legal()) is not None:
-        seen = [event_map(redacted(event, eyes)) for event in game.events[told:]]
-        yield Events(told + 1, seen, game.view.turn, legal_message(legal))
+        seen = [event_map(redacted(event, eyes)) for event in game.events[sent:]]
+        yield Events(sent + 1, seen, game.view.turn, legal_message(legal))
         yield Events(1, seen, game.view.turn, legal_message(legal))
-        told = len(game.events)
+        sent = len(game.events)
         game.apply(chance.choice(game.legal_commands()))
-        yield snapshot_message(snapshot(game.view, eyes), told, game.legal())
+        yield snapshot_message(snapshot(game.view, eyes), sent, game.legal())
 
 
 def mutated(frame: bytes, longest: int, seed: int) -> bytes:

@@ -60,12 +60,12 @@ def samples(players: int, seconds: float) -> tuple[list[float], list[float]]:
     return lean, full
 
 
-def line(players: int, lean: list[float], telling: list[float]) -> str:
+def line(players: int, lean: list[float], full: list[float]) -> str:
     """Return the figures for so many players as a line."""
-    playouts, reference = statistics.median(lean), statistics.median(telling)
+    playouts, reference = statistics.median(lean), statistics.median(full)
     return (
         f"{players} players  {playouts:8,.0f} playouts/s  [{min(lean):,.0f} to {max(lean):,.0f}]  "
-        f"{reference:5,.0f} games/s told  [{min(telling):,.0f} to {max(telling):,.0f}]  "
+        f"{reference:5,.0f} games/s with events  [{min(full):,.0f} to {max(full):,.0f}]  "
         f"ratio {playouts / reference:.0f}"
     )
 
@@ -80,13 +80,13 @@ def main() -> int:
     if not options.json:
         print(f"one core, medians of {_REPEATS} repeats")
     for players in DEALS:
-        lean, telling = samples(players, options.seconds)
+        lean, full = samples(players, options.seconds)
         found[f"playouts: {players} players /s"] = lean
         found[f"playouts: {players} players, against games told as events"] = [
-            a / b for a, b in zip(lean, telling, strict=True)
+            a / b for a, b in zip(lean, full, strict=True)
         ]
         if not options.json:
-            print(line(players, lean, telling), flush=True)
+            print(line(players, lean, full), flush=True)
     if options.json:
         print(json.dumps(found))
     return 0

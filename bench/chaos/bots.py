@@ -135,7 +135,7 @@ class Spectator(Visitor):
             try:
                 await self.insist(lambda: self.connection.watch(table))
             except RequestRefused as refusal:
-                raise Lost(f"a spectator was told: {refusal}") from refusal
+                raise Lost(f"a spectator was refused: {refusal}") from refusal
             async for update in self.connection.updates():
                 if isinstance(update, Closed):
                     break
@@ -170,7 +170,7 @@ class Player(Visitor):
             await self.insist(self._started)
         except RequestRefused as refusal:
             if refusal.code != Code.ALREADY_STARTED:
-                raise Lost(f"the host was told: {refusal}") from refusal
+                raise Lost(f"the host was refused: {refusal}") from refusal
 
     async def _started(self) -> None:
         if self.connection.model.table is None:
@@ -189,7 +189,7 @@ class Player(Visitor):
             try:
                 await self.insist(lambda: self.connection.resume(self.table, self.token))
             except RequestRefused as refusal:
-                raise Lost(f"a player was told: {refusal}") from refusal
+                raise Lost(f"a player was refused: {refusal}") from refusal
 
     async def _played_here(self) -> bool:
         """Play on this connection; return whether the game is over."""

@@ -31,7 +31,7 @@ def options(server: Running, **changes: object) -> BotOptions:
     return BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=QUICK, **changes)  # type: ignore[arg-type]
 
 
-async def told(chosen: BotOptions) -> tuple[int, str, str]:
+async def ran(chosen: BotOptions) -> tuple[int, str, str]:
     """Return the exit code and what was written on out and on errors."""
     out, errors = io.StringIO(), io.StringIO()
     async with asyncio.timeout(PATIENCE):
@@ -62,7 +62,7 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow, "")})
     async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
         chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
-        code, out, errors = await told(chosen)
+        code, out, errors = await ran(chosen)
         assert (code, errors) == (0, "")
         assert "Game 1: slow-1" in out
 
@@ -72,7 +72,7 @@ async def test_bots_alone(players: int) -> None:
     """With a bot in every seat, each game is played at a table of its own and its result printed."""
     async with running(Config(seed=1)) as server:
         chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
-        code, out, errors = await told(chosen)
+        code, out, errors = await ran(chosen)
         assert (code, errors) == (0, "")
         table, result, other_table, _ = out.splitlines()
         assert re.fullmatch("Table [A-Z]{4}", table)
@@ -86,7 +86,7 @@ async def test_the_same_seeds_play_the_same_games() -> None:
     results = []
     for seed in (7, 7, 8):
         async with running(Config(seed=1)) as server:
-            _, out, _ = await told(options(server, players=3, seats=3, games=2, seed=seed))
+            _, out, _ = await ran(options(server, players=3, seats=3, games=2, seed=seed))
             results.append([line for line in out.splitlines() if line.startswith("Game")])
     assert results[0] == results[1] != results[2]
 
@@ -114,7 +114,7 @@ async def test_bots_join_a_table() -> None:
             host = tasks.create_task(run_bots(options(server, players=4), out))
             await out.flushed.wait()
             code = out.getvalue().split()[1]
-            guests = [tasks.create_task(told(options(server, table=code, seats=seats))) for seats in (1, 2)]
+            guests = [tasks.create_task(ran(options(server, table=code, seats=seats))) for seats in (1, 2)]
         assert host.result() == 0
         results = [out.getvalue().splitlines()[-1], *(guest.result()[1].strip() for guest in guests)]
         assert len(set(results)) == 1
@@ -134,7 +134,7 @@ async def test_bots_join_a_table() -> None:
 )
 async def test_wrong_use(changes: dict[str, object], sentence: str) -> None:
     """Options that contradict each other are reported in a sentence, without connecting."""
-    code, out, errors = await told(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
+    code, out, errors = await ran(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
     assert (code, out) == (2, "")
     assert errors.startswith(sentence)
     assert errors.count("\n") == 1
@@ -144,13 +144,13 @@ async def test_no_server() -> None:
     """Without a server there is one sentence."""
     async with running(Config()) as server:
         chosen = options(server)
-    assert await told(chosen) == (1, "", f"Nothing answers at {chosen.url}. Is the server running?\n")
+    assert await ran(chosen) == (1, "", f"Nothing answers at {chosen.url}. Is the server running?\n")
 
 
 async def test_no_table() -> None:
     """The server's refusal is the sentence."""
     async with running(Config()) as server:
-        code, out, errors = await told(options(server, table="ABCD"))
+        code, out, errors = await ran(options(server, table="ABCD"))
     assert (code, out) == (1, "")
     assert errors.startswith("There is no table ABCD.")
 
@@ -174,7 +174,7 @@ async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) ->
     always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
     monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
     async with running(Config()) as server:
-        code, _, errors = await told(options(server, seats=2, brains=("stubborn",)))
+        code, _, errors = await ran(options(server, seats=2, brains=("stubborn",)))
     assert code == 1
     assert errors.startswith("Position 1 is taken.")
 
@@ -235,7 +235,7 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
     async with asyncio.timeout(PATIENCE):
         async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
             seated = await person.open_table(3, "ann", random_layout=True)
-            bots = asyncio.create_task(told(options(server, table=seated.table, seats=2)))
+            bots = asyncio.create_task(ran(options(server, table=seated.table, seats=2)))
             async for _ in person.updates():
                 if person.model.state and all(line.here for line in person.model.state.seats):
                     break
@@ -254,7 +254,7 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
 async def test_bots_say_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
     """R3.1: the record of every game tells."""
     async with running(Config(records=tmp_path)) as server:
-        code, _, _ = await told(options(server, players=3, seats=3, games=2, starting=Seat(starting)))
+        code, _, _ = await ran(options(server, players=3, seats=3, games=2, starting=Seat(starting)))
     assert code == 0
     records = lines_in(tmp_path)
     assert [f"starts {starting}" in record for record in records] == [True, True]
@@ -299,7 +299,7 @@ async def test_a_failing_brain_is_reported_in_one_line(
     (tmp_path / f"{name}.py").write_text(f"def choose(view, legal, rng):\n    {choose}\n")
     monkeypatch.syspath_prepend(tmp_path)
     async with running(Config()) as server:
-        code, _, errors = await told(options(server, brains=(f"{name}:choose",), seats=2))
+        code, _, errors = await ran(options(server, brains=(f"{name}:choose",), seats=2))
     assert code == 1
     assert why in errors
     assert errors.count("\n") == 1

@@ -41,7 +41,7 @@ def test_known_positions_score_as_expected(case: str) -> None:
 def test_a_game_and_its_final_position_agree(game: Game) -> None:
     """Written as a position, the end of a game scores as the game did."""
     view = game.view
-    told = {
+    content = {
         "tiles": [[laid.tile, laid.orientation] for laid in view.tiles if laid is not None],
         "laurels": {tile: LAUREL_WORTH[laurel] for tile, laurel in view.laurels.items()},
         "players": view.seats,
@@ -51,7 +51,7 @@ def test_a_game_and_its_final_position_agree(game: Game) -> None:
             if isinstance(piece, Piece)
         },
     }
-    scored = json.loads(scored_line(json.dumps(told)))
+    scored = json.loads(scored_line(json.dumps(content)))
     ending = game.events[-1]
     assert isinstance(ending, GameEnded)
     assert scored["points"] == [tally.points for tally in ending.tallies]

@@ -58,10 +58,10 @@ def state(position: Position) -> tuple[object, ...]:
 
 def ended(game: Game) -> Scores:
     """Return the game's result."""
-    return told(game.view.result)
+    return scores_of(game.view.result)
 
 
-def told(result: object) -> Scores:
+def scores_of(result: object) -> Scores:
     assert isinstance(result, GameEnded)
     points = tuple(tally.points for tally in result.tallies)
     return Scores(points, tuple(tally.items for tally in result.tallies), result.winners)
@@ -117,7 +117,7 @@ def test_any_board_scores_as_it_does_in_the_game(
         }
         *_, result = scored(Board(layout_of(tiles), pieces, owners), laurels, players)
         packed = terrain.packed_scores(occupants_of(pieces, owners), players)
-        assert unpacked(packed) == told(result)
+        assert unpacked(packed) == scores_of(result)
 
 
 def test_a_position_can_be_scored_before_it_is_over() -> None:

@@ -64,7 +64,7 @@ def test_the_documented_example_replays() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         LAID.replace("\n", "\r\n"),
         LAID.rstrip("\n"),
@@ -74,9 +74,9 @@ def test_the_documented_example_replays() -> None:
     ],
     ids=["Windows lines", "no last newline", "comments", "spaces", "comment first"],
 )
-def test_a_record_may_be_laid_out_freely(told: str) -> None:
+def test_a_record_may_be_laid_out_freely(text: str) -> None:
     """Line ends, blank lines, comments and runs of spaces change nothing."""
-    assert replayed(told).events == replayed(LAID).events
+    assert replayed(text).events == replayed(LAID).events
 
 
 @given(st.sampled_from([LAID, RANDOM]), st.data())

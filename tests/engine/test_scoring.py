@@ -92,17 +92,17 @@ def scoring(
 
 def test_a_soldier_counts_merchants_and_farmers_beside_it() -> None:
     """R5.1: of every owner and on every tile, but none farther away."""
-    told = scoring("A1 0s, A2 0m, B4 1f, B5 2f, G3 1f, A5 1m, B6 2m, A3 2m")
-    assert set(told.captured("A1").merchants) == {"A2"}
-    assert set(told.captured("A1").farmers) == {"B4", "B5", "G3"}
+    outcome = scoring("A1 0s, A2 0m, B4 1f, B5 2f, G3 1f, A5 1m, B6 2m, A3 2m")
+    assert set(outcome.captured("A1").merchants) == {"A2"}
+    assert set(outcome.captured("A1").farmers) == {"B4", "B5", "G3"}
 
 
 @pytest.mark.parametrize("beside", ["A2 1m, B4 2f", "A2 0m, B4 0f, B5 1m, A6 1f"])
 def test_a_soldier_flees_from_equal_numbers(beside: str) -> None:
     """R5.2: as many merchants as farmers."""
-    told = scoring(f"A1 0s, {beside}")
-    assert told.fled() == ["A1"]
-    assert all(each.captives == 0 for each in told.tallies)
+    outcome = scoring(f"A1 0s, {beside}")
+    assert outcome.fled() == ["A1"]
+    assert all(each.captives == 0 for each in outcome.tallies)
 
 
 def test_a_soldier_on_its_own_flees() -> None:
@@ -113,75 +113,75 @@ def test_a_soldier_on_its_own_flees() -> None:
 
 def test_a_fled_soldier_is_out_for_the_control_of_the_same_hill() -> None:
     """R5.2: its field counts as empty at once."""
-    told = scoring("A1 0s, A2 1f, B4 1m")
-    assert told.fled() == ["A1"]
-    assert ("empty", "A1", 2) in told.terms("A2")
+    outcome = scoring("A1 0s, A2 1f, B4 1m")
+    assert outcome.fled() == ["A1"]
+    assert ("empty", "A1", 2) in outcome.terms("A2")
 
 
 def test_a_fled_soldier_is_out_for_later_hills() -> None:
     """R5: a merchant on hill B gets nothing for the soldier that fled from hill A beside it."""
-    told = scoring("A1 0s, B5 1m, B4 2f")
-    assert told.fled() == ["A1"]
-    assert told.terms("B5") == [("farmer", "B4", 2)]
+    outcome = scoring("A1 0s, B5 1m, B4 2f")
+    assert outcome.fled() == ["A1"]
+    assert outcome.terms("B5") == [("farmer", "B4", 2)]
 
 
 def test_a_soldier_captures_the_larger_group() -> None:
     """R5.3: every piece of it, its own owner's too, and the smaller group stays."""
-    told = scoring("A1 0s, A2 0m, B4 1m, B5 2f")
-    assert set(told.captured("A1").taken) == {"A2", "B4"}
-    assert told.tallies[0].captives == 2
-    assert ("empty", "B4", 2) in told.terms("B5")
+    outcome = scoring("A1 0s, A2 0m, B4 1m, B5 2f")
+    assert set(outcome.captured("A1").taken) == {"A2", "B4"}
+    assert outcome.tallies[0].captives == 2
+    assert ("empty", "B4", 2) in outcome.terms("B5")
 
 
 def test_a_soldier_that_captures_stays() -> None:
     """R5.3: it still counts for the merchants beside it, on this hill and on later ones."""
-    told = scoring("A1 0s, A2 1f, B4 1f, A6 1m, B5 2m, G3 2f")
-    assert set(told.captured("A1").taken) == {"A2", "B4", "G3"}
-    assert told.terms("A6") == [("soldier", "A1", 3)]
-    assert told.terms("B5") == [("soldier", "A1", 3)]
+    outcome = scoring("A1 0s, A2 1f, B4 1f, A6 1m, B5 2m, G3 2f")
+    assert set(outcome.captured("A1").taken) == {"A2", "B4", "G3"}
+    assert outcome.terms("A6") == [("soldier", "A1", 3)]
+    assert outcome.terms("B5") == [("soldier", "A1", 3)]
 
 
 def test_a_captive_is_gone_for_later_hills() -> None:
     """R5: on hill B the soldier finds the field of hill A's captive empty, and flees."""
-    told = scoring("A1 0s, A2 1f, B4 2s")
-    assert told.captured("A1").taken == ("A2",)
-    assert told.fled() == ["B4"]
+    outcome = scoring("A1 0s, A2 1f, B4 2s")
+    assert outcome.captured("A1").taken == ("A2",)
+    assert outcome.fled() == ["B4"]
 
 
 def test_an_earlier_hill_acts_first() -> None:
     """R5: the soldier on A takes the piece on C, although hill C has a soldier beside it too."""
-    told = scoring("A3 0s, C5 1m, C4 1s")
-    assert told.captured("A3").taken == ("C5",)
-    assert told.fled() == ["C4"]
+    outcome = scoring("A3 0s, C5 1m, C4 1s")
+    assert outcome.captured("A3").taken == ("C5",)
+    assert outcome.fled() == ["C4"]
 
 
 def test_soldiers_of_a_hill_act_at_the_same_time() -> None:
     """R5.4: each sees the board as it was before: one after the other, the second would flee."""
-    told = scoring("A1 0s, A3 1s, A2 2m")
-    assert told.fled() == []
-    assert told.captured("A3").merchants == ("A2",)
+    outcome = scoring("A1 0s, A3 1s, A2 2m")
+    assert outcome.fled() == []
+    assert outcome.captured("A3").merchants == ("A2",)
 
 
 def test_a_flight_does_not_hide_a_piece_from_the_neighbour() -> None:
     """R5.4: A1 flees from one and one; A3 still counts the merchant that both see."""
-    told = scoring("A1 0s, A2 2m, B5 2f, A3 1s, C5 1m")
-    assert told.fled() == ["A1"]
-    assert set(told.captured("A3").taken) == {"A2", "C5"}
+    outcome = scoring("A1 0s, A2 2m, B5 2f, A3 1s, C5 1m")
+    assert outcome.fled() == ["A1"]
+    assert set(outcome.captured("A3").taken) == {"A2", "C5"}
 
 
 def test_soldiers_do_not_count_for_one_another() -> None:
     """R5.4: beside two soldiers one merchant is still the larger group."""
-    told = scoring("A2 0s, A1 1s, A3 2s, C6 1m")
-    assert told.captured("A2").taken == ("C6",)
-    assert told.fled() == ["A1", "A3"]
+    outcome = scoring("A2 0s, A1 1s, A3 2s, C6 1m")
+    assert outcome.captured("A2").taken == ("C6",)
+    assert outcome.fled() == ["A1", "A3"]
 
 
 def test_a_piece_captured_twice_goes_to_one_owner() -> None:
     """R5.5, R9.9: the captor first from the arrow has it, the other takes a disc worth 1."""
-    told = scoring("A3 0s, A1 1s, A2 2m")
-    assert (told.captured("A1").taken, told.captured("A1").shared) == (("A2",), ())
-    assert (told.captured("A3").taken, told.captured("A3").shared) == ((), ("A2",))
-    assert [(each.captives, each.ones, each.points) for each in told.tallies] == [
+    outcome = scoring("A3 0s, A1 1s, A2 2m")
+    assert (outcome.captured("A1").taken, outcome.captured("A1").shared) == (("A2",), ())
+    assert (outcome.captured("A3").taken, outcome.captured("A3").shared) == ((), ("A2",))
+    assert [(each.captives, each.ones, each.points) for each in outcome.tallies] == [
         (0, 1, 1),
         (1, 0, 1),
         (0, 0, 0),
@@ -190,8 +190,8 @@ def test_a_piece_captured_twice_goes_to_one_owner() -> None:
 
 def test_an_owner_of_both_captors_gets_captive_and_disc() -> None:
     """R5.5: every further soldier gives its disc, whoever has the captive."""
-    told = scoring("A1 1s, A3 1s, A2 2m")
-    assert (told.tallies[1].captives, told.tallies[1].ones, told.tallies[1].items) == (1, 1, 2)
+    outcome = scoring("A1 1s, A3 1s, A2 2m")
+    assert (outcome.tallies[1].captives, outcome.tallies[1].ones, outcome.tallies[1].items) == (1, 1, 2)
 
 
 # -- R6: control ----------------------------------------------------------------------------------
@@ -199,24 +199,24 @@ def test_an_owner_of_both_captors_gets_captive_and_disc() -> None:
 
 def test_only_pieces_on_the_hill_give_influence() -> None:
     """R6.1: each looks across the tile's edge, but counts for its own hill alone."""
-    told = scoring("A1 0m, B5 1m")
-    assert told.hill("A").influence == (1, 0, 0)
-    assert told.hill("B").influence == (0, 1, 0)
-    assert {told.hill(hill).influence for hill in "CDEFG"} == {(0, 0, 0)}
+    outcome = scoring("A1 0m, B5 1m")
+    assert outcome.hill("A").influence == (1, 0, 0)
+    assert outcome.hill("B").influence == (0, 1, 0)
+    assert {outcome.hill(hill).influence for hill in "CDEFG"} == {(0, 0, 0)}
 
 
 def test_a_merchant_counts_the_inhabitants_beside_it() -> None:
     """R6.2: 1 for a merchant, 2 for a farmer, 3 for a soldier, whoever owns them."""
-    told = scoring("A1 0m, A2 0m, B4 1f, B5 2s, B6 1f, G2 1f")
-    assert set(told.captured("B5").taken) == {"B4", "B6", "G2"}
-    assert told.terms("A1") == [("farmer", "B4", 2), ("merchant", "A2", 1), ("soldier", "B5", 3)]
-    assert told.hill("A").influence[0] == 6 + 3  # A2 is beside A1 and B4
+    outcome = scoring("A1 0m, A2 0m, B4 1f, B5 2s, B6 1f, G2 1f")
+    assert set(outcome.captured("B5").taken) == {"B4", "B6", "G2"}
+    assert outcome.terms("A1") == [("farmer", "B4", 2), ("merchant", "A2", 1), ("soldier", "B5", 3)]
+    assert outcome.hill("A").influence[0] == 6 + 3  # A2 is beside A1 and B4
 
 
 def test_a_farmer_counts_empty_fields_and_springs() -> None:
     """R6.3: 2 for an empty field, 2 for a spring, occupied or not, so 4 for an empty one."""
-    told = scoring("A3 0f, A2 1m, C5 1m, D1 1m")
-    assert told.terms("A3") == [("empty", "A4", 2), ("empty", "D6", 2), ("spring", "A2", 2)]
+    outcome = scoring("A3 0f, A2 1m, C5 1m, D1 1m")
+    assert outcome.terms("A3") == [("empty", "A4", 2), ("empty", "D6", 2), ("spring", "A2", 2)]
     alone = scoring("D4 0f")
     assert alone.terms("D4") == [("empty", "D3", 2), ("empty", "D5", 2), ("spring", "D3", 2)]
 
@@ -231,25 +231,25 @@ def test_a_farmer_counts_the_spring_on_its_own_field() -> None:
 
 def test_a_soldier_gives_no_influence() -> None:
     """R6.4: hill A, with nothing but a soldier that stayed, is nobody's."""
-    told = scoring("A1 0s, B5 1m")
-    assert told.captured("A1").taken == ("B5",)
-    assert told.hill("A").pieces == ()
-    assert told.hill("A").leaders == ()
+    outcome = scoring("A1 0s, B5 1m")
+    assert outcome.captured("A1").taken == ("B5",)
+    assert outcome.hill("A").pieces == ()
+    assert outcome.hill("A").leaders == ()
 
 
 def test_the_most_influence_takes_the_laurel() -> None:
     """R6.5: and nobody else gets anything for the hill."""
-    told = scoring("A3 0f, A5 1m, A4 1m")
-    assert told.hill("A").leaders == (0,)
-    assert told.tallies[0].laurels == (Laurel.PALATINUS,)
-    assert [each.points for each in told.tallies] == [6, 0, 0]
+    outcome = scoring("A3 0f, A5 1m, A4 1m")
+    assert outcome.hill("A").leaders == (0,)
+    assert outcome.tallies[0].laurels == (Laurel.PALATINUS,)
+    assert [each.points for each in outcome.tallies] == [6, 0, 0]
 
 
 def test_a_tie_discards_the_laurel_for_discs() -> None:
     """R6.5: each tied player takes one 2-point disc."""
-    told = scoring("A1 0m, A2 1m")
-    assert told.hill("A").influence == (1, 1, 0)
-    assert [(each.twos, each.laurels, each.points) for each in told.tallies] == [
+    outcome = scoring("A1 0m, A2 1m")
+    assert outcome.hill("A").influence == (1, 1, 0)
+    assert [(each.twos, each.laurels, each.points) for each in outcome.tallies] == [
         (1, (), 2),
         (1, (), 2),
         (0, (), 0),
@@ -258,27 +258,27 @@ def test_a_tie_discards_the_laurel_for_discs() -> None:
 
 def test_nobody_takes_a_laurel_without_influence() -> None:
     """R6.5: no influence is not a tie: the laurel is discarded and there are no discs."""
-    told = scoring("A1 0m")
-    assert told.hill("A").leaders == ()
-    assert [each.points for each in told.tallies] == [0, 0, 0]
+    outcome = scoring("A1 0m")
+    assert outcome.hill("A").leaders == ()
+    assert [each.points for each in outcome.tallies] == [0, 0, 0]
 
 
 def test_influence_starts_from_zero_and_is_not_points() -> None:
     """R6.6: what a player had on hill A helps neither on hill B nor at the end."""
-    told = scoring("A3 0f, A4 0f, B1 1m, B2 1m, B6 0m")
-    assert told.hill("A").influence[0] > 10
-    assert told.hill("B").leaders == (1,)
-    assert [each.points for each in told.tallies] == [6, 5, 0]
+    outcome = scoring("A3 0f, A4 0f, B1 1m, B2 1m, B6 0m")
+    assert outcome.hill("A").influence[0] > 10
+    assert outcome.hill("B").leaders == (1,)
+    assert [each.points for each in outcome.tallies] == [6, 5, 0]
 
 
 def test_hills_are_scored_in_order() -> None:
     """R5: A to G, the soldiers of each before its control."""
-    told = scoring("A1 0s, D3 1s, G1 2s")
+    outcome = scoring("A1 0s, D3 1s, G1 2s")
     order = [
-        event.hill for event in told.events if not isinstance(event, GameEnded) and hasattr(event, "hill")
+        event.hill for event in outcome.events if not isinstance(event, GameEnded) and hasattr(event, "hill")
     ]
     assert order == ["A", "A", "B", "C", "D", "D", "E", "F", "G", "G"]
-    assert [type(event) for event in told.events[:2]] == [SoldierFled, HillScored]
+    assert [type(event) for event in outcome.events[:2]] == [SoldierFled, HillScored]
 
 
 # -- R7: victory ----------------------------------------------------------------------------------
@@ -331,18 +331,18 @@ RED, YELLOW, BLUE, GREEN = range(4)
 
 def test_the_worked_example() -> None:
     """R8: a position that fits all the numbers given for hill C."""
-    told = scoring(
+    outcome = scoring(
         "C6 3s, C5 1s, C1 2f, B4 3f, C2 0f, C4 0m, C3 1f, D2 2m",
         seats=4,
         turned=(0, 5, 1, 5, 2, 1, 3),
         laurels=LAURELS | {Tile("C"): Laurel.CAELIUS},
     )
-    green = told.captured("C6")
+    green = outcome.captured("C6")
     assert green.seat == GREEN
     assert set(green.taken) == {"C1", "B4"}  # a blue farmer and a green one
-    assert told.fled() == ["C5"]
-    assert [act.seat for act in told.acts("C")] == [YELLOW, GREEN]
-    hill = told.hill("C")
+    assert outcome.fled() == ["C5"]
+    assert [act.seat for act in outcome.acts("C")] == [YELLOW, GREEN]
+    hill = outcome.hill("C")
     amounts = {piece.field: (piece.seat, piece.kind, piece.amount) for piece in hill.pieces}
     assert amounts == {
         "C2": (RED, Kind.FARMER, 4),
@@ -357,7 +357,7 @@ def test_the_worked_example() -> None:
     }
     assert hill.influence == (7, 8, 0, 0)
     assert hill.leaders == (YELLOW,)
-    assert told.tallies[YELLOW].laurels[0] is Laurel.CAELIUS
+    assert outcome.tallies[YELLOW].laurels[0] is Laurel.CAELIUS
     assert LAUREL_WORTH[Laurel.CAELIUS] == 3
 
 

@@ -175,9 +175,9 @@ def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
         key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
     place[key] = data.draw(anything)
     try:
-        told = decode_server(msgpack.packb(content))
-        assert isinstance(told, Snapshot)
-        assert view_of(told, Seat(0)).layout is not None
+        decoded = decode_server(msgpack.packb(content))
+        assert isinstance(decoded, Snapshot)
+        assert view_of(decoded, Seat(0)).layout is not None
     except BadMessage:
         return
 
