@@ -19,7 +19,7 @@ from client.transport import FREE_ACCESS, Access, PasswordWanted
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
 from client.ui.kept_seat import SeatKeeper
-from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts import sentences
 from client.ui.update import autoplay, news, requests
 from client.ui.update.actions import Action
@@ -107,7 +107,7 @@ async def visit(options: Options) -> Visit:
     except ConnectFailed as error:
         return Visit(1, str(error))
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        return Visit(1, stopped_by(error))
+        return Visit(1, describe_failure(error))
 
 
 class Client:

@@ -5,7 +5,7 @@ import sys
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
 from client.ui.lessons.course import Course, Parting, Replayed
-from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Action
 
@@ -15,7 +15,7 @@ async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> P
     try:
         return await _Tutoring(name, replayed, glyphs_here(ascii_wanted=ascii_wanted)).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        sys.stderr.write(f"palatinus: {stopped_by(error)}\n")
+        sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None
 
 

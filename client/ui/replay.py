@@ -6,7 +6,7 @@ import sys
 from client.recording import Recording
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
-from client.ui.terminal.shell import Shell, glyphs_here, stopped_by
+from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update import autoplay, requests
 from client.ui.update.actions import Action
@@ -21,7 +21,7 @@ async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool
     try:
         await _Replayer(replay.opened(recording, stop, eyes), glyphs_here(ascii_wanted=ascii_wanted)).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
-        sys.stderr.write(f"palatinus: {stopped_by(error)}\n")
+        sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return 1
     return 0
 

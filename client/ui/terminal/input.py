@@ -1,90 +1,76 @@
-"""What comes from the terminal in the client's own words: names of keys, what is pasted, where is clicked."""
+"""Input from the terminal: bindings of the client's keys, and handlers of mouse events."""
 
-import re
-from dataclasses import dataclass
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Final
 
-from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
-from prompt_toolkit.key_binding import KeyPress
-from prompt_toolkit.keys import KEY_ALIASES, Keys
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.bindings.mouse import load_mouse_bindings
+from prompt_toolkit.keys import ALL_KEYS, KEY_ALIASES, Keys
+from prompt_toolkit.layout.mouse_handlers import MouseHandlers
+from prompt_toolkit.mouse_events import MouseEvent
 
-from client.ui.update.actions import Insert
 from client.ui.update.keys import KEYS
 
-# Some terminals tell that they gained or lost the focus, as a program before asked them to: no keys of ours.
-ANSI_SEQUENCES.update({"\x1b[I": Keys.Ignore, "\x1b[O": Keys.Ignore})
-
-REPAINT: Final = "c-l"  # as everywhere: for a screen that something else has written on
-_OURS: Final = {name for key in KEYS for name in key.names}
-_NAMES: Final = (
-    {name: name for name in _OURS}
-    | {KEY_ALIASES[name]: name for name in _OURS & KEY_ALIASES.keys()}
-    | {
-        "c-j": "enter",  # as some terminals send it
-        REPAINT: REPAINT,
-        Keys.ScrollUp.value: "scroll-up",
-        Keys.ScrollDown.value: "scroll-down",
-    }
-)
-
-_NUMBERED: Final = re.compile(r"\x1b\[(<?)(\d+);(\d+);(\d+)([Mm])")
-_SPELT_OUT: Final = re.compile(r"\x1b\[M(.)(.)(.)", re.DOTALL)
-_OFFSET: Final = 32  # where numbers are spelt out as characters, and in what is made of that
-_BUTTONS, _NO_BUTTON, _MOVING, _WHEEL = 3, 3, 32, 64
-_ON_WINDOWS: Final = {"SCROLL_UP": "scroll-up", "SCROLL_DOWN": "scroll-down"}
+_NAMES: Final = {name for key in KEYS for name in key.names} & {*ALL_KEYS, *KEY_ALIASES}
+_FOCUS_IN, _FOCUS_OUT = "I", "O"
 
 
-@dataclass(frozen=True, slots=True)
-class Click:
-    """A click on a cell of the screen."""
+def key_bindings(press: Callable[[str], None], paste: Callable[[str], None]) -> KeyBindings:
+    """Return bindings that call `press` with a key's name or character, and `paste` with pasted text."""
+    bindings = KeyBindings()
 
-    column: int
-    line: int
+    def bind(key: str, name: str) -> None:
+        bindings.add(key)(lambda _: press(name))
 
+    # The last binding of a key counts: Backspace, an alias of Ctrl-H in prompt_toolkit, has to be that one.
+    for name in sorted(_NAMES, key=KEY_ALIASES.__contains__):
+        bind(name, name)
+    bind(Keys.ScrollUp, "scroll-up")
+    bind(Keys.ScrollDown, "scroll-down")
+    bind(Keys.ControlJ, "enter")  # as some terminals send it
+    bind(Keys.SIGINT, "c-c")
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """The mouse moved to a cell of the screen, with no button down."""
+    @bindings.add(Keys.Any)
+    def _(event: KeyPressEvent) -> None:
+        if not isinstance(event.key_sequence[0].key, Keys):
+            press(event.data)
 
-    column: int
-    line: int
+    @bindings.add(Keys.BracketedPaste)
+    def _(event: KeyPressEvent) -> None:
+        paste(event.data)
 
+    @bindings.add("c-l")  # as everywhere: for a screen that something else has written on
+    def _(event: KeyPressEvent) -> None:
+        event.app.renderer.erase(leave_alternate_screen=False)
 
-def heard(press: KeyPress) -> str | Insert | Click | Move | None:
-    """Return the key's name or character, what is pasted or what the mouse did; None if it means nothing."""
-    if press.key is Keys.Vt100MouseEvent:
-        return _mouse(press.data)
-    if press.key is Keys.WindowsMouseEvent:
-        return _mouse_on_windows(press.data)
-    if press.key is Keys.BracketedPaste:
-        return Insert(press.data)
-    if (name := _NAMES.get(press.key)) is not None:
-        return name
-    return None if isinstance(press.key, Keys) else press.data
+    @bindings.add("c-z")
+    def _(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
 
+    # Terminals report the focus if a program before this one asked for it. These are not keys.
+    for letter in (_FOCUS_IN, _FOCUS_OUT):
+        bindings.add(Keys.Escape, "[", letter)(lambda _: None)
 
-def _mouse(data: str) -> str | Click | Move | None:
-    if (spelt := _SPELT_OUT.fullmatch(data)) is not None:
-        # What is no UTF-8 comes as a lone surrogate that holds the byte.
-        button, column, line = ((ord(each) & 0xFF) - _OFFSET for each in spelt.groups())
-        released = button & _BUTTONS == _NO_BUTTON
-    elif (numbered := _NUMBERED.fullmatch(data)) is not None:
-        button, column, line = map(int, numbered.group(2, 3, 4))
-        released = numbered[5] == "m"
-        if not numbered[1]:
-            button -= _OFFSET
-            released = button & _BUTTONS == _NO_BUTTON
-    else:
-        return None
-    if button & _WHEEL:
-        return {0: "scroll-up", 1: "scroll-down"}.get(button & _BUTTONS)
-    if button & _MOVING:
-        return Move(column - 1, line - 1) if button & _BUTTONS == _NO_BUTTON else None
-    return Click(column - 1, line - 1) if released else None
+    (mouse,) = load_mouse_bindings().get_bindings_for_keys((Keys.Vt100MouseEvent,))
+
+    @bindings.add(Keys.Vt100MouseEvent)
+    def _(event: KeyPressEvent) -> object:
+        with contextlib.suppress(KeyError, ValueError):  # modifiers in the oldest encoding; malformed reports
+            return mouse.handler(event)
+        return NotImplemented
+
+    return bindings
 
 
-def _mouse_on_windows(data: str) -> str | Click | Move | None:
-    _, happened, column, line = data.split(";")
-    if happened == "MOUSE_MOVE":
-        return Move(int(column), int(line))
-    return Click(int(column), int(line)) if happened == "MOUSE_UP" else _ON_WINDOWS.get(happened)
+def mouse_handlers(hear: Callable[[MouseEvent], None]) -> MouseHandlers:
+    """Return handlers that call `hear` with every mouse event, wherever it is on the screen."""
+
+    def handler(event: MouseEvent) -> object:
+        hear(event)
+        return NotImplemented  # anything else redraws the screen, for every cell that the mouse moves through
+
+    handlers = MouseHandlers()
+    handlers.mouse_handlers = defaultdict(lambda: defaultdict(lambda: handler))
+    return handlers

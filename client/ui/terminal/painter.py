@@ -1,7 +1,7 @@
-"""Brings frames to the terminal: of each line only what has changed.
+"""Writes frames to the terminal: of each line only what has changed.
 
-A drawn line is a value, so that a look tells whether it is the one on the screen. prompt_toolkit's own
-renderer goes through every cell of both screens to find that out, which takes longer than all the drawing.
+A drawn line is a value, so comparing it with the one on the screen tells whether that is still right.
+prompt_toolkit's own renderer compares both screens cell by cell, which takes longer than all the drawing.
 """
 
 from itertools import takewhile
@@ -14,15 +14,15 @@ from prompt_toolkit.styles.base import DEFAULT_ATTRS
 
 from client.ui.draw.lines import EMPTY, Line, width_of
 
-# Terminals that know this mode show what lies between in one go; the others pass over it.
-_HOLD: Final = "\x1b[?2026h"
-_LET_GO: Final = "\x1b[?2026l"
+# Synchronized output: terminals that know it show all that lies between at once; the others ignore it.
+_BEGIN_UPDATE: Final = "\x1b[?2026h"
+_END_UPDATE: Final = "\x1b[?2026l"
 
-_CONTROLS: Final = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))  # have no width, and no business here
+_CONTROLS: Final = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))  # to be left out
 
 
 class Painter:
-    """The screen of a terminal, and what is on it."""
+    """The screen of a terminal, and the lines that are on it; the cursor rests in its upper left corner."""
 
     def __init__(self, output: Output, style: BaseStyle, depth: ColorDepth) -> None:
         self._output, self._style, self._depth = output, style, depth
@@ -30,52 +30,30 @@ class Painter:
         self._size: Size | None = None
         self._shown: tuple[Line, ...] = ()
 
-    def enter(self) -> None:
-        """Take over the terminal; what was on it comes back with `leave`."""
-        output = self._output
-        output.enter_alternate_screen()
-        output.enable_bracketed_paste()
-        output.reset_cursor_key_mode()
-        output.enable_mouse_support()
-        output.disable_autowrap()
-        output.hide_cursor()
-        output.reset_attributes()
-
-    def leave(self) -> None:
-        """Give the terminal back as it was."""
-        output = self._output
-        output.reset_attributes()
-        output.enable_autowrap()
-        output.disable_mouse_support()
-        output.disable_bracketed_paste()
-        output.quit_alternate_screen()
-        output.show_cursor()
-        output.flush()
-
     def forget(self) -> None:
-        """Paint everything again next time: something else may be on the screen."""
+        """Write every line again next time: the screen may show something else."""
         self._size = None
 
     def paint(self, lines: tuple[Line, ...], size: Size) -> None:
         """Show `lines`, which fill a screen of this size."""
         output = self._output
-        output.write_raw(_HOLD)
+        output.write_raw(_BEGIN_UPDATE)
         if size != self._size:
             output.erase_screen()
             self._size, self._shown = size, (EMPTY,) * size.rows
-        output.cursor_goto(0, 0)
         at = 0
         for number, (line, before) in enumerate(zip(lines, self._shown, strict=False)):
             if line != before:
                 output.write_raw("\r\n" * (number - at) or "\r")
                 at = number
                 self._paint_line(line, before)
-        output.write_raw(_LET_GO)
+        output.cursor_goto(0, 0)
+        output.write_raw(_END_UPDATE)
         output.flush()
         self._shown = lines
 
     def _paint_line(self, line: Line, before: Line) -> None:
-        """Write what lies between the ends that both lines share."""
+        """Write `line` over `before`, without the parts at both ends that are the same."""
         pairs = zip(line, before, strict=False)
         left = sum(1 for _ in takewhile(_alike, pairs))
         rest = zip(reversed(line[left:]), reversed(before[left:]), strict=False)

@@ -26,23 +26,34 @@ KEYS = {
     "right": "\x1b[C",
     "left": "\x1b[D",
     "ctrl-c": "\x03",
+    "ctrl-l": "\x0c",
+    "ctrl-z": "\x1a",
 }
+
+RUN = 'stty -g; {program}; echo "exit $?"; stty -g'
+RUN_SUSPENDED = (  # once, until Enter
+    'set -m; stty -g; {program}; echo "stopped by $?"; stty -a; read answer; fg; echo "exit $?"; stty -g'
+)
 
 
 class Terminal:
     """`palatinus` with these arguments in a terminal of 80x24, between two looks at its settings."""
 
     def __init__(
-        self, *arguments: str, size: tuple[int, int] = (80, 24), environment: dict[str, str]
+        self,
+        *arguments: str,
+        size: tuple[int, int] = (80, 24),
+        environment: dict[str, str],
+        script: str = RUN,
     ) -> None:
         columns, lines = size
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
-        program = f'stty -g; "{sys.executable}" "{ROOT / "palatinus.py"}" "$@"; echo "exit $?"; stty -g'
+        program = f'"{sys.executable}" "{ROOT / "palatinus.py"}" "$@"'
         self._child = pexpect.spawn(
             "/bin/sh",
-            ["-c", program, "sh", *arguments],
+            ["-c", script.format(program=program), "sh", *arguments],
             dimensions=(lines, columns),
             env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
             timeout=PATIENCE,
@@ -88,6 +99,10 @@ class Terminal:
         self._screen.reset()
         self._child.setwinsize(lines, columns)
 
+    def wipe(self) -> None:
+        """Forget what is on the screen, as when something else has written on it."""
+        self._screen.reset()
+
     def end(self, number: signal.Signals) -> None:
         """Send a signal to all that runs in the terminal, and wait until it is gone."""
         os.killpg(self._child.pid, number)
@@ -126,11 +141,16 @@ class Terminal:
         assert ending is not None, self.raw[-2000:]
         code, settings = ending.groups()
         assert settings == before, "the terminal's settings have changed"
-        for mode in (b"1049", b"1000", b"1006", b"2004", b"2026"):  # screen, mouse, mouse, paste, held output
-            assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
-        assert self.raw.rfind(b"\x1b[?25h") >= self.raw.rfind(b"\x1b[?25l"), "the cursor is hidden"
+        self.assert_given_back()
         left = self.raw.rpartition(b"\x1b[?1049l")[2]
         return int(code), left.decode(errors="replace")
+
+    def assert_given_back(self) -> None:
+        """Fail unless the program has left its own screen and turned off what it turned on."""
+        for mode in (b"1049", b"1000", b"1006", b"2004", b"2026"):  # screen, mouse, mouse, paste, held output
+            assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
+        for mode in (b"25", b"7"):  # cursor, wrapping
+            assert self.raw.rfind(b"\x1b[?%sh" % mode) >= self.raw.rfind(b"\x1b[?%sl" % mode), mode
 
     def _read(self) -> None:
         try:

@@ -26,7 +26,6 @@ def painted(*frames: tuple[Line, ...]) -> pyte.Screen:
     screen = pyte.Screen(SIZE.columns, SIZE.rows)
     written = io.StringIO()
     painter = Painter(Vt100_Output(written, lambda: SIZE), STYLE, ColorDepth.DEPTH_24_BIT)
-    painter.enter()
     for frame in frames:
         painter.paint(frame, SIZE)
     pyte.Stream(screen).feed(written.getvalue())

@@ -1,5 +1,8 @@
 """What the terminal around a screen hands on, and what it keeps to itself."""
 
+import signal
+
+import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -13,8 +16,8 @@ HERE, THERE = (0, 0), (1, 0)
 BOARD = Frame((EMPTY,), (Target(0, 0, 3, PointAt(HERE)), Target(3, 0, 3, PointAt(THERE))))
 
 
-async def heard(frame: Frame, sent: str) -> list[str | Action]:
-    """Return what is handed on of what is sent, while the screen is `frame`; the end of it is q."""
+async def handed_on(frame: Frame, sent: str) -> list[str | Action]:
+    """Return what the shell hands on of what a terminal sends while it shows `frame`; q ends it."""
     found: list[str | Action] = []
 
     def press(name: str) -> None:
@@ -36,12 +39,53 @@ def over(*columns: int) -> str:
 
 async def test_the_mouse_over_the_board_is_told_hex_by_hex() -> None:
     """Not cell by cell, and without a click it chooses nothing."""
-    told = await heard(BOARD, over(0, 1, 2, 3, 5, 6, 7, 1))
+    told = await handed_on(BOARD, over(0, 1, 2, 3, 5, 6, 7, 1))
     assert told == [Hover(HERE), Hover(THERE), Hover(None), Hover(HERE), "q"]
 
 
 async def test_a_page_that_is_not_seen_hears_no_keys() -> None:
     """But for those that its window tells of: what else was pressed would act on what nobody sees."""
     frame = Frame((EMPTY,), seen=False)
-    assert await heard(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
-    assert await heard(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", Insert("Ann"), "q"]
+    assert await handed_on(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
+    assert await handed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", Insert("Ann"), "q"]
+
+
+async def test_an_interrupt_is_the_key_for_it() -> None:
+    """Ctrl-C comes as a key, since the terminal is in raw mode; other programs may send the signal."""
+    found: list[str] = []
+
+    def press(name: str) -> None:
+        found.append(name)
+        shell.quit()
+
+    def frame(_width: int, _height: int) -> Frame:
+        if not found:
+            signal.raise_signal(signal.SIGINT)
+        return BOARD
+
+    before = signal.getsignal(signal.SIGINT)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(frame, press, lambda _: None)
+        assert await shell.run()
+    assert found == ["c-c"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+async def test_an_error_in_what_a_key_does_ends_the_program() -> None:
+    """Whatever its kind: an error of the disk is not taken for a terminal that is gone."""
+
+    def press(_: str) -> None:
+        raise OSError("no room")
+
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(lambda _width, _height: BOARD, press, lambda _: None)
+        pipe.send_text("x")
+        with pytest.raises(OSError, match="no room"):
+            await shell.run()
+
+
+async def test_a_terminal_that_is_gone_ends_the_program() -> None:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        shell = Shell(lambda _width, _height: BOARD, lambda _: None, lambda _: None)
+        pipe.close()
+        assert not await shell.run()
