@@ -24,7 +24,7 @@ class Counts:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; which rule a move broke is not told, for it may hang on a hidden hand."""
+        """Count a refusal; not which rule a move broke, which may depend on a hidden hand."""
         self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1
 
 

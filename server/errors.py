@@ -1,10 +1,10 @@
-"""What keeps a server from running, told to its host."""
+"""What keeps a server from running, as its host reads it."""
 
 
 class HostError(Exception):
     """The host has to do something, and the sentence says what.
 
-    It is `text` filled in with the facts `about`: whoever tells it in another language needs both.
+    It is `text` filled in with the facts `about`; a translation needs both.
     """
 
     def __init__(self, text: str, **about: object) -> None:

@@ -11,7 +11,7 @@ from server.logs import about
 log = logging.getLogger(__name__)
 
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_SECONDS_BETWEEN_COMPLAINTS: Final = 60.0
+_SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -20,16 +20,16 @@ def new_loop() -> asyncio.AbstractEventLoop:
         import uvloop  # noqa: PLC0415 - it may not be there
     except ImportError:
         own = asyncio.new_event_loop()
-        own.set_exception_handler(_Complaints())
+        own.set_exception_handler(_ErrorLog())
         return own
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
 
 
-class _Complaints:
-    """Logs what the event loop has to complain of.
+class _ErrorLog:
+    """Logs the errors of the event loop.
 
-    When nobody more can be accepted, asyncio says so a thousand times a second: that would fill the disk.
+    When no connection can be accepted, asyncio says so a thousand times a second: that would fill the disk.
     """
 
     def __init__(self) -> None:
@@ -39,6 +39,6 @@ class _Complaints:
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
             loop.default_exception_handler(context)
-        elif loop.time() >= self._last + _SECONDS_BETWEEN_COMPLAINTS:
+        elif loop.time() >= self._last + _SECONDS_BETWEEN_LINES:
             self._last = loop.time()
-            log.error("nobody more can be let in", extra=about(reason=str(error.strerror)))
+            log.error("no more connections can be accepted", extra=about(reason=str(error.strerror)))

@@ -19,7 +19,7 @@ def about(**fields: Field) -> dict[str, dict[str, Field]]:
     return {_FIELDS: fields}
 
 
-def told(record: logging.LogRecord) -> str:
+def describe(record: logging.LogRecord) -> str:
     """Return a log record as people read it: the event, then `name=value` for each field."""
     fields = " ".join(f"{name}={_shown(value)}" for name, value in _fields_of(record).items())
     return f"{record.getMessage()}: {fields}" if fields else record.getMessage()
@@ -31,7 +31,7 @@ class HumanFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         cause = _cause(record)
-        return f"{clock} {record.levelname} {told(record)}" + (f"  {cause}" if cause else "")
+        return f"{clock} {record.levelname} {describe(record)}" + (f"  {cause}" if cause else "")
 
 
 class JsonFormatter(logging.Formatter):

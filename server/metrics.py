@@ -1,6 +1,6 @@
-"""What plain HTTP is told of how the server is doing: `/healthz`, and `/metrics` for Prometheus.
+"""How the server is doing, in plain HTTP: `/healthz`, and `/metrics` for Prometheus.
 
-It tells only what everybody may know: sums over all tables, and nothing in bytes, for a hand's list of
+It shows only what everybody may know: sums over all tables, and nothing in bytes, for a hand's list of
 legal pieces has a length.
 """
 

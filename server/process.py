@@ -14,7 +14,7 @@ from server.net.open_files import make_room_for
 
 
 def serve(config: Config, started: Callable[[list[str]], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; `started` is told the addresses at which others reach the server.
+    """Serve until Ctrl-C or SIGTERM; `started` is called with the addresses at which others reach the server.
 
     Raises HostError if the server cannot start.
     """

@@ -1,1 +1,1 @@
-"""Connections: listening, who is let in, how fast each is read, and what one client may say when."""
+"""Connections: listening, limits, and what a client may say when."""

@@ -1,4 +1,4 @@
-"""How many connections there may be, in all and from one address, and who is let in."""
+"""How many connections there may be, in all and from one address."""
 
 import http
 from collections import Counter
@@ -22,13 +22,13 @@ _REFUSALS_PER_ADDRESS: Final = (
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
-    `pages` are shown to whoever asks for their paths in plain HTTP.
+    `pages` are the answers to plain HTTP, by path.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.pages: Mapping[str, Callable[[], Page]] = {}
-        # With its address, which a connection by TLS that has ended cannot tell any more.
+        # With its address, which a TLS connection that has ended no longer knows.
         self._open: dict[ServerConnection, str] = {}
         self._from_address: Counter[str] = Counter()
 

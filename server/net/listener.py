@@ -37,7 +37,7 @@ def listening_socket(config: Config) -> socket.socket:
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
         said: str = getattr(error, "strerror", None) or str(error)
-        reason = said.partition(" (while attempting")[0]  # Python adds the address, which is told here
+        reason = said.partition(" (while attempting")[0]  # Python appends the address
         raise StartError(
             "cannot listen on {host} port {port}: {reason}. Choose another --host or --port",
             host=config.host,

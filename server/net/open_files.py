@@ -9,7 +9,7 @@ from server.logs import about
 
 log = logging.getLogger(__name__)
 
-_BESIDE_CONNECTIONS: Final = 128  # the journal, records, and who is about to be turned away
+_BESIDE_CONNECTIONS: Final = 128  # the journal, records, and connections about to be refused
 
 
 def make_room_for(connections: int) -> None:

@@ -1,4 +1,4 @@
-"""What is answered to whoever speaks plain HTTP, or something else that is not a websocket."""
+"""Answers to plain HTTP, and to whatever else is not a websocket."""
 
 import http
 from dataclasses import dataclass

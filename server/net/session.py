@@ -58,7 +58,7 @@ class Session:
         self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int, counts: Counts
     ) -> None:
         self.connection = connection
-        # Looked up now: a connection by TLS that has ended cannot tell it any more.
+        # Looked up now: a TLS connection that has ended no longer knows it.
         address = connection.remote_address
         self.name = f"{address[0]}:{address[1]}" if address else "?"
         self.address = counted_address(connection)

@@ -30,10 +30,10 @@ def token_hash(token: str) -> str:
 
 
 def password_fits(given: str, password: str) -> bool:
-    """Tell whether the password is right, in a time that tells nothing about it."""
+    """Return whether the password is right, in a time that does not depend on it."""
     return hmac.compare_digest(token_hash(given), token_hash(password))
 
 
 def hash_fits(given: str, stored: str) -> bool:
-    """Tell whether two hashes of tokens are the same, in a time that does not tell how far they are."""
+    """Return whether two hashes are the same, in a time that does not depend on how far they agree."""
     return hmac.compare_digest(given, stored)

@@ -68,12 +68,12 @@ class DataFolder:
 
     def tables(self) -> list[StoredTable]:
         """Return all tables, those changed last in front."""
-        told = [_told(table) for table in self._tables.values()]
-        return sorted(told, key=lambda table: table.changed or 0, reverse=True)
+        tables = map(_summary, self._tables.values())
+        return sorted(tables, key=lambda table: table.changed or 0, reverse=True)
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""
-        return _told(self._tables[code]) if code in self._tables else None
+        return _summary(self._tables[code]) if code in self._tables else None
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return all that happened in the game of this table, hidden kinds included; nothing if none began.
@@ -97,8 +97,8 @@ class DataFolder:
             raise JournalError("the journal could not be written: {reason}", reason=error) from error
 
 
-def _told(table: Stored) -> StoredTable:
-    """Return what the entries tell, without playing the game again: there may be thousands of tables."""
+def _summary(table: Stored) -> StoredTable:
+    """Return what the entries say, without replaying the game: there may be thousands of tables."""
     names: dict[int, str] = {}
     kinds = []
     for entry in table.entries:

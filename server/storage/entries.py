@@ -113,7 +113,7 @@ def entry_of(text: str) -> Entry:
 
 
 def events_in(entry: Played | StoodIn) -> list[Event]:
-    """Return what happened in a move; raises BadMessage if the entry tells of no such events."""
+    """Return what happened in a move; raises BadMessage if the entry has other events."""
     return [_whole(event_of(content)) for content in entry.events]
 
 

@@ -36,10 +36,10 @@ class Journal(Protocol):
         """Return the entries of every table that is neither forgotten nor archived."""
 
     def damaged(self, what: str) -> JournalError:
-        """Return the error that tells what is wrong with the entries."""
+        """Return the error for entries that make no sense."""
 
     async def archive(self, code: str) -> None:
-        """Put a table away that nobody is at; a journal without an archive forgets it."""
+        """Archive a table that nobody is at; a journal without an archive forgets it."""
 
     async def archived_entries(self, code: str) -> list[Entry]:
         """Return the entries of an archived table, none if it is archived no longer."""

@@ -107,7 +107,7 @@ def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
 
 
 def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:
-    """Keep the file as it is beside itself, under a name that tells its version and is not taken."""
+    """Keep a copy of the file beside it, under a free name with its version."""
     unfinished = path.with_name(f"{path.name}.v{version}.unfinished")
     unfinished.unlink(missing_ok=True)  # of an attempt that was killed
     unfinished.touch(mode=0o600)

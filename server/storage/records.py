@@ -34,7 +34,7 @@ async def write_record(folder: Path, code: str, game: Game, names: Sequence[str]
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Under its own name there is a whole record or none, whenever somebody looks or the power fails.
+    # Under its own name there is a whole record or none at every moment, even if the power fails.
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         unfinished.write_text(text, encoding="utf-8")

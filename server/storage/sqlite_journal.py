@@ -21,7 +21,8 @@ from server.logs import about
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, opened
-from server.storage.stored_tables import archived_codes, archived_table, bring_back, in_use, put_away, remove
+from server.storage.stored_tables import archive as archive_table
+from server.storage.stored_tables import archived_codes, archived_table, bring_back, in_use, remove
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
@@ -36,7 +37,7 @@ class _Append:
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
+class _Job:
     """What is rarely done, each in a transaction of its own."""
 
     work: Callable[[sqlite3.Connection], Any]
@@ -48,7 +49,7 @@ class _Batch:
     """What the tables have asked for since the last commit began."""
 
     appends: list[_Append] = field(default_factory=list)
-    errands: list[_Errand] = field(default_factory=list)
+    jobs: list[_Job] = field(default_factory=list)
 
 
 class SqliteJournal:
@@ -104,7 +105,7 @@ class SqliteJournal:
         await self._appended(parts)
 
     async def archive(self, code: str) -> None:
-        await self._done(lambda database: put_away(database, code))
+        await self._done(lambda database: archive_table(database, code))
         self._archived[code] = None
         while len(self._archived) > self._most_archived:
             oldest = next(iter(self._archived))
@@ -141,13 +142,13 @@ class SqliteJournal:
         return stored
 
     async def _done(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        errand = _Errand(work, self._loop.create_future())
-        self._batch.errands.append(errand)
+        job = _Job(work, self._loop.create_future())
+        self._batch.jobs.append(job)
         self._settle_soon()
-        return await errand.done
+        return await job.done
 
     def _settle_soon(self) -> None:
-        if self._at_work is None and len(self._batch.appends) + len(self._batch.errands) == 1:
+        if self._at_work is None and len(self._batch.appends) + len(self._batch.jobs) == 1:
             self._loop.call_soon(self._settle)
 
     def _settle(self) -> None:
@@ -158,10 +159,10 @@ class SqliteJournal:
         waits for the disk or takes long is done in a thread; what is asked for meanwhile comes after it.
         """
         batch = self._batch
-        if self._at_work is not None or not (batch.appends or batch.errands):
+        if self._at_work is not None or not (batch.appends or batch.jobs):
             return
         self._batch = _Batch()
-        if batch.errands or self._log_begins or self._durable == "full":
+        if batch.jobs or self._log_begins or self._durable == "full":
             self._log_begins = False
             self._work(lambda: self._worked_off(batch), lambda results: self._told_of(batch, results))
         else:
@@ -181,18 +182,18 @@ class SqliteJournal:
         self._at_work.add_done_callback(ended)
 
     def _worked_off(self, batch: _Batch) -> tuple[sqlite3.Error | None, list[Any]]:
-        return self._committed(batch.appends), [self._outcome(errand) for errand in batch.errands]
+        return self._committed(batch.appends), [self._outcome(job) for job in batch.jobs]
 
     def _told_of(self, batch: _Batch, results: tuple[sqlite3.Error | None, list[Any]]) -> None:
         error, outcomes = results
         self._tell(batch.appends, error)
-        for errand, outcome in zip(batch.errands, outcomes, strict=True):
-            if errand.done.done():  # whoever asked was cancelled meanwhile
+        for job, outcome in zip(batch.jobs, outcomes, strict=True):
+            if job.done.done():  # its request was cancelled meanwhile
                 continue
             if isinstance(outcome, JournalError):
-                errand.done.set_exception(outcome)
+                job.done.set_exception(outcome)
             else:
-                errand.done.set_result(outcome)
+                job.done.set_result(outcome)
         self._checkpoint_if_due()
 
     def _tell(self, appends: list[_Append], error: sqlite3.Error | None) -> None:
@@ -227,10 +228,10 @@ class SqliteJournal:
         self.commits.add(time.perf_counter() - began)
         return None
 
-    def _outcome(self, errand: _Errand) -> Any:
+    def _outcome(self, job: _Job) -> Any:
         try:
             with self._database:
-                return errand.work(self._database)
+                return job.work(self._database)
         except sqlite3.Error as error:
             return JournalError("the journal could not be used: {reason}", reason=error)
         except ValueError as error:

@@ -25,7 +25,7 @@ class Stored:
     entries: list[Entry]
     opened: int | None
     changed: int | None
-    archived: int | None = None  # None: it is no archived one
+    archived: int | None = None  # None: it is not archived
 
 
 def packed(lines: Iterable[Line]) -> bytes:
@@ -85,7 +85,7 @@ def archived_codes(database: sqlite3.Connection) -> list[str]:
     return [code for (code,) in database.execute("SELECT code FROM archive ORDER BY archived, rowid")]
 
 
-def put_away(database: sqlite3.Connection, code: str) -> None:
+def archive(database: sqlite3.Connection, code: str) -> None:
     """Move a table's entries into the archive."""
     lines = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
     row = (code, int(time.time()), packed(lines))

@@ -26,8 +26,8 @@ from server.timers import Timer
 class AbsencePolicy(Protocol):
     """What a table does about players who are away or slow.
 
-    It is told what happens at the table, and tells what falls due by internal messages; to do it is the
-    table's.
+    The table calls it when something happens; what falls due comes back to the table as an internal
+    message.
     """
 
     def turn_began(self) -> None:
@@ -55,7 +55,7 @@ class AbsencePolicy(Protocol):
         """Return the seats that a bot is to play for from now on."""
 
     def plays_for(self, seat: Seat) -> bool:
-        """Tell whether the stand-in plays for the seat while its player is away."""
+        """Return whether the stand-in plays for the seat while its player is away."""
 
     def substitute_move(self, events: int) -> "SubstituteMove | None":
         """Return the stand-in's move for the turn after so many events, if it is still to be made."""
@@ -73,11 +73,11 @@ class AbsencePolicy(Protocol):
         """Raise Refusal unless the voter may have a say on the seat."""
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        """Return the seat's summary with how the policy stands with it."""
+        """Return the seat's summary with what the policy adds to it."""
 
 
 class WaitingPolicy:
-    """The game waits for everyone: nothing falls due, and nobody is replaced."""
+    """The game waits for absent players: nothing falls due, and nobody is replaced."""
 
     def turn_began(self) -> None:
         pass
@@ -132,7 +132,7 @@ def absence_policy(
     limits: Limits,
     scheduler: Scheduler,
 ) -> AbsencePolicy:
-    """Return the policy for the table's game as it stands; it waits while there is none to be played."""
+    """Return the policy for the table's game; while no game is running, that is to wait."""
     if state.stage == "playing" and (state.programs or not isinstance(state.absence, Wait)):
         return ActingPolicy(state, seated, stand_in, limits, scheduler)
     return WaitingPolicy()
@@ -145,7 +145,7 @@ def votes_needed(voters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
-    """A move that the stand-in makes after so many events, and why."""
+    """The stand-in's move for the turn after so many events, and why it has the turn."""
 
     events: int
     by: Substitute
@@ -154,7 +154,7 @@ class SubstituteMove:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A player who is away: until when the policy waits, and the timer for it."""
+    """An absent player: how long the policy waits, and the timer for it."""
 
     until: float
     timer: Timer
@@ -163,7 +163,7 @@ class Absence:
 class ActingPolicy:
     """The policy of a running game that does not just wait.
 
-    For absent people it does what was chosen with the table; for absent programs the stand-in moves at once.
+    For absent people it does what the host chose; for absent programs the stand-in plays at once.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class ActingPolicy:
             self._count_time_away(Seat(seat))
         self.turn_began()
 
-    # -- what the table tells -----------------------------------------------------------------------
+    # -- what happens at the table -----------------------------------------------------------------------
 
     def turn_began(self) -> None:
         self._stop_turn()
@@ -307,12 +307,12 @@ class ActingPolicy:
         return self._seated.keys() - self._state.programs
 
     def _attended(self) -> bool:
-        """Tell whether somebody is here for whom the stand-in plays: a person, unless all are programs."""
+        """Return whether anybody is here to play against: a person, unless all players are programs."""
         programs_only = len(self._state.programs) == len(self._state.players)
         return bool(self._seated if programs_only else self._people_here)
 
     def _substitute(self) -> Substitute | None:
-        """Return why the stand-in has the turn from its beginning, None if it has not."""
+        """Return why the turn is the stand-in's from its beginning, None if it is not."""
         if self._game is None:
             return None
         seat = _on_turn(self._game)
@@ -337,7 +337,7 @@ class ActingPolicy:
             self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
-        """Have the stand-in think. It moves after a set time: how long it thinks might tell what it holds."""
+        """Have the stand-in choose. It moves after a set time: how long it thinks might reveal its hand."""
         events = len(game.events)
         self._stop_turn()
         self._substitute_move = SubstituteMove(events, by, self._stand_in.thinks(game))

@@ -1,4 +1,4 @@
-"""Who is at a table right now, and what each of them is told: every frame is redacted for its reader."""
+"""The sessions at a table, and what each of them receives: every frame is redacted for its reader."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ from protocol.absence import Absence, GameClock, MoveClock
 
 
 class Clocks:
-    """The clocks of a table's seats, in milliseconds; they tell nothing if the policy has no clock."""
+    """The clocks of a table's seats, in milliseconds; without a clock in the policy nothing is counted."""
 
     def __init__(self, policy: Absence, players: int) -> None:
         self._policy = policy

@@ -1,4 +1,4 @@
-"""What the parts of a table share: its lasting state, who is here, and how both are stored and told."""
+"""What the parts of a table share: its lasting state, who is here, and how both are stored and sent."""
 
 import logging
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class TableContext:
             self.state.fold(entry)
 
     async def store_or_log(self, *entries: Entry) -> None:
-        """Store what nobody asked for: there is nobody to refuse it to."""
+        """Store what no client asked for, and so no client can be refused."""
         try:
             await self.store(*entries)
         except JournalError as error:
@@ -69,13 +69,13 @@ class TableContext:
     def log_not_stored(self, error: JournalError) -> None:
         log.error("not stored", extra=about(table=self.code, reason=str(error)))
 
-    def tell_state(self) -> None:
-        """Tell everyone who sits where and who is here."""
+    def broadcast_state(self) -> None:
+        """Send everyone who sits where and who is here."""
         self.owner.table_changed()
         self.audience.broadcast(table_state(self.code, self.state, self.audience, self.policy))
 
     def catch_up(self, session: Session, after: int) -> None:
-        """Tell the session what happened in the game since event `after`."""
+        """Send the session what happened in the game since event `after`."""
         if self.state.game is not None:
             catch_up(session, self.state.game, after, self.policy.time_left())
 

@@ -1,4 +1,4 @@
-"""What a table tells itself when it falls due, and how it is delivered."""
+"""What falls due at a table, as messages to itself."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -29,16 +29,16 @@ class TimeUp(Struct, frozen=True):
 
 
 class MoveDue(Struct, frozen=True):
-    """The stand-in makes its move for the turn after so many events now."""
+    """It is time for the stand-in's move in the turn after so many events."""
 
     events: int
 
 
-class PutAway(Struct, frozen=True):
-    """Everybody has been away for long enough: the table can go."""
+class Unattended(Struct, frozen=True):
+    """Nobody has been at the table for so long that it can be archived or forgotten."""
 
 
-InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | TimeUp | MoveDue | PutAway
+InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | TimeUp | MoveDue | Unattended
 
 
 class Scheduler:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def chances(seed: int | None) -> Iterator[RandomChance]:
-    """Yield a generator of its own for each table: what one table draws tells nothing about another."""
+    """Yield a generator of its own for each table: what one table draws reveals nothing about another."""
     seeds = random.SystemRandom() if seed is None else random.Random(seed)
     while True:
         yield RandomChance(random.Random(seeds.getrandbits(256)))
@@ -98,7 +98,7 @@ class Lobby:
             table.stop_timers()
 
     def close(self) -> None:
-        """Let the stand-in think no more."""
+        """Stop the stand-in."""
         self._stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Lobby:
             try:
                 return await table.enter(session, message)
             except Refusal:
-                if not table.archived:  # else it was put away just when its player came
+                if not table.archived:  # else it was archived just when its player came
                     raise
 
     # -- what tables ask ----------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Lobby:
         self._encoded_list = None
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        """Take note that there is no such table any more."""
+        """Take note that a table has ended."""
         del self.tables[code]
         if failed:
             self._failed.add(code)
@@ -221,13 +221,13 @@ class Lobby:
         return len(self.tables) + len(self._opening) >= self._config.limits.tables
 
     async def _make_room(self) -> bool:
-        """Put the table away that everyone left longest ago; return whether there is room now."""
+        """Archive the table that everyone left longest ago; return whether there is room now."""
         left = [(table.unattended_since, table) for table in self.tables.values()]
         times = [(since, table) for since, table in left if since is not None]
         if not times:
             return False
         _, longest = min(times, key=lambda each: each[0])
-        return await longest.put_away() and not self._full()
+        return await longest.archive_if_unattended() and not self._full()
 
     def _add(self, code: str, state: PersistentState) -> Table:
         table = self.tables[code] = Table(

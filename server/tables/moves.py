@@ -1,6 +1,6 @@
-"""A table's game: moves, those that the stand-in makes instead, and the votes on that.
+"""A table's game: the moves of players and of the stand-in, and the votes on absent players.
 
-Decide, store, then tell: what a client hears has been committed to the journal.
+Decide, store, fold, broadcast: what a client receives has been committed to the journal.
 """
 
 import logging
@@ -56,7 +56,7 @@ class Moves:
         elif vote.agree != (voter in context.state.votes.get(seat, ())):
             await context.store(Voted(seat, voter, vote.agree))
             await context.give_seats_to_bots()
-            context.tell_state()
+            context.broadcast_state()
 
     async def fall_due(self, message: AwayTooLong | TimeUp | MoveDue) -> None:
         """Do what the absence policy has asked for at this time."""
@@ -65,14 +65,14 @@ class Moves:
             case AwayTooLong(seat):
                 policy.mark_overdue(seat)
                 await self._context.give_seats_to_bots()
-                self._context.tell_state()
+                self._context.broadcast_state()
             case TimeUp(events):
                 policy.turn_timed_out(events)
             case MoveDue(events):
                 await self._stand_in(events)
 
     async def _stand_in(self, events: int) -> None:
-        """Make the move that the stand-in has thought of, if it is still wanted."""
+        """Make the move that the stand-in has chosen, if it is still wanted."""
         context = self._context
         policy, game = context.policy, context.state.game
         if game is None or (move := policy.substitute_move(events)) is None:
@@ -98,7 +98,7 @@ class Moves:
         mover: Session | None = None,
         by: Substitute | None = None,
     ) -> None:
-        """Store what happened, take it in, and tell everyone: the one way in which a game goes on."""
+        """Store what happened, fold it, and broadcast it: the one way in which a game goes on."""
         context = self._context
         state = context.state
         begins = state.game is None
@@ -118,7 +118,7 @@ class Moves:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names)
         if begins or game.over:
-            context.tell_state()
+            context.broadcast_state()
 
 
 def _new_game(state: PersistentState, seat: Seat) -> Game:

@@ -1,4 +1,4 @@
-"""What a table tells and asks the lobby that it belongs to."""
+"""What a table needs of the lobby that it belongs to."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -27,7 +27,7 @@ class TableOwner(Protocol):
         """Take note that the list of tables is not what it was."""
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        """Take note that there is no such table any more."""
+        """Take note that a table has ended."""
 
     def game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
         """Take note of a finished game and its players' names by seat."""

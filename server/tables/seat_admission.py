@@ -1,4 +1,4 @@
-"""Coming to a table and going from it: seats are taken, taken up again, kept for a while, and given up."""
+"""Joining and leaving a table: seats are taken, resumed, kept for a while, and freed."""
 
 import logging
 
@@ -68,18 +68,18 @@ class SeatAdmission:
         context.audience.spectators.add(session)
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))
-        context.tell_state()
+        context.broadcast_state()
         context.catch_up(session, message.after)
 
     def sit(self, session: Session, seat: Seat, answer: Seated) -> None:
-        """Give the seat to the session, and tell it so by `answer`."""
+        """Give the seat to the session, and send it `answer`."""
         context = self._context
         context.audience.seated[seat] = session
         session.table, session.seat = self._table, seat
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)
         context.policy.player_came(seat)
-        context.tell_state()
+        context.broadcast_state()
 
     async def disconnected(self, session: Session) -> None:
         """Remove a session whose connection is gone; the seat stays its player's, at least for a while."""
@@ -101,7 +101,7 @@ class SeatAdmission:
         taken = context.state.players[seat] is not None
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
             await context.store_or_log(*self._freed(seat))
-            context.tell_state()
+            context.broadcast_state()
 
     async def gone_on(self, session: Session, seat: Seat) -> None:
         """Remove a player who already sits at the next table."""
@@ -109,7 +109,7 @@ class SeatAdmission:
         audience.gone_on.add(seat)
         if audience.seated.get(seat) is session:
             del audience.seated[seat]
-        self._context.tell_state()
+        self._context.broadcast_state()
 
     async def _take(self, wanted: int | None, newcomer: Player) -> Seat:
         """Give a free seat away, the first one unless one is wanted."""
@@ -144,7 +144,7 @@ class SeatAdmission:
         self.sit(session, seat, Seated(id, context.code, seat))
         context.catch_up(session, after)
         if await context.give_seats_to_bots():  # the player who comes back may have voted
-            context.tell_state()
+            context.broadcast_state()
 
     async def _remove(self, session: Session) -> None:
         context, seat = self._context, session.seat
@@ -152,7 +152,7 @@ class SeatAdmission:
         if seat is not None:
             context.policy.player_went(seat)
         await context.give_seats_to_bots()
-        context.tell_state()
+        context.broadcast_state()
 
     def _freed(self, seat: Seat) -> list[Entry]:
         """Return the entries for a player who gives the seat up: the last one closes the table."""
@@ -160,7 +160,7 @@ class SeatAdmission:
         return [Freed(seat)] if others else [Freed(seat), Forgotten()]
 
     def _keep_for_a_while(self, seat: Seat) -> None:
-        """Keep the seat of a player who is away, if the game has not begun."""
+        """Keep an absent player's seat for a while, if the game has not begun."""
         if (earlier := self._kept_seats.pop(seat, None)) is not None:
             earlier.cancel()
         if self._context.state.stage == "gathering":

@@ -41,7 +41,7 @@ class StandIn:
         try:
             command = self._choose(view, legal, self._rng)
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
-            # Its kind alone: the text may tell what is in the seat's hand.
+            # Its kind alone: the text may say what is in the seat's hand.
             self._complain(f"raised {type(error).__name__}")
         else:
             if isinstance(command, LayTile | Place) and command in list(legal.commands()):

@@ -50,7 +50,7 @@ class PersistentState:
         self.options = GameOptions(2)
         self.absence: Absence = WAIT
         self.clocks = Clocks(WAIT, 0)
-        self.bot_seats: set[Seat] = set()  # that the stand-in has for players who are away
+        self.bot_seats: set[Seat] = set()  # for which the stand-in plays
         self.votes: dict[Seat, set[Seat]] = {}  # by the seat that a bot is to have: who agrees
         self.players: list[Player | None] = []
         self.game: Game | None = None
@@ -73,7 +73,7 @@ class PersistentState:
 
     @property
     def host(self) -> Seat | None:
-        """Return the lowest taken seat: the host's, or that of the player who is left to be it."""
+        """Return the lowest taken seat: when a host leaves, the next player is the host."""
         taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)
         return next(map(Seat, taken), None)
 

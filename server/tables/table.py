@@ -43,7 +43,7 @@ from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
 from server.tables.answers import Answer
 from server.tables.context import TableContext
-from server.tables.internal_messages import FreeIfAway, InternalMessage, PutAway, Scheduler
+from server.tables.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
 from server.tables.moves import Moves
 from server.tables.owner import NextTable, TableOwner
 from server.tables.seat_admission import SeatAdmission
@@ -85,7 +85,7 @@ class Table:
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._moves = Moves(self._context)
-        self._put_away_timer: Timer | None = None
+        self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
         self._watch_attendance()
 
@@ -143,10 +143,10 @@ class Table:
         """Seat a player who comes from the game before; raises Refusal or JournalError."""
         await self._in_turn(self._admission.arrive, session, id, player)
 
-    async def put_away(self) -> bool:
+    async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal):  # it has ended already
-            await self._in_turn(self._put_away)
+            await self._in_turn(self._archive_if_unattended)
         return self._ended
 
     def stop_timers(self) -> None:
@@ -185,8 +185,8 @@ class Table:
         match message:
             case FreeIfAway(seat):
                 await self._admission.free_if_away(seat)
-            case PutAway():
-                await self._put_away()
+            case Unattended():
+                await self._archive_if_unattended()
             case _:
                 await self._moves.fall_due(message)
 
@@ -236,7 +236,7 @@ class Table:
         next_table = await self._context.owner.table_after(session, self.code, self.state)
         if next_table.code != self.state.next_table:
             self.state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
-            self._context.tell_state()
+            self._context.broadcast_state()
         player = self.state.players[seat]
         assert player is not None  # noqa: S101 - seats are given up only before a game
         return seat, player, next_table
@@ -244,21 +244,21 @@ class Table:
     # -- the end ------------------------------------------------------------------------------------
 
     def _watch_attendance(self) -> None:
-        """Put the table away in good time once nobody is here."""
+        """Start or stop the time after which a table without anybody is archived or forgotten."""
         stage = None if self._context.audience else self.state.stage
         if stage == self._unattended_stage:
             return
         self._unattended_stage = stage
-        if self._put_away_timer is not None:
-            self._put_away_timer.cancel()
-        self._put_away_timer = self.unattended_since = None
+        if self._unattended_timer is not None:
+            self._unattended_timer.cancel()
+        self._unattended_timer = self.unattended_since = None
         if stage is not None:
             limits, scheduler = self._context.limits, self._context.scheduler
             self.unattended_since = scheduler.time()
             seconds = limits.over_seconds if stage == "over" else limits.unattended_seconds
-            self._put_away_timer = scheduler.after(seconds, PutAway())
+            self._unattended_timer = scheduler.after(seconds, Unattended())
 
-    async def _put_away(self) -> None:
+    async def _archive_if_unattended(self) -> None:
         """Archive a game, for its players to come back to; forget a table without one."""
         if self._context.audience:
             return
@@ -269,7 +269,7 @@ class Table:
                 await self._context.journal.archive(self.code)
                 self.archived = True
         except JournalError as error:
-            log.error("not put away", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
+            log.error("not archived", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
             self._unattended_stage = None  # try again
 
     def _end(self, *, failed: bool = False) -> None:
@@ -277,8 +277,8 @@ class Table:
         self._ended = True
         self._context.stop_timers()
         self._admission.stop_timers()
-        if self._put_away_timer is not None:
-            self._put_away_timer.cancel()
+        if self._unattended_timer is not None:
+            self._unattended_timer.cancel()
         audience = self._context.audience
         for session in list(audience):
             audience.remove(session)

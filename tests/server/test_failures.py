@@ -10,7 +10,7 @@ from protocol.codes import Code
 from protocol.messages import JoinTable, Leave, ListTables, Refused, Rematch, Sync, Tables
 from server.app import running
 from server.config import Config
-from server.logs import told
+from server.logs import describe
 from server.tables.table import Table
 from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, table_of
 
@@ -43,7 +43,7 @@ async def test_a_table_that_fails_takes_no_other_with_it(
         for peer in bad:
             await peer.open(2)
         await play_on(good, random.Random(1), moves=3)
-        assert [told(record) for record in caplog.records if record.exc_info] == [
+        assert [describe(record) for record in caplog.records if record.exc_info] == [
             f"table failed and is closed: table={table.code}"
         ]
 

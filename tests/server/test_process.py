@@ -255,7 +255,7 @@ async def test_without_open_files_it_complains_once_and_goes_on() -> None:
             line = (await server.process.stderr.readline()).decode()
         for writer in writers:
             writer.close()
-        assert "ERROR nobody more can be let in" in line
+        assert "ERROR no more connections can be accepted" in line
         async with connected(server.port) as peer:
             await peer.open(2)
         server.process.terminate()

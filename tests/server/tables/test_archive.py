@@ -178,7 +178,7 @@ async def test_a_game_that_cannot_be_put_away_stays(tmp_path: Path, caplog: pyte
         assert isinstance(journal, SqliteJournal)
         async with game(server.port, 2) as peers:
             journal._database.execute("PRAGMA query_only = ON")
-        await eventually(lambda: caplog.text.count("not put away") > 1)
+        await eventually(lambda: caplog.text.count("not archived") > 1)
         assert table_of(server, peers).state.stage == "playing"
         journal._database.execute("PRAGMA query_only = OFF")
         await eventually(lambda: not server.lobby.tables)

@@ -39,7 +39,7 @@ from protocol.messages import (
 )
 from server.app import running
 from server.config import Config, Limits
-from server.logs import told
+from server.logs import describe
 from tests.server.match import Script, piece_of
 from tests.server.peer import Peer, blanked, connected, game, page, play_on, together
 
@@ -245,7 +245,7 @@ async def seen_by_latecomer(port: int, spectator: Peer, rng: random.Random) -> l
 
 
 def _plain(record: logging.LogRecord, code: str) -> str:
-    text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {told(record)}")
+    text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {describe(record)}")
     return text.replace(code, "CODE")
 
 
@@ -256,7 +256,7 @@ async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixt
         await play_on(peers, random.Random(1), moves=4)
         async with connected(server.port) as again:
             await again.resume(peers[0].code, peers[0].token)
-    ours = [told(record) for record in caplog.records if record.name.startswith(OURS)]
+    ours = [describe(record) for record in caplog.records if record.name.startswith(OURS)]
     assert ours
     for line in ours:
         assert "BINARY" not in line
