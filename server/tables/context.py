@@ -48,8 +48,9 @@ class TableContext:
             )
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due by the absence policy."""
+        """Let nothing more fall due."""
         self._stopped = True
+        self.scheduler.stop()
         self.policy.stop_timers()
         self.policy = WaitingPolicy()
 

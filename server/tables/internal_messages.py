@@ -54,10 +54,19 @@ class Scheduler:
         self._timers = timers
         self._tasks = tasks
         self._deliver = deliver
+        self._stopped = False
 
     def after(self, seconds: float, message: InternalMessage) -> Timer:
         """Deliver `message` after so many seconds, unless the timer is cancelled."""
-        return self._timers.call_later(seconds, self._begin, message)
+        timer = self._timers.call_later(seconds, self._begin, message)
+        if self._stopped:
+            timer.cancel()
+        return timer
+
+    def stop(self) -> None:
+        """Deliver nothing more: the task group ends with the server, and time may go on after it."""
+        self._stopped = True
 
     def _begin(self, message: InternalMessage) -> None:
-        self._tasks.create_task(self._deliver(message))
+        if not self._stopped:
+            self._tasks.create_task(self._deliver(message))

@@ -151,7 +151,7 @@ class Table:
 
     def stop_timers(self) -> None:
         """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
-        self._context.stop_timers()
+        self._stop_timers()
 
     # -- one thing at a time ------------------------------------------------------------------------
 
@@ -275,10 +275,7 @@ class Table:
     def _end(self, *, failed: bool = False) -> None:
         """Send everybody away: the table is found no more."""
         self._ended = True
-        self._context.stop_timers()
-        self._admission.stop_timers()
-        if self._unattended_timer is not None:
-            self._unattended_timer.cancel()
+        self._stop_timers()
         audience = self._context.audience
         for session in list(audience):
             audience.remove(session)
@@ -286,6 +283,12 @@ class Table:
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._moves
+
+    def _stop_timers(self) -> None:
+        self._context.stop_timers()
+        self._admission.stop_timers()
+        if self._unattended_timer is not None:
+            self._unattended_timer.cancel()
 
     def _closed(self) -> Refusal:
         return Refusal(Code.TABLE_CLOSED, table=self.code)

@@ -444,6 +444,17 @@ async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None
         assert tables[peers[0].code].state.bot_seats == tables[others[0].code].state.bot_seats == set()
 
 
+async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
+    """The program that ran it may go on, and time with it."""
+    time = ManualTime()
+    async with contextlib.AsyncExitStack() as clients:
+        async with served(time=time) as server:
+            await clients.enter_async_context(company(server.port, 3))
+            for policy in (WAIT, ByBot(600), ByVote(600), MoveClock(60), GameClock(600)):
+                await clients.enter_async_context(game(server.port, 3, programs={1}, absence=policy))
+        time.advance(10**6)
+
+
 async def test_a_vote_that_makes_no_sense_is_refused() -> None:
     """For who is here, for oneself, for no seat, too early, by a spectator, elsewhere, in no game."""
     async with (
