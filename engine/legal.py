@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from engine.board import Field
 from engine.events import Command, LayTile, Place
@@ -43,10 +43,6 @@ Legal: TypeAlias = LegalLays | LegalPlaces
 
 def random_command(legal: Legal, rng: random.Random) -> Command:
     """Return one of the legal commands, each as likely as any other."""
-    match legal:
-        case LegalLays(seat, positions, orientations):
-            return LayTile(seat, rng.choice(positions), rng.choice(orientations))
-        case LegalPlaces(seat, pieces, fields):
-            return Place(seat, rng.choice(pieces), rng.choice(fields))
-        case _:
-            assert_never(legal)
+    if isinstance(legal, LegalPlaces):
+        return Place(legal.seat, rng.choice(legal.pieces), rng.choice(legal.fields))
+    return LayTile(legal.seat, rng.choice(legal.positions), rng.choice(legal.orientations))

@@ -112,20 +112,17 @@ def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillSco
 
 def influences(board: Board, hill: Tile) -> Iterator[Influence]:
     """Yield the influence of each merchant and farmer on the hill, clockwise from the arrow (R6.1)."""
+    layout, kinds = board.layout, board.kinds
     for field, kind in board.on(hill):
         if kind is Kind.SOLDIER:  # R6.4
             continue
-        if kind is Kind.MERCHANT:
-            terms = merchant_terms(board, field)
-        else:
-            terms = farmer_terms(board.layout, board.kinds, field)
-        yield Influence(field, board.owners[field], kind, tuple(terms))
+        terms = merchant_terms if kind is Kind.MERCHANT else farmer_terms
+        yield Influence(field, board.owners[field], kind, tuple(terms(layout, kinds, field)))
 
 
-def merchant_terms(board: Board, field: Field) -> list[Term]:
+def merchant_terms(layout: Layout, kinds: Mapping[Field, Kind], field: Field) -> list[Term]:
     """Return what each inhabitant beside the merchant on `field` gives it (R6.2)."""
-    kinds = board.kinds
-    around = board.layout.adjacent(field)
+    around = layout.adjacent(field)
     return [_TO_MERCHANT[kinds[beside]][beside] for beside in around if beside in kinds]
 
 
