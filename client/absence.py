@@ -12,7 +12,7 @@ _WRITTEN: Final = re.compile(r"([a-z-]+):([0-9]{1,6})([smhd]?)")
 
 
 class BadPolicy(ValueError):
-    """There is no such policy; the text says what to write."""
+    """The text is not a policy; the message says what to write."""
 
 
 def policy_named(text: str) -> Absence:

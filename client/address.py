@@ -11,11 +11,11 @@ DEFAULT_PORT: Final = 7733
 
 
 class BadAddress(ValueError):
-    """The text is no server address; it says what to write."""
+    """The text is not a server address; the message says what to write."""
 
 
 def loopback(url: str) -> bool:
-    """Tell whether the address leads to the very computer it is used on."""
+    """Tell whether the address leads to this very computer."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -26,7 +26,7 @@ def loopback(url: str) -> bool:
 
 
 def same_server(url: str) -> str:
-    """Return one spelling for all addresses of the same server, as far as they can be told to be."""
+    """Return one spelling for all addresses that are known to be the same server."""
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     port = parts.port or DEFAULT_PORT

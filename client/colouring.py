@@ -1,4 +1,4 @@
-"""How the screen is to be coloured: as the player wants it, or else as the terminal tells."""
+"""How the screen is coloured: as the player wants it, or else as the environment suggests."""
 
 import enum
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Theme(enum.StrEnum):
-    """What the terminal draws on; `AUTO` where it does not tell."""
+    """The terminal's background; `AUTO` if it is not known."""
 
     AUTO = "auto"
     DARK = "dark"
@@ -14,7 +14,7 @@ class Theme(enum.StrEnum):
 
 
 class Colours(enum.StrEnum):
-    """How many colours there are; `AUTO` is what the environment tells."""
+    """How many colours there are; `AUTO` if the environment decides."""
 
     AUTO = "auto"
     NONE = "none"
@@ -25,21 +25,21 @@ class Colours(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """How a player wants the screen to be coloured."""
+    """The colours that a player wants."""
 
     theme: Theme = Theme.AUTO
     colours: Colours = Colours.AUTO
 
     def settled(self, environment: Mapping[str, str]) -> "Colouring":
-        """Return what is wanted with what `environment` tells where it was left open."""
+        """Return the same with what `environment` says wherever the player left it open."""
         return Colouring(theme_of(environment, self.theme), colours_of(environment, self.colours))
 
 
 def theme_of(environment: Mapping[str, str], wanted: Theme) -> Theme:
-    """Return the theme wanted or, where the terminal tells its colours, the one that fits them.
+    """Return the theme wanted or, if the environment names the background, the one that suits it.
 
-    Terminals could be asked for their background, but one that answers late, as over a slow line, would
-    have its answer taken for keys: so what the environment does not tell is not known.
+    Terminals could be asked for their background, but an answer that came late over a slow connection would
+    be read as keys. So only the environment is consulted.
     """
     if wanted is not Theme.AUTO:
         return wanted
@@ -51,7 +51,7 @@ def theme_of(environment: Mapping[str, str], wanted: Theme) -> Theme:
 
 
 def colours_of(environment: Mapping[str, str], wanted: Colours) -> Colours:
-    """Return how many colours are wanted or, where that is left open, those the environment tells of."""
+    """Return how many colours are wanted or, if that is left open, how many the environment names."""
     if wanted is not Colours.AUTO:
         return wanted
     if environment.get("NO_COLOR"):
@@ -68,7 +68,7 @@ _wanted = Colouring()
 
 
 def want(colouring: Colouring) -> None:
-    """Colour every screen like this from here on."""
+    """Colour every screen like this from now on."""
     global _wanted  # noqa: PLW0603 - a process has one player, at one terminal
     _wanted = colouring
 

@@ -1,4 +1,4 @@
-"""The connection to a server: requests and their answers, and coming back by itself when it breaks."""
+"""The connection to a server: requests, their answers, and reconnecting when it breaks."""
 
 import asyncio
 import contextlib
@@ -76,8 +76,7 @@ _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
 class RequestRefused(Exception):
-    """The server refused one request, and nothing has changed; the text is its sentence,
-    or what it says in the language in use.
+    """The server refused one request, and nothing has changed; the text says why, in the language in use.
 
     `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
     seconds to wait if it may be asked again then.
@@ -91,7 +90,7 @@ class RequestRefused(Exception):
 
 
 class NoAnswer(ConnectFailed):
-    """The server did not answer a request: whether it was done is not known."""
+    """The server did not answer a request: it is not known whether it was carried out."""
 
 
 Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
@@ -101,7 +100,7 @@ RequestMessage: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A request without an answer yet; the alarm rings only while there is a connection."""
+    """A request that has not been answered yet; its alarm is set only while there is a connection."""
 
     message: RequestMessage
     kind: type[Answer]
@@ -134,10 +133,10 @@ async def connected(
     address, timeouts = Address(url, client, access), timeouts or Timeouts()
     websocket, welcome = await opened(address, timeouts)
     connection = Connection(address, timeouts, websocket, welcome.server)
-    # Not a TaskGroup: it would hand the body's own exceptions on in a group.
+    # Not a TaskGroup, which would wrap the body's own exceptions in a group.
     keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
     try:
-        await asyncio.sleep(0)  # it begins here, and so it ends properly however short the body is
+        await asyncio.sleep(0)  # it starts here, so that it ends properly however short the body is
         yield connection
     finally:
         keeper.cancel()
@@ -202,11 +201,11 @@ class Connection:
         return await self._asked(Watch(self._next_id(), table), Watching)
 
     async def resume(self, table: str, token: str, after: int = 0) -> Seated:
-        """Come back to a seat with the token that it was given with."""
+        """Return to a seat with the token that came with it."""
         return await self._asked(Resume(self._next_id(), table, token, after), Seated)
 
     async def start(self) -> None:
-        """Start the game, as host."""
+        """Start the game (host only)."""
         await self._asked(StartGame(self._next_id()), Done)
 
     async def play(self, command: Command) -> None:
@@ -218,11 +217,11 @@ class Connection:
         await self._asked(Say(self._next_id(), text), Done)
 
     async def vote(self, seat: int, *, agree: bool) -> None:
-        """Agree, or no longer agree, that a bot moves for a seat whose player is away."""
+        """Agree, or no longer agree, that a bot plays for an absent player."""
         await self._asked(Vote(self._next_id(), seat, agree), Done)
 
     async def rematch(self) -> Seated:
-        """Play again with the same players, after a game: at another table, in the same seat."""
+        """Play again with the same players after a game: at another table, in the same seat."""
         return await self._asked(Rematch(self._next_id()), Seated)
 
     async def leave(self) -> None:
@@ -236,7 +235,7 @@ class Connection:
     async def updates(self) -> AsyncIterator[Update]:
         """Yield what changes, for one reader; the last update is Closed.
 
-        A reader that falls far behind misses updates and is told Refreshed instead.
+        A reader that falls far behind misses updates and gets Refreshed instead.
         """
         while self.closed is None or not self._updates.empty():
             yield await self._updates.get()
@@ -263,7 +262,7 @@ class Connection:
         return answer
 
     async def _put(self, websocket: ClientConnection, waiting: _Waiting) -> None:
-        """Send a request and set its alarm; a websocket that breaks meanwhile is the keeper's business."""
+        """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
         seconds = self._timeouts.answer
         error = NoAnswer(
             _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
@@ -278,10 +277,10 @@ class Connection:
             async with asyncio.timeout(self._timeouts.answer):
                 await websocket.send(encode(message))
         except TimeoutError:
-            websocket.transport.abort()  # it takes nothing more: to close it politely would wait as well
+            websocket.transport.abort()  # it accepts nothing more: a proper close would wait too
 
     async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
-        """Take in one message: as an answer, into the model, or both."""
+        """Handle one message: as an answer, as news for the model, or both."""
         try:
             for update in self.model.take(message):
                 self._tell(update)
@@ -295,7 +294,7 @@ class Connection:
             self._answer(answered, message)
 
     def _answer(self, answered: int, message: ServerMessage) -> None:
-        if isinstance(message, Events):  # with an id, it says that a move was done
+        if isinstance(message, Events):  # with an id, they say that a move was made
             message = Done(answered)
         if answered == self._syncing:
             self._syncing = self._sync_due = None
@@ -322,7 +321,7 @@ class Connection:
 
     def _tell(self, update: Update) -> None:
         if self._updates.full():
-            # Nobody looks. What the updates told is in the model, so one of them can stand for all.
+            # Nobody is reading. The model already holds what the updates said, so one can stand for all.
             while not self._updates.empty():
                 self._updates.get_nowait()
             self._updates.put_nowait(Refreshed())
@@ -339,7 +338,7 @@ class Connection:
             while True:
                 since = clock()
                 failure = await self._served(websocket)
-                if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it stands
+                if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it is open
                     pauses = self._timeouts.pauses()
                 websocket = await self._restored(failure, pauses)
         except ConnectFailed as error:
@@ -348,7 +347,7 @@ class Connection:
             self._close(end)
 
     async def _served(self, websocket: ClientConnection) -> ConnectFailed:
-        """Take in what comes on `websocket` and return why that ended."""
+        """Handle what arrives on `websocket` and return why it ended."""
         try:
             while True:
                 async with asyncio.timeout_at(self._sync_due):
@@ -391,7 +390,7 @@ class Connection:
                 failure = error
 
     def _suspend_requests(self) -> None:
-        """Keep what can be asked again on another websocket, and fail the rest."""
+        """Keep the requests that can be repeated on another websocket, and fail the rest."""
         for waiting in list(self._waiting.values()):
             waiting.silence()
             match waiting.message:
@@ -402,12 +401,12 @@ class Connection:
                     )
                     waiting.fail(NoAnswer(text))
                 case Leave(id=leaving):
-                    # Whoever is gone has left; to come back for a farewell would only take the seat again.
+                    # A client that is gone has left; reconnecting to say so would only take the seat again.
                     self.model.clear()
                     waiting.answer.set_result(Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
-        """Return a new websocket on which this client is where it was; raises ConnectFailed."""
+        """Return a new websocket on which this client is back at its table; raises ConnectFailed."""
         websocket, welcome = await opened(self.address, self._timeouts)
         self.server = printable(welcome.server)
         try:

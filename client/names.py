@@ -1,4 +1,4 @@
-"""The names that players go by: a default, and what is wrong with one."""
+"""Players' names: the default, and what is wrong with a name."""
 
 import getpass
 
@@ -18,7 +18,7 @@ def default_name() -> str:
 
 
 def fault_of(name: str) -> str | None:
-    """Return what is wrong with a player's name."""
+    """Return what is wrong with a player's name, None if nothing is."""
     if len(name) > NAME_LENGTH:
         return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
     found = unsafe(name)

@@ -1,4 +1,4 @@
-"""What a connection tells of: what has happened at its table, and to itself."""
+"""The news that a connection yields: what has happened at its table, and to itself."""
 
 from typing import TypeAlias
 
@@ -15,11 +15,11 @@ class Lost(Struct, frozen=True):
 
 
 class Back(Struct, frozen=True):
-    """The connection and the place at the table are there again."""
+    """The connection and the place at the table are back."""
 
 
 class Closed(Struct, frozen=True):
-    """The connection is gone for good; `code` is the server's close code if it gave one."""
+    """The connection is closed for good; `code` is the server's close code, if it sent one."""
 
     code: int | None
     reason: str

@@ -1,4 +1,4 @@
-"""What is remembered of the user from one start to the next: name, servers, and how games are set up."""
+"""What is remembered from one start to the next: name, servers, and how games are set up."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _LARGEST_FILE: Final = 16 * 1024  # bytes; preferences take about 300
 
 
 class Preferences(Struct, frozen=True, omit_defaults=True):
-    """What is remembered; `servers` are those joined last, newest first."""
+    """What is remembered; `servers` are those joined most recently, newest first."""
 
     name: Name | None = None
     servers: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ def preferences_file() -> Path:
 
 
 def remembered(path: Path) -> Preferences | None:
-    """Return what is remembered; None at the first start, and where it cannot be read."""
+    """Return what is remembered; None at the first start, or if it cannot be read."""
     try:
         with path.open("rb") as file:
             return json.decode(file.read(_LARGEST_FILE), type=Preferences)
@@ -46,7 +46,7 @@ def remembered(path: Path) -> Preferences | None:
 
 
 def remember(path: Path, preferences: Preferences) -> None:
-    """Keep the preferences, for their user's eyes; where that cannot be done they are asked for again."""
+    """Keep the preferences, readable by their user alone; if that fails, the old ones stay."""
     draft = path.with_suffix(".new")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A game from a record, as it can be looked through: move by move, from anyone's eyes."""
+"""A game from a record, to be looked through move by move, as any seat saw it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from protocol.text import unsafe
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All that happened in a game, and what its players are called, by seat.
+    """All that happened in a game, and the names of its players by seat.
 
     Its stops are numbered: 0 is the start, n the game after move n, a move being a tile laid or a piece
     placed. After the last move of a finished game one more stop follows: the scoring.
@@ -69,6 +69,6 @@ class Recording:
 
 
 def _name(name: str | None, seat: int) -> str:
-    """Return the name if it is one that a table would take: records come from strangers."""
+    """Return the name if a table would accept it, for records come from strangers; else the seat's number."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
     return name if usable and name else _("Seat {number}").format(number=seat + 1)

@@ -1,8 +1,9 @@
-"""The seats that the user of this computer holds: kept in files, so that a closed terminal gets its own back.
+"""The seats of this computer's user, kept in files so that a closed terminal gets its seat back.
 
-A seat is a file that only its user can read, written once. Whoever sits in the seat has a lock on the file;
-the system takes it away with the process, however that ends. All that looks at several files, or makes or
-removes one, happens alone in the folder: clients started side by side lose nothing and share no seat.
+A seat is a file that only its user can read, written once. The client that sits in the seat holds a lock on
+the file, which the system releases when the process ends, however it ends. Whatever looks at several files,
+or makes or removes one, has the folder to itself: clients started side by side lose nothing and share no
+seat.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ else:
 
 
 class _Kept(Struct, frozen=True):
-    """What a file says; its time of change is when the seat was last taken."""
+    """The content of a file; its modification time is when the seat was last taken."""
 
     format: Literal[1]
     server: str
@@ -54,7 +55,7 @@ class _Kept(Struct, frozen=True):
 
 @dataclass(eq=False, slots=True)
 class HeldSeat:
-    """A seat that this process alone on this computer may sit in, until it is released or forgotten."""
+    """A seat that no other process on this computer may take until it is released or forgotten."""
 
     table: str
     seat: int
@@ -64,7 +65,7 @@ class HeldSeat:
     _file: int | None
 
     def release(self) -> None:
-        """Stand up: the seat stays kept, for whoever comes next."""
+        """Leave the seat, which stays kept for the next client."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -76,10 +77,10 @@ def seats_folder() -> Path:
 
 
 class Seats:
-    """The seats held at one server; with `new`, those alone that were kept through this very object.
+    """The seats held at one server; with `new`, only those that were kept through this object.
 
-    Every method raises OSError if the folder cannot be used. `damaged` are the files that the last look
-    found unreadable; they are left alone until they are as old as a seat may get.
+    Every method raises OSError if the folder cannot be used. `damaged` are the files that could not be read
+    the last time; they are left alone until they are as old as a seat may get.
     """
 
     def __init__(self, folder: Path, server: str, *, new: bool = False) -> None:
@@ -90,14 +91,14 @@ class Seats:
         self._own: set[Path] = set()
 
     def tables(self) -> frozenset[str]:
-        """Return the codes of the tables where a seat is held that no living client here sits in."""
+        """Return the codes of the tables with a seat that no running client on this computer sits in."""
         found = self._free()
         for held in found:
             held.release()
         return frozenset(held.table for held in found)
 
     def take(self, table: str, name: str) -> HeldSeat | None:
-        """Return a free seat held at `table`, or None: one under `name` first, then the last one sat in."""
+        """Return a free seat held at `table`, or None: preferably under `name`, then the one used last."""
         found = self._free()
         there = [held for held in found if held.table == table]
         wanted = max(there, key=lambda held: (held.name == name, -_age(held.path)), default=None)
@@ -125,13 +126,13 @@ class Seats:
         return HeldSeat(table, seat, name, token, path, file_held)
 
     def forget(self, held: HeldSeat) -> None:
-        """Remove a seat that is lost or needed no more."""
+        """Remove a seat that is lost or no longer needed."""
         with self._alone():
             held.release()  # first: Windows removes no open file
             held.path.unlink(missing_ok=True)
 
     def _free(self) -> list[HeldSeat]:
-        """Return the seats at this server that nobody sits in, all held now; remove what is too old."""
+        """Return the seats at this server that no client sits in, now held; remove those that are too old."""
         if not self._folder.exists():
             return []
         found, damaged = [], []
@@ -149,7 +150,7 @@ class Seats:
         return found
 
     def _held(self, path: Path) -> HeldSeat | None:
-        """Return the seat in a file, held; None if it is in use, another server's, or too old."""
+        """Return the seat in a file, now held; None if it is in use, another server's, or too old."""
         with contextlib.ExitStack() as closing:
             file = os.open(path, os.O_RDWR)
             closing.callback(os.close, file)
@@ -170,7 +171,7 @@ class Seats:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Be the only one in the folder, which is made if need be, and kept from the eyes of others."""
+        """Have the folder to itself; it is made if necessary, for its user alone."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_mode & 0o077:
             self._folder.chmod(0o700)

@@ -28,7 +28,7 @@ from protocol.text import printable
 
 
 class Happened(Struct, frozen=True):
-    """The game went on by these events, the last one number `seq`; the model's view holds them already.
+    """These events happened in the game, the last one number `seq`; the model already contains them.
 
     `by` tells that the server's stand-in moved: a bot holds the seat, or its time was up.
     """
@@ -39,18 +39,18 @@ class Happened(Struct, frozen=True):
 
 
 class Refreshed(Struct, frozen=True):
-    """The model is to be looked at anew: what happened in between is not told one by one."""
+    """The model has changed as a whole; what happened in between is not listed."""
 
 
 class TableChanged(Struct, frozen=True):
-    """Who sits where has changed; `before` is None for the first that is heard of the table."""
+    """The seats have changed; `before` is None for the first state of a table."""
 
     state: TableState
     before: TableState | None
 
 
 class Heard(Struct, frozen=True):
-    """Somebody said something; no seat for a spectator. The text is safe to show."""
+    """Somebody said something; `seat` is None for a spectator. The text is safe to show."""
 
     seat: Seat | None
     text: str
@@ -60,7 +60,7 @@ TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard
 
 
 class Gap(Exception):
-    """Events are missing after number `after`: ask the server for them. Nothing was taken in."""
+    """Events are missing after number `after`: ask the server for them. The model is unchanged."""
 
     def __init__(self, after: int) -> None:
         super().__init__(f"the events after number {after} are missing")
@@ -73,7 +73,7 @@ class TableModel:
 
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
     `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
-    milliseconds the seat on turn had left when that was last told, at a table with a clock.
+    milliseconds the seat on turn had left at the last message, if the table has a clock.
     """
 
     table: str | None = None
@@ -86,13 +86,13 @@ class TableModel:
     clock: int | None = None
 
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
-        """Take in what the server said and return what changed; answers to other questions change nothing.
+        """Apply a message from the server and return what changed; answers to other requests change nothing.
 
         Raises Gap if events were missed, and BadMessage if the message makes no sense.
         """
         match message:
             case Seated(table=table, seat=seat, token=token):
-                held = self.token  # holds the seat at the next table as well, if this is a rematch
+                held = self.token  # is valid at the next table as well, if this is a rematch
                 self._go_to(table, Seat(seat))
                 self.token = token or held
             case Watching(table=table):
@@ -117,7 +117,7 @@ class TableModel:
         self.seq = 0
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
-        if (table, seat) != (self.table, self.seat):  # else this client came back, and what it knows holds
+        if (table, seat) != (self.table, self.seat):  # else it came back, and what it knows is still true
             self.clear()
             self.table, self.seat = table, seat
 
@@ -126,7 +126,7 @@ class TableModel:
         if message.seq > self.seq + 1:
             raise Gap(self.seq)
         if last < self.seq:
-            return ()  # told twice, around a coming back; the legal moves in it are past as well
+            return ()  # sent twice, around a reconnection; its legal moves are out of date too
         events = tuple(event_of(content) for content in message.events[self.seq + 1 - message.seq :])
         if events:
             view = View(eyes=SPECTATOR if self.seat is None else eyes_of(self.seat))
@@ -134,7 +134,7 @@ class TableModel:
             try:
                 for event in events:
                     self.view.fold(event)
-                _ = self.view.layout  # a layout that cannot be is found here, and not when it is drawn
+                _ = self.view.layout  # an impossible layout is found here, and not when it is drawn
             except (LookupError, ValueError, TypeError) as error:
                 raise BadMessage(f"the events make no sense: {readable(error)}") from error
         before = self.legal, self.clock
@@ -149,6 +149,6 @@ class TableModel:
 
 
 def _safe(state: TableState) -> TableState:
-    """Return `state` with names that no terminal acts on, whatever the server let through."""
+    """Return `state` with names that no terminal interprets, whatever the server let through."""
     seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
     return replace(state, seats=seats)

@@ -1,4 +1,4 @@
-"""A websocket to a server: opened and greeted, and why it ended, in a sentence that a player understands."""
+"""A websocket to a server: opening it, the greeting, and why it ended, in a sentence for players."""
 
 import asyncio
 import errno
@@ -26,7 +26,7 @@ from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, Refused, ServerMessage, Welcome
 from protocol.text import printable
 
-# Whoever is closed with one of these would be closed with it again.
+# A client that is closed with one of these would be closed with it again.
 _FINAL_CODES: Final = frozenset(
     {
         CloseCode.TAKEN_OVER,
@@ -41,7 +41,7 @@ _BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})  # HTTP's ways to say: t
 
 
 class ConnectFailed(Exception):
-    """There is no connection, for the reason in its one sentence; if `final`, trying again will not help."""
+    """There is no connection, for the reason in the text; if `final`, trying again will not help."""
 
     def __init__(self, text: str, *, final: bool = False, code: int | None = None) -> None:
         super().__init__(text)
@@ -50,11 +50,11 @@ class ConnectFailed(Exception):
 
 
 class PasswordWanted(ConnectFailed):
-    """The server lets in only who knows its password, and none or a wrong one was given."""
+    """The server requires a password, and none or a wrong one was given."""
 
 
 def password_wanted(reason: str) -> str:
-    """Return what to do about a password where nobody can be asked for it."""
+    """Return how to give a password where nobody can be asked for it."""
     text = _(
         "{reason} Give the password with --password-file or in the environment variable PALATINUS_PASSWORD."
     )
@@ -74,9 +74,9 @@ class Timeouts:
     longest_pause: float = 5.0
 
     def pauses(self) -> Iterator[float]:
-        """Yield how long to pause before each attempt: longer each time, and another time for each client.
+        """Yield how long to pause before each attempt: longer each time, and different for each client.
 
-        Else all clients of a restarted server would come at once.
+        Otherwise all clients of a restarted server would reconnect at once.
         """
         least = self.first_pause
         while True:
@@ -86,7 +86,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What it takes to be let in: a password if the server wants one; `tls` replaces the system's trust."""
+    """What it takes to connect: a password if required; `tls` replaces the system's certificates."""
 
     tls: ssl.SSLContext | None = None
     password: str | None = field(default=None, repr=False)
@@ -97,7 +97,7 @@ FREE_ACCESS: Final = Access()
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is, and what it is told first."""
+    """Where the server is, and what the greeting says."""
 
     url: str
     client: str
@@ -105,7 +105,7 @@ class Address:
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
-    """Return a websocket on which server and client have greeted each other; raises ConnectFailed."""
+    """Return a websocket on which server and client have exchanged greetings; raises ConnectFailed."""
     url = address.url
     try:
         websocket = await connect(
@@ -153,7 +153,7 @@ async def _greeted(websocket: ClientConnection, address: Address, timeouts: Time
 
 
 async def received(websocket: ClientConnection) -> ServerMessage:
-    """Return the next message; raises ConnectionClosed, and BadMessage if it is none."""
+    """Return the next message; raises ConnectionClosed, and BadMessage if it is not one."""
     frame = await websocket.recv()
     if isinstance(frame, str):
         raise BadMessage("a text frame instead of a binary one")
@@ -175,7 +175,7 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
     match code:
         case CloseCode.GOING_AWAY:
             text = _("The server stopped.")
-        case 1012:  # of whatever stands before the server
+        case 1012:  # sent by a proxy in front of the server
             text = _("The server is restarting.")
         case CloseCode.TAKEN_OVER:
             text = _("Your seat was taken over by another connection.")

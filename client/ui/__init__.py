@@ -1,1 +1,1 @@
-"""The terminal client: UI state is a value, updated by keys and news, and drawn by pure functions."""
+"""The terminal client: the UI state is a value; pure functions update it from keys and news, and draw it."""

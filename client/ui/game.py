@@ -1,4 +1,4 @@
-"""The terminal client as a program: a thin shell around state, update and drawing."""
+"""The program that plays on a server: it connects the state, its updates and its drawing."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ from protocol.messages import TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
-_PATIENCE: Final = Timeouts(keep_trying=math.inf)  # a person sees the banner, and decides
+_TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title line, and decides
 
 SeatBots = Callable[[str, int], None]
 
@@ -44,12 +44,12 @@ SeatBots = Callable[[str, int], None]
 class Options:
     """How the client starts.
 
-    With `table` it joins that table, or watches it; with `players` it opens a table for so many, where the
-    seat `starting` starts, or one that is drawn; else it shows the lobby. `bots` seats so many bots at a
-    table, where this program can do that; with `filled` they take all other seats of every table that is
+    With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
+    `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots at
+    a table, if this program can do that; with `filled` they take all other seats of every table that is
     opened, and the game starts by itself when everybody is there. With `home` there is a start screen to go
-    back to. `addresses` are those under which others join. In `seats` a seat is kept for another time;
-    without them it is lost with the client. With `confirms` every move is asked about once more.
+    back to. `addresses` are those that others join with. In `seats` the seat is kept for another time;
+    without them it is lost with the client. With `confirms` every move has to be confirmed.
     """
 
     url: str
@@ -71,7 +71,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """How a visit to a server ended: exit code, what there is to say, and whether the player goes home."""
+    """How a visit to a server ended: exit code, what there is to say, whether the start screen follows."""
 
     code: int = 0
     sentence: str = ""
@@ -85,7 +85,7 @@ async def run(options: Options) -> int:
 
 
 def report(visited: Visit) -> int:
-    """Say what there is to say about a visit, and return its exit code."""
+    """Print what there is to say about a visit, and return its exit code."""
     with contextlib.suppress(OSError):  # the terminal may be gone
         if visited.code:
             sys.stderr.write(f"palatinus: {visited.sentence}\n")
@@ -100,7 +100,7 @@ async def visit(options: Options) -> Visit:
     if (fault := fault_of(options.name)) is not None:
         return Visit(2, fault)
     try:
-        async with connected(options.url, timeouts=_PATIENCE, access=options.access) as connection:
+        async with connected(options.url, timeouts=_TIMEOUTS, access=options.access) as connection:
             return await Client(options, connection).run()
     except PasswordWanted as error:
         return Visit(1, str(error), password_wanted=True)
@@ -111,7 +111,7 @@ async def visit(options: Options) -> Visit:
 
 
 class Client:
-    """Holds the UI state and carries news, keys and clicks to the functions that know what to do."""
+    """Holds the UI state, has it updated by news, keys and clicks, and carries out the requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options
@@ -185,7 +185,7 @@ class Client:
         self._show(news.logged(self._ui, [sentence]))
 
     async def _listen(self) -> None:
-        """Take in the news until the connection is gone for good."""
+        """Handle the news until the connection is closed for good."""
         async for update in self._connection.updates():
             if _over(self._connection.model):
                 self._keeper.forget()
@@ -194,7 +194,7 @@ class Client:
                 self._begin(self._ask(requests.Start()))
 
     async def _tick(self) -> None:
-        """Show the time as it goes by, where any is shown, and walk on where that goes by itself."""
+        """Update the times on the screen, and take the next step of a walk that goes on by itself."""
         while True:
             await asyncio.sleep(autoplay.TICK_SECONDS)
             if counting(self._ui, self._connection.model):
@@ -228,7 +228,7 @@ class Client:
     # -- what goes out ------------------------------------------------------------------------------
 
     async def _ask(self, request: Request) -> None:
-        """Ask the server, and show what it refuses."""
+        """Send the request, and show what the server refuses."""
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
@@ -294,13 +294,13 @@ class Client:
 
     async def _list(self) -> None:
         tables = await self._connection.list_tables()
-        kept = self._keeper.tables()  # before the state is looked at: what goes wrong there is told in it
+        kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
         self._show(news.listed(self._ui, tables, self._connection.model, kept))
 
     async def _join(self, table: str) -> None:
-        """Take the seat that is kept at the table, or else a free one."""
+        """Take the seat that is kept at the table, or a free one."""
         name = self._options.name
-        # From a table nobody goes to another: the server says so below.
+        # A client at a table cannot join another: the server says so below.
         while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
                 await self._connection.resume(table, held.token)
@@ -329,7 +329,7 @@ class Client:
             self._keeper.forget()
 
     async def _farewell(self) -> None:
-        """Leave a table where nothing is lost by it; in a running game the seat is kept."""
+        """Leave the table if nothing is lost by that; in a running game the seat is kept."""
         model = self._connection.model
         if model.table is None or _running(model) or not self._connection.online:
             return
@@ -338,7 +338,7 @@ class Client:
                 await self._leave()
 
     def _parting(self) -> str:
-        """Return how to come back to a game that goes on; empty if there is none."""
+        """Return how to come back to a running game; empty if there is none."""
         model = self._connection.model
         if model.table is None or not _running(model) or not self._keeper.keeps:
             return ""

@@ -1,4 +1,4 @@
-"""The seat that the client sits in, kept for another time: nothing that goes wrong here ends a game."""
+"""The client's seat, kept for another time; nothing that goes wrong here ends a game."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from protocol.messages import Seated
 
 
 class SeatKeeper:
-    """Keeps the client's seat in `seats`, or nothing if there are none, and tells the player in words."""
+    """Keeps the client's seat in `seats`, if there are any, and tells the player what goes wrong."""
 
     def __init__(self, seats: Seats | None, tell: Callable[[str], None]) -> None:
         self._seats = seats
@@ -21,7 +21,7 @@ class SeatKeeper:
         return self._held is not None
 
     def tables(self) -> frozenset[str]:
-        """Return the tables where a seat is held that could be taken again."""
+        """Return the tables with a kept seat that could be taken again."""
         if self._seats is None:
             return frozenset()
         try:
@@ -33,7 +33,7 @@ class SeatKeeper:
         return tables
 
     def take(self, table: str, name: str) -> HeldSeat | None:
-        """Return the seat held at `table`, kept from now on; None if there is none."""
+        """Return the seat kept at `table`, now taken; None if there is none."""
         if self._seats is None:
             return None
         try:
@@ -45,7 +45,7 @@ class SeatKeeper:
         return self._held
 
     def keep(self, seated: Seated, name: str) -> None:
-        """Keep the seat that has just been given."""
+        """Keep a seat that the server has just given."""
         if self._seats is None or seated.token is None:
             return
         try:
@@ -60,7 +60,7 @@ class SeatKeeper:
             self._held = None
 
     def forget(self) -> None:
-        """Keep the seat no longer: it is lost, or no longer needed."""
+        """Stop keeping the seat, which is lost or no longer needed."""
         held, self._held = self._held, None
         if held is None or self._seats is None:
             return

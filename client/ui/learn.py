@@ -11,7 +11,7 @@ from client.ui.update.actions import Action
 
 
 async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:
-    """Give the lessons until the pupil leaves, and return how; None if the program failed, which is told."""
+    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     try:
         return await _Tutoring(name, replayed, glyphs_here(ascii_wanted=ascii_wanted)).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is

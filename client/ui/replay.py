@@ -1,4 +1,4 @@
-"""The program that shows a record: a thin shell around the same state, update and drawing."""
+"""The program that shows a record: the same state, updates and drawing, without a server."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool
 
 
 class _Replayer:
-    """Holds the UI state, and what is to be seen there."""
+    """Holds the UI state, and the table as it was there."""
 
     def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
         self._ui, self._glyphs = ui, glyphs

@@ -1,4 +1,4 @@
-"""The program of the start screen: a thin shell around its state, until it is known where to go."""
+"""The program of the start screen: it runs until the player chooses where to go."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from client.ui.update.state import Ui
 
 
 async def run(ui: Ui, *, ascii_wanted: bool = False) -> tuple[Ui, Request]:
-    """Show the start screen; return how it was left, and for what: to quit if for nothing else."""
+    """Show the start screen; return its last state, and the request that ended it."""
     starting = _Starting(ui, glyphs_here(ascii_wanted=ascii_wanted))
     return await starting.run()
 

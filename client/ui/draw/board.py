@@ -16,7 +16,7 @@ from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Wolf
 from engine.view import View
 
-NOBODY: Final = "-"  # who holds the hill that nobody took
+NOBODY: Final = "-"  # stands for the holder of a hill that nobody took
 NO_FIELDS: Final[frozenset[Field]] = frozenset()
 
 
@@ -24,8 +24,8 @@ NO_FIELDS: Final[frozenset[Field]] = frozenset()
 class Marks:
     """What a drawing points at.
 
-    `trial` is a tile that is not laid yet, and its position; `choices` the positions open to it.
-    `notes` are short words on fields, `captives` fields whose pieces are being taken.
+    `preview` is a tile that is not laid yet, and its position; `choices` the positions open to it. `notes`
+    are short words on fields, `captives` fields whose pieces are being taken.
     """
 
     cursor: Hex | None = None
@@ -41,7 +41,7 @@ UNMARKED: Final = Marks()
 
 
 def board_text(view: View, *, marks: Marks = UNMARKED, ascii_only: bool = False, scale: Scale = SMALL) -> str:
-    """Return the board as plain text, without spaces at the ends of its lines."""
+    """Return the board as plain text, without trailing spaces."""
     drawn = drawn_board(view, marks, ASCII if ascii_only else UNICODE, scale)
     return "\n".join(plain(content).rstrip() for content in drawn)
 
@@ -60,7 +60,7 @@ def notation(piece: Piece | Wolf) -> str:
 def _canvas(
     tiles: tuple[LaidTile | None, ...], scale: Scale, *, ascii_only: bool
 ) -> tuple[tuple[Fragment, ...], ...]:
-    """Return the cells of the board before anything stands on it: the lines, and the tiles' grounds."""
+    """Return the cells of the empty board: the lines, and the tiles' backgrounds."""
     laid = frozenset(position for position, tile in enumerate(tiles) if tile is not None)
     lines, covered = borders(scale, laid, ascii_only=ascii_only), grounds(scale)
 
@@ -109,7 +109,7 @@ class _Drawing:
         ]
 
     def _put(self, point: Point, text: str, style: str) -> None:
-        """Write `text`; it keeps the tile's ground where `style` brings none."""
+        """Write `text`, on the tile's background unless `style` has its own."""
         row = self._rows[point[1]]
         for at, character in enumerate(text, start=point[0]):
             ground = row[at][0].partition(" ")[0]
@@ -189,7 +189,7 @@ class _Drawing:
         self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:
-        """Draw the cursor by its shape, by the lines around its hex and by its colours: each is enough."""
+        """Draw the cursor by its shape, the lines around its hex and its colours: each alone is enough."""
         left, right = self._glyphs.cursor
         column, line = self._scale.body_of(cell)
         for x, y in rim(self._scale, cell):

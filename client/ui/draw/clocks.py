@@ -1,4 +1,4 @@
-"""What counts down on the screen: the pause before reconnecting, absences, the clock of who is on turn."""
+"""What counts down on the screen: the pause before reconnecting, absences, the clock of whose turn it is."""
 
 from math import ceil
 from typing import Final
@@ -19,7 +19,7 @@ _HOUR: Final = 60 * _MINUTE
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
-    """Return why there is no connection and what is done about it, in `width` cells if it can be."""
+    """Return why there is no connection and what is done about it, in `width` cells if possible."""
     if outage.until is None:
         return outage.reason
     seconds = ceil(outage.until - now)
@@ -52,7 +52,7 @@ def describe_policy(policy: Absence) -> str:
 
 
 def span(seconds: int) -> str:
-    """Return a length of time in the largest unit that it is whole in."""
+    """Return a length of time as a whole number of the largest unit possible."""
     if seconds and seconds % _HOUR == 0:
         return _("{n} h").format(n=seconds // _HOUR)
     if seconds and seconds % _MINUTE == 0:
@@ -61,7 +61,7 @@ def span(seconds: int) -> str:
 
 
 def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
-    """Return what stands beside a player's name: away or held by a bot, and the time left."""
+    """Return the note beside a player's name: away or played by a bot, and the time left."""
     if model.state is None or seat >= len(model.state.seats):
         return ""
     summary = model.state.seats[seat]
@@ -85,14 +85,14 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
 
 
 def _clock(seconds: float) -> str:
-    """Return a time left as a clock shows it."""
+    """Return a remaining time as a clock shows it."""
     whole = max(ceil(seconds), 0)
     hours, minutes = divmod(whole // _MINUTE, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def vote_question(model: TableModel) -> str:
-    """Return the question that this player may answer now; empty if there is none."""
+    """Return the vote that this player is asked for now; empty if there is none."""
     vote = next_vote(model)
     if vote is None or model.state is None:
         return ""

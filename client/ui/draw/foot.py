@@ -15,11 +15,11 @@ from client.ui.update.offered_keys import offered
 from client.ui.update.state import Replay, Ui
 from client.ui.update.typed_commands import completions
 
-_LASTING: Final = (Act.HELP, Act.QUIT)  # what the function bar shows however narrow it is
+_LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 
 
 def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
-    """Return the line being typed, or the function bar, where a click is as good as the key."""
+    """Return the line being typed, or the function bar, whose keys can be clicked."""
     if ui.entry is not None:
         return Block((typed_line(ui, ui.entry, model, width),))
     if ui.ticks_left is not None:
@@ -30,7 +30,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
     hints = [
         beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}  ")) for key in keys
     ]
-    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width:  # the last gap is not seen
+    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width:  # the last gap is invisible
         at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
         del hints[at], keys[at]
     ends_at = list(accumulate(map(width_of, hints), initial=1))

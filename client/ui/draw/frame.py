@@ -24,7 +24,7 @@ class Target(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """Lines and their targets, before they have a place on the screen."""
+    """Lines and their targets, not yet placed on the screen."""
 
     lines: tuple[Line, ...]
     targets: tuple[Target, ...] = ()
@@ -32,7 +32,7 @@ class Block(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A whole screen; not `seen` if it only says that there is no room for the page."""
+    """A whole screen; not `seen` if there is no room for the page, and the screen only says so."""
 
     lines: tuple[Line, ...]
     targets: tuple[Target, ...] = ()
@@ -67,13 +67,13 @@ def side_by_side(left: Block, right: Block, left_width: int, right_width: int, h
 
 
 def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
-    """Return one line a row, clickable over the whole width where it has an action."""
+    """Return a line for each row, clickable over the whole width if it has an action."""
     targets = (Target(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
     return Block(tuple(content for content, _ in rows), tuple(targets))
 
 
 def _typed(content: Line) -> Line:
-    """Return the line in ASCII: letters without their accents, question marks for what it lacks."""
+    """Return the line in ASCII: letters without accents, question marks for other characters."""
     return tuple((style, text if text.isascii() else "".join(map(_plain, text))) for style, text in content)
 
 

@@ -1,4 +1,4 @@
-"""Where the board's 49 hexes stand on the screen, and the lines between them (R2).
+"""Where the board's 49 hexes are on the screen, and the lines between them (R2).
 
 A hex has straight sides and, where there is room, slopes above and below that are drawn as steps:
 
@@ -49,7 +49,7 @@ class Scale:
 
     @property
     def step(self) -> int:
-        """Return where in half a slope its step is."""
+        """Return the position of the step in half a slope."""
         return (self.across // 2 + 1) // 2
 
     def corner(self, cell: Hex) -> Point:
@@ -134,7 +134,7 @@ def rim(scale: Scale, cell: Hex) -> frozenset[Point]:
 
 @functools.lru_cache(maxsize=8)
 def grounds(scale: Scale) -> Mapping[Point, int]:
-    """Return the position of the tile that covers each point; lines around a tile are no part of it."""
+    """Return the position of the tile that covers each point; the lines around a tile do not belong to it."""
     owners: defaultdict[Point, set[int | None]] = defaultdict(set)
     for cell, position in HEX_POSITIONS.items():
         for (dq, dr), corners in _sides(scale, cell):

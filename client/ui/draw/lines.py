@@ -31,7 +31,7 @@ def plain(content: Line) -> str:
 
 def cut(text: str, width: int) -> str:
     """Return as much of `text` as `width` cells hold."""
-    if get_cwidth(text) <= width:  # which remembers what it has measured
+    if get_cwidth(text) <= width:  # which caches what it has measured
         return text
     used = 0
     for index, character in enumerate(text):
@@ -83,7 +83,7 @@ def beside(*parts: Line) -> Line:
 
 
 def ends(left: Line, right: Line, width: int, fill: str = "") -> Line:
-    """Return one line with `left` and `right` at its ends; `left` gives way where both do not fit."""
+    """Return one line with `left` and `right` at its ends; `left` is cut if both do not fit."""
     right = fitted(right, min(width_of(right), width))
     return beside(fitted(left, width - width_of(right), fill), right)
 
@@ -107,7 +107,7 @@ def wrapped(text: str, width: int) -> list[str]:
             rows.append(row)
         row = word
         while get_cwidth(row) > width > 0:
-            # A wide character in a room of one cell: it goes in, and is cut off when the line is fitted.
+            # A wide character with room for one cell: it is taken, and cut off when the line is fitted.
             head = cut(row, width) or row[0]
             rows.append(head)
             row = row[len(head) :]
@@ -115,7 +115,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def begun(rows: list[str], height: int, width: int) -> list[str]:
-    """Return as many rows of a text as there is room for; dots tell where it goes on."""
+    """Return as many rows of a text as there is room for, with dots where the rest is left out."""
     if len(rows) <= height:
         return rows
     return [*rows[: height - 1], cut(rows[height - 1], width - 3) + "..."] if height > 0 else []
@@ -131,5 +131,5 @@ def people_style(people: People) -> str:
 
 
 def chips(peoples: Iterable[People]) -> Line:
-    """Return the signs of peoples: each letter on its colour."""
+    """Return the signs of peoples: each one's letter on its colour."""
     return tuple((people_style(people), f" {people} ") for people in peoples)

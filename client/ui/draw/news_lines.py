@@ -1,4 +1,4 @@
-"""What is to be read below a page: the latest lines of the log, and what is asked or refused now."""
+"""The lines below a page: the end of the log, and what is asked or refused now."""
 
 from typing import Final
 
@@ -18,8 +18,8 @@ def with_news(page: Block, ui: Ui, width: int, height: int, sentence: str = "") 
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
-    """Return the last lines of the log, and below them what is to be read now."""
-    in_lesson = isinstance(ui.page, Lesson)  # where the log tells what to do
+    """Return the last lines of the log, and below them what should be read now."""
+    in_lesson = isinstance(ui.page, Lesson)  # where the log says what to do
     words, style = sentence, "class:info"
     if isinstance(ui.overlay, Quitting):
         asks = _("The game is still running. Quit? {yes}: quit, n: stay")

@@ -1,4 +1,4 @@
-"""What each page of the screen draws of itself, and what several of them share."""
+"""What every page of the screen can draw of itself, and what several of them share."""
 
 from typing import Protocol
 
@@ -20,7 +20,7 @@ class PageDrawing(Protocol):
 
     @property
     def stage(self) -> str:
-        """Return where the game is, in a few words; empty where there is none."""
+        """Return how far the game is, in a few words; empty if there is no game."""
 
     @property
     def place(self) -> str:
@@ -30,14 +30,14 @@ class PageDrawing(Protocol):
         """Return the title."""
 
     def body(self, width: int, height: int) -> Block:
-        """Return all between title and function bar."""
+        """Return everything between title and function bar."""
 
     def small_body(self, width: int, height: int) -> Block | None:
-        """Return the same in a small window; None if there is no room for anything of it."""
+        """Return the same for a small window; None if the page needs a whole screen."""
 
 
 class ServerPage(Struct, frozen=True):
-    """What pages at a server have in common: their title tells the table, the stage and who is here."""
+    """What pages at a server have in common: their title names the table, the stage and the player."""
 
     ui: Ui
     model: TableModel
@@ -80,12 +80,12 @@ class AroundGame(Struct, frozen=True):
 
 
 def on_turn(model: TableModel) -> bool:
-    """Tell whether the player's own seat is on turn."""
+    """Tell whether it is the player's own turn."""
     return model.seat is not None and model.view is not None and model.view.turn == model.seat
 
 
 def short_list(ui: Ui, page: Block, width: int, height: int) -> Block:
-    """Return what is around the chosen line of a list, and the latest news below it."""
+    """Return the part of a list around its chosen line, and the latest news below it."""
     told = news_lines(ui, width, min(LOG_LINES, height // 3), "")
     told = [content for content in told if plain(content).strip()]
     page = shortened(page, width, height - len(told))

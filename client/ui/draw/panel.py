@@ -34,7 +34,7 @@ def heading(left: str, width: int, right: str = "") -> Row:
 
 
 def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
-    """Return the sign before a row that is on turn, chosen or counted, or the room for it."""
+    """Return the sign before a row that is on turn, chosen or being counted, or a space as wide."""
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
@@ -75,14 +75,14 @@ class Panel(Struct, frozen=True):
         return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
 
     def of_field(self) -> Block:
-        """Return what is to be known of the hex under the cursor."""
+        """Return what is known of the hex under the cursor."""
         return block_of(self._field(brief=True), self.width)
 
     def _heading(self, left: str, right: str = "") -> Row:
         return heading(left, self.width, right)
 
     def _players(self) -> list[Row]:
-        """Return who plays, with what peoples, who is on turn or away, and how many pieces each has left."""
+        """Return the players: their peoples, turn and absence, and how many pieces each has left."""
         return [
             self._heading(_("PLAYERS"), _("to place")),
             *((self._player(Seat(seat)), None) for seat in range(self.view.seats)),
@@ -166,7 +166,7 @@ class Panel(Struct, frozen=True):
         ]
 
     def _on_hill(self, hill: Tile) -> list[Row]:
-        """Return the influence on a hill as far as it is known, of those who have some."""
+        """Return the influence on a hill, as far as it is known, of the players who have some."""
         rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
         for seat, bounds in enumerate(hill_influence(self.view, hill).seats):
             if bounds.most:

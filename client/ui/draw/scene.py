@@ -1,4 +1,4 @@
-"""The scoring walk-through: what stood on the board at each step, and what the step points at."""
+"""The steps of the scoring as scenes: what was on the board, and what the step points at."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +17,8 @@ from engine.view import View
 class Scene(Struct, frozen=True):
     """A step of the walk-through, ready to be drawn.
 
-    `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been told, with the
-    one told now as `counting`; `points` is what each seat has won so far.
+    `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been counted, the last
+    one being `counting`; `points` is what each seat has won so far.
     """
 
     event: ScoringEvent
@@ -41,7 +41,7 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
     acts = tuple(
         act for act in (*earlier, event) if isinstance(act, SoldierFled | Captured) and act.hill == hill
     )
-    # A hill's soldiers act at once: the board of each of them is the one before all of them (R5.4).
+    # A hill's soldiers act at once: each of them sees the board as it was before all of them (R5.4).
     acting = isinstance(event, SoldierFled | Captured)
     counted = (
         event.pieces[: None if step.part is None else step.part + 1] if isinstance(event, HillScored) else ()

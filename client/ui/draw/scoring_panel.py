@@ -43,7 +43,7 @@ class ScoringPanel(Struct, frozen=True):
         return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.width)
 
     def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
-        """Return what a soldier does; more captives than have room go on in the next line."""
+        """Return what a soldier does; captives that do not fit go on the next line."""
         if isinstance(act, SoldierFled):
             words = _("flees ({merchants} m, {farmers} f)").format(
                 merchants=len(act.merchants), farmers=len(act.farmers)

@@ -1,4 +1,4 @@
-"""The whole screen, drawn from what is known and the UI state by one pure function."""
+"""The whole screen, drawn by one pure function from the UI state and what is known of the table."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -86,7 +86,7 @@ class _Screen(Struct, frozen=True):
         )
 
     def small(self, width: int, height: int) -> Frame:
-        """Return what has room in a window that is too small for the whole screen."""
+        """Return what fits in a window that is too small for the whole screen."""
         page = self._page()
         too_small = width < small_window.LEAST_WIDTH or height < small_window.LEAST_HEIGHT
         if too_small or self.ui.overlay is not None or (body := page.small_body(width, height - 2)) is None:
@@ -122,7 +122,7 @@ class _Screen(Struct, frozen=True):
         return framed(blocks, width, height, ascii_only=self.glyphs.ascii)
 
     def _outage(self, width: int, room: int) -> Line | None:
-        """Return the title while there is no connection: why, in `room` cells if it can be."""
+        """Return the title while there is no connection: why, in `room` cells if possible."""
         if self.ui.lost is None:
             return None
         told = describe_outage(self.ui.lost, self.ui.now, room)

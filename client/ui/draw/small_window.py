@@ -19,7 +19,7 @@ LEAST_HEIGHT = 8
 
 
 def around(board: Block, cell: Hex, width: int, height: int) -> Block:
-    """Return as much of the small board as there is room for, with `cell` as near the middle as it can be."""
+    """Return as much of the small board as there is room for, with `cell` as near the middle as possible."""
     width, height = min(width, SMALL.width), min(height, SMALL.height)
     column, row = SMALL.body_of(cell)
     left = _first_shown(column + SMALL.across // 2 - 1, width, SMALL.width)
@@ -43,7 +43,7 @@ def _within(block: Block, width: int) -> Block:
 
 
 def shortened(page: Block, width: int, height: int) -> Block:
-    """Return a page without its empty lines, and of what is left the part around the line that is chosen."""
+    """Return the part of a page around its chosen line, without the empty lines."""
     kept = [at for at, content in enumerate(page.lines) if plain(content).strip()]
     chosen = [
         row for row, at in enumerate(kept) if any("class:chosen" in style for style, _text in page.lines[at])
@@ -60,7 +60,7 @@ def shortened(page: Block, width: int, height: int) -> Block:
 
 
 def _dotted(content: Line, width: int) -> Line:
-    """Return a line with dots at its end where it goes on."""
+    """Return a line with dots at its end if it is cut."""
     if get_cwidth(plain(content).rstrip()) <= width:
         return content
     return beside(fitted(content, width - 3), line("..."))

@@ -1,4 +1,4 @@
-"""A moment of a record as a picture, as text and as JSON. docs/record.md tells the JSON."""
+"""A moment of a record as a picture, as text and as JSON. docs/record.md describes the JSON."""
 
 import json
 

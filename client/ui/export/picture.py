@@ -49,7 +49,7 @@ text { font-family: sans-serif; fill: #222222; }
 .last { fill: none; stroke: #000000; stroke-width: 3; stroke-dasharray: 7 4; }
 """
 
-# A kind is told by its shape, beside its letter: a coin, a field, a shield; a wolf has ears.
+# Each kind has a shape beside its letter: a coin, a field, a shield; a wolf has ears.
 _SHAPES: Final = {
     Kind.MERCHANT: "M-19 0A19 19 0 1 1 19 0A19 19 0 1 1 -19 0Z",
     Kind.FARMER: "M-17 -17H17V17H-17Z",
@@ -118,7 +118,7 @@ def _path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
 
 
 def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
-    """Draw a piece around the parent's origin: shape and letters tell all that its colour tells."""
+    """Draw a piece around the parent's origin: shape and letters say all that its colour says."""
     colours = PEOPLES[Colours.TRUE][piece.people]
     if isinstance(piece, Wolf):
         _path(parent, _FACE_DOWN, "piece").set("fill", colours.ground)
@@ -169,7 +169,7 @@ class _BoardDrawing:
             hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
 
     def _draw_edges(self, cell: Hex, position: int) -> None:
-        """Draw the sides that a laid tile does not share with itself; each one once."""
+        """Draw the outer sides of every laid tile, each once."""
         corners = _corners(*_middle(cell), _SIZE)
         for side, beside in enumerate(neighbours(cell)):
             other = HEX_POSITIONS.get(beside)
@@ -242,7 +242,7 @@ class _Legend:
         self._y = 18.0
 
     def drawn(self) -> float:
-        """Write the legend and return how far down it came."""
+        """Write the legend and return its lower end."""
         _text(self._at, 0, self._y, 22, self._caption.title, classes="b")
         for text in self._caption.lines:
             for row in wrapped(text, 46):

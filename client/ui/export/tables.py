@@ -1,4 +1,4 @@
-"""The tables that a host's data folder holds, in words."""
+"""The tables in a host's data folder, as text."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "ov
 
 
 class Table(Protocol):
-    """What is told of a table; times are seconds since 1970."""
+    """What is shown of a table; times are seconds since 1970."""
 
     @property
     def code(self) -> str: ...
@@ -34,7 +34,7 @@ class Table(Protocol):
 
 
 def listing(tables: Iterable[Table]) -> list[str]:
-    """Return a heading and a line for each table; or one line that tells that there are none."""
+    """Return a heading and a line for each table, or one line that says that there are none."""
     rows = [
         (
             table.code,
@@ -57,7 +57,7 @@ def listing(tables: Iterable[Table]) -> list[str]:
 
 
 def summary(table: Table) -> list[str]:
-    """Return all that everybody may know of a table, but its board."""
+    """Return all that everybody may know of a table, except its board."""
     seats = [
         _("Seat {number}: {name}").format(number=seat, name=printable(name) or _("free"))
         for seat, name in enumerate(table.names, start=1)

@@ -1,4 +1,4 @@
-"""A pupil's way through the lessons: the page that is open, and the game that it is practised on."""
+"""A pupil's way through the lessons: the open page, and the game to practise on."""
 
 import enum
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Course:
     """
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
-        """Open a page; `replayed` makes of a record a game that can be gone on with."""
+        """Open a page; `replayed` turns a record into a game that can be continued."""
         self._name, self._replayed, self._glyphs = name, replayed, glyphs
         self.parting: Parting | None = None
         self._open(page)
@@ -71,16 +71,16 @@ class Course:
         self.ui = progress.opened(page, self._name, self.model, self._glyphs)
 
     def _set_up(self) -> None:
-        """Begin the page's game at its moment of the example."""
+        """Set up the page's game at its moment of the example."""
         self._practice = self._replayed(record_at(PAGES[self._page].moves))
         self.model = progress.seen(self._practice, PAGES[self._page], self._name)
 
     def _try(self, command: LayTile | Place) -> None:
-        """Make the move in the page's game; one that the page does not ask for is taken back."""
+        """Make the move in the page's game; a move that the page does not ask for is taken back."""
         try:
             self._practice.apply(command)
         except IllegalCommand as error:
-            # In a game the server passes it on just so.
+            # A server passes a refusal on in the same way.
             sentence = describe_refusal(Refused(error.fault, str(error), rule=error.rule, about=error.about))
             self.ui = progress.refused(self.ui, error, sentence, command, self._glyphs)
             return

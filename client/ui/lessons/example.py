@@ -77,7 +77,7 @@ winners 0
 
 
 def record_at(moves: int) -> str:
-    """Return the record of the example game after so many moves, tiles laid and pieces placed."""
+    """Return the record of the example game after that many moves (tiles laid and pieces placed)."""
     kept: list[str] = []
     made = 0
     for line in _EXAMPLE.splitlines():

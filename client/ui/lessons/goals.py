@@ -26,11 +26,11 @@ class PointTo(Struct, frozen=True):
 
 
 class Lay(Struct, frozen=True):
-    """Lay the tile, anyhow."""
+    """Lay the tile, anywhere."""
 
 
 class PlaceAny(Struct, frozen=True):
-    """Place any piece, or with `wolf` any that bears one."""
+    """Place any piece, or with `wolf` any piece that bears it."""
 
     wolf: bool = False
 
@@ -46,14 +46,14 @@ class PlaceOn(Struct, frozen=True):
 
 
 class Earn(Struct, frozen=True):
-    """Place a piece of this kind where it would give at least so much influence now."""
+    """Place a piece of this kind where it would give at least this much influence now."""
 
     kind: Kind
     least: int
 
 
 class Catch(Struct, frozen=True):
-    """Place a soldier where it would capture at least so many pieces now, none of them the pupil's."""
+    """Place a soldier where it would now capture at least this many pieces, none of them the pupil's."""
 
     least: int
 
@@ -77,7 +77,7 @@ Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Ear
 
 
 def arrived(goal: Goal, table: TablePage, view: View) -> bool:
-    """Tell whether the pupil has come where the goal wants them, by moving alone."""
+    """Tell whether the pupil has reached the goal without a move, by pointing or walking there."""
     match goal, table:
         case Read(), _:
             return True
@@ -90,7 +90,7 @@ def arrived(goal: Goal, table: TablePage, view: View) -> bool:
 
 
 def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
-    """Tell whether the goal was to make this move; `model` knows what came of it."""
+    """Tell whether the move reaches the goal; `model` is the table after it."""
     match goal, command:
         case Lay(), LayTile():
             return True
@@ -131,7 +131,7 @@ def _board(view: View) -> Board:
 
 
 def walked(walk: Walk, view: View) -> tuple[int, int]:
-    """Return the first and the last step of the walk; the way to the first hill begins with the wolves."""
+    """Return the first and the last step of the walk; the first hill's begins with the wolves turned up."""
     events = [view.scoring[step.event] for step in steps(view)]
     part = [
         at

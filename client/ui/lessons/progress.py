@@ -1,4 +1,4 @@
-"""What becomes of a page of the lessons: how it opens, and what the pupil's doings make of it."""
+"""A pupil's progress on a page of the lessons: how it opens, and when it is done."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ _TABLE: Final = "lessons"
 
 
 class Practice(Protocol):
-    """A game that the pupil practises on: the engine's own."""
+    """A game to practise on: the engine's own."""
 
     events: list[Event]
 
@@ -58,7 +58,7 @@ def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
 
 
 def _begun(lesson: Lesson, page: Page, view: View) -> Lesson:
-    """Return the lesson with what it shows of its game at first."""
+    """Return the lesson with what it shows of its game at the beginning."""
     if isinstance(page.goal, Walk):
         first, last = walked(page.goal, view)
         return replace(lesson, table=at_step(view, first), walk=(first, last))
@@ -91,7 +91,7 @@ def text_of(page: Page, glyphs: GlyphSet) -> tuple[str, ...]:
 
 
 def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
-    """Return `ui` with its page done if the pupil has come where it wants them."""
+    """Return `ui` with its page done if the pupil has reached its goal without a move."""
     lesson, view = ui.page, model.view
     if not isinstance(lesson, Lesson) or lesson.done or view is None:
         return ui
@@ -108,7 +108,7 @@ def _foreseen(goal: Goal, model: TableModel) -> str:
 
 
 def moved(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui | None:
-    """Return the UI state after the pupil's move, with which `model` is as it is; None if it strays."""
+    """Return the UI state after the pupil's move, which `model` contains; None if it was not asked for."""
     lesson = ui.page
     if not isinstance(lesson, Lesson):
         return None
@@ -144,7 +144,7 @@ def strayed(ui: Ui) -> Ui:
 
 
 def out_of_place(ui: Ui) -> Ui:
-    """Return the UI state after something that is asked of a server."""
+    """Return the UI state after a request that only a server could carry out."""
     return replace(ui, busy=False, notice=Notice(_("These are lessons: nobody else is here.")))
 
 
@@ -171,7 +171,7 @@ def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
 
 
 def _filled(text: str, goal: Goal, glyphs: GlyphSet) -> str:
-    """Return the text in the language in use, with what it leaves open."""
+    """Return the text in the language in use, with its placeholders filled in."""
     match goal:
         case PointTo(field) | PlaceOn(field) | BeRefused(field=field):
             pass

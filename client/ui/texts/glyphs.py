@@ -48,6 +48,6 @@ ASCII: Final = GlyphSet(
 
 
 def glyphs_for(encoding: str, term: str, *, ascii_wanted: bool) -> GlyphSet:
-    """Return the glyphs that a terminal can show; the Linux console lacks the heavy lines."""
+    """Return the glyphs that a terminal can show; the Linux console lacks heavy lines."""
     speaks_unicode = encoding.lower().replace("-", "").startswith("utf")
     return UNICODE if speaks_unicode and term != "linux" and not ascii_wanted else ASCII

@@ -7,7 +7,7 @@ from client.language import N_
 
 
 class RulesTable(enum.Enum):
-    """What stands between the paragraphs of the rules as a table."""
+    """A table among the paragraphs of the rules."""
 
     HANDS = enum.auto()
 

@@ -1,4 +1,4 @@
-"""Every sentence about the game that people read, in one place; `names` are the players' by seat."""
+"""The sentences about the game that people read, in one place; `names` are the players' names by seat."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ _WOLF_OF_A_PEOPLE: Final = {
 
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
-    """Return what the players are called, by seat."""
+    """Return the players' names by seat."""
     named = [None] * seats if state is None else [summary.name for summary in state.seats]
     named += [None] * (seats - len(named))
     return tuple(name or _("Seat {number}").format(number=seat + 1) for seat, name in enumerate(named))
@@ -297,7 +297,7 @@ def describe_result(event: GameEnded, names: Sequence[str]) -> str:
 
 
 def describe_changes(state: TableState, before: TableState | None) -> list[str]:
-    """Return who came, who went, who is away and what the others do about it."""
+    """Return sentences on who came, went or is away, and what the others do about it."""
     if before is None or len(before.seats) != len(state.seats):
         return []
     names = names_of(state, len(state.seats))
@@ -340,7 +340,7 @@ def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> 
 
 
 def confirmation(move: LayTile | Place) -> str:
-    """Return the question whether this is really to be done."""
+    """Return the question whether to really make the move."""
     if isinstance(move, Place):
         form = _("Place {piece} on {field}? Enter: yes, Esc: no")
         return form.format(piece=move.piece, field=move.field)
@@ -353,7 +353,7 @@ def describe_stand_in(name: str) -> str:
 
 
 def describe_rematch(state: TableState, seat: Seat | None) -> str:
-    """Return who of a finished game plays again, and how to play too; empty before anybody does."""
+    """Return which players of a finished game play again, and how to join them; empty if none does."""
     names = [summary.name for summary in state.seats if summary.again and summary.name]
     if not names:
         return ""
@@ -368,7 +368,7 @@ def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
 
 
 def describe_turn(model: TableModel, names: Sequence[str]) -> str:
-    """Return what the table waits for while nothing is being scored."""
+    """Return what the table is waiting for, before the scoring."""
     view = model.view
     if model.table is None:
         return _("the lobby")
@@ -415,7 +415,7 @@ def seat_damaged(path: Path) -> str:
 
 
 def how_to_come_back(address: str, table: str, name: str | None) -> str:
-    """Return what is told on leaving a running game; `name` if it is needed to find the seat again."""
+    """Return what to say on leaving a running game; `name` if it is needed to find the seat again."""
     named = "" if name is None else f" --name {shlex.quote(name)}"
     told_first = _("The game goes on, and your seat is kept. Come back with")
     return f"{told_first}\n  palatinus join {address} {table}{named}"

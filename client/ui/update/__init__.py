@@ -1,1 +1,1 @@
-"""The state of the screen, and what keys, clicks, typed lines and news make of it: pure functions."""
+"""The state of the screen, and pure functions that update it from keys, clicks, typed lines and news."""

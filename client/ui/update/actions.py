@@ -10,7 +10,7 @@ from engine.pieces import Piece
 
 
 class Act(enum.Enum):
-    """What a key without further meaning does."""
+    """An action without further data."""
 
     CONFIRM = enum.auto()
     CANCEL = enum.auto()
@@ -61,7 +61,7 @@ class Act(enum.Enum):
 
 
 class Way(enum.Enum):
-    """Where a key moves to: the value is the hex it leads to, none for up and down a column."""
+    """The direction of a key: the value is the step to the next hex; up and down a column it varies."""
 
     EAST = (1, 0)
     SOUTHEAST = (0, 1)
@@ -74,7 +74,7 @@ class Way(enum.Enum):
 
 
 class Pick(Struct, frozen=True):
-    """Take what bears this number: a piece of the hand, a position, how many players, a seat."""
+    """Choose what has this number: a piece of the hand, a position, how many players, a seat."""
 
     number: int
 
@@ -86,19 +86,19 @@ class Hold(Struct, frozen=True):
 
 
 class PointAt(Struct, frozen=True):
-    """Point at a hex; at the one already pointed at: confirm."""
+    """Point at a hex; a second time, confirm."""
 
     cell: Hex
 
 
 class Hover(Struct, frozen=True):
-    """The mouse is over this hex, or over none; nothing is chosen by that."""
+    """The mouse is over this hex, or over none; that chooses nothing."""
 
     cell: Hex | None
 
 
 class ChooseLine(Struct, frozen=True):
-    """Choose a line of the lobby; the one already chosen: confirm."""
+    """Choose a line of a list; a second time, confirm."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""The walk through a scoring, or through a record, that goes on by itself: a step at a time, to be read."""
+"""The walk through a scoring or a record that goes on by itself, at the pace of a reader."""
 
 from dataclasses import replace
 from math import ceil
@@ -14,16 +14,16 @@ from engine.view import Phase
 
 TICK_SECONDS: Final = 1.0
 _LEAST_TICKS: Final = 2
-_READ_IN_A_TICK: Final = 20  # characters; people who know the words read faster, and look at the board then
+_READ_IN_A_TICK: Final = 20  # characters; people who know the words read faster, and then look at the board
 
 
 def started(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` with the walk going on by itself, unless it is at its end."""
+    """Return `ui` with the walk running, unless it is at its end."""
     return ui if _ended(ui) else replace(ui, ticks_left=_ticks_for(ui, model))
 
 
 def ticked(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` a tick later: the walk takes its next step when there was time to read the last one."""
+    """Return `ui` a tick later: the walk takes its next step after enough time to read the last one."""
     view = model.view
     if ui.ticks_left is None or view is None:
         return ui
@@ -41,7 +41,7 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
 
 
 def counting(ui: Ui, model: TableModel) -> bool:
-    """Tell whether anything on the screen changes as time goes by."""
+    """Tell whether anything on the screen changes with time."""
     if ui.ticks_left is not None or (ui.lost is not None and ui.lost.until is not None):
         return True
     if model.view is None or model.view.phase is Phase.OVER or model.state is None:
@@ -50,7 +50,7 @@ def counting(ui: Ui, model: TableModel) -> bool:
 
 
 def _ended(ui: Ui) -> bool:
-    """Tell whether there is nothing further to walk to."""
+    """Tell whether the walk is at its end."""
     match ui.page:
         case Scoring() | Replay(table=Scoring()):
             return False
@@ -61,7 +61,7 @@ def _ended(ui: Ui) -> bool:
 
 
 def _ticks_for(ui: Ui, model: TableModel) -> int:
-    """Return how long it takes to read what is told at this step."""
+    """Return how long it takes to read the sentence of this step."""
     told = ui.log[-1] if ui.log else ""
     page = table_page(ui)
     if model.view is not None and isinstance(page, Scoring | Result):

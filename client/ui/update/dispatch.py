@@ -1,4 +1,4 @@
-"""What an action at the screen makes of the UI state, and what it asks of the server: pure functions."""
+"""Pure functions from the UI state and an action to the next state, and to what is asked of the server."""
 
 from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
@@ -34,25 +34,25 @@ from engine.events import LayTile, Place
 
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
-_OURS: Final = (requests.Quit, requests.GoHome, requests.TurnPage)  # no business of a server
+_OURS: Final = (requests.Quit, requests.GoHome, requests.TurnPage)  # not for a server
 _ONWARDS: Final[frozenset[Action]] = frozenset({Act.RUN, Act.NEXT})
 _ON_TURN: Final = frozenset({KeyContext.LAYING, KeyContext.PLACING})
 
 
 def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
-    """Return what a key does, by the table of keys."""
+    """Return what a key does, according to the table of keys."""
     ui = followed(ui, model)
     action = action_of(name, context_of(ui, model))
     return (replace(ui, ticks_left=None), None) if action is None else updated(ui, action, model)
 
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
-    """Return the UI state after `action`, and what is to be asked of the server, if anything."""
+    """Return the UI state after `action`, and what to ask of the server, if anything."""
     ui = followed(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None
     if ui.ticks_left is not None and (action in _ONWARDS or isinstance(action, PointAt)):
-        return replace(ui, ticks_left=None), None  # whoever stops the walk wants to stay where it is
+        return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None)
     after, request = _acted(before, action, model)
     if ui.asked is not None and context_of(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
@@ -83,7 +83,7 @@ def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
 
 
 def _hovering(ui: Ui, cell: Hex | None) -> Ui:
-    """Return `ui` with the mouse over this hex of a running game's board, or over none."""
+    """Return `ui` with the mouse over this hex of the board, or over none, if a game is running."""
     table = table_page(ui)
     if not isinstance(table, Playing) or table.hovered == cell:
         return ui

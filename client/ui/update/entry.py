@@ -1,4 +1,4 @@
-"""The line that a player types: text, a place in it, and what was typed before."""
+"""The line that a player types: its text, the cursor in it, and the lines typed before."""
 
 import enum
 from dataclasses import dataclass, replace
@@ -14,9 +14,8 @@ class Asked(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line being typed: a command, or `chat` for the others, or what is asked for.
-
-    `back` counts the steps back in history.
+    """A line being typed: a command, or with `chat` a message to the table, or the answer to what the start
+    screen `asks`. `at` is the cursor, `back` counts the steps back in the history.
     """
 
     chat: bool = False
@@ -56,6 +55,6 @@ class Entry:
         return replace(self, text=text, at=len(text))
 
     def recalled(self, typed: tuple[str, ...], by: int) -> Self:
-        """Return the line that was typed `by` lines further back, the empty one after the last."""
+        """Return the line typed `by` lines further back, an empty one after the last."""
         back = min(max(self.back + by, 0), len(typed))
         return replace(self, back=back).filled(typed[-back] if back else "")

@@ -1,4 +1,4 @@
-"""The keys: one table from which key bindings, function bar and help page are made."""
+"""The keys: one table that key bindings, function bar and help page are made from."""
 
 import enum
 from typing import Final, assert_never
@@ -25,7 +25,7 @@ from engine.legal import LegalLays
 
 
 class KeyContext(enum.Enum):
-    """Where the player is, and so which keys are at work."""
+    """Where the player is, which decides what the keys do."""
 
     START = enum.auto()
     LOBBY = enum.auto()
@@ -42,9 +42,9 @@ class KeyContext(enum.Enum):
 
 
 class Key(Struct, frozen=True):
-    """Keys, as prompt_toolkit names them, and what they do in which contexts.
+    """Keys by prompt_toolkit's names, and what they do in which contexts.
 
-    `short` is the word in the function bar, none if the key is not shown there.
+    `short` is the word in the function bar, empty if the key is not shown there.
     """
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ _WALK: Final = _SCORING | _RESULT
 _AT_TABLE: Final = _GATHERING | _BOARD | _WALK
 _ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
 
-_YES: Final = "yes"  # no key is called so: each language has its letter for it
+_YES: Final = "yes"  # not a key's name: each language has its own letter for it
 
 KEYS: Final = (
     # The start screen
@@ -337,7 +337,7 @@ def action_of(name: str, context: KeyContext) -> Action | None:
 
 
 def key_name(name: str, glyphs: GlyphSet) -> str:
-    """Return how the key is called on screen."""
+    """Return the key's name on the screen."""
     if name in glyphs.keys:
         return glyphs.keys[name]
     if name.startswith("c-"):
@@ -346,7 +346,7 @@ def key_name(name: str, glyphs: GlyphSet) -> str:
 
 
 def keys_at(context: KeyContext, *, lesson: bool = False) -> tuple[Key, ...]:
-    """Return the keys at work in the context; where a lesson lies over it, with those that turn its pages."""
+    """Return the keys of the context; in a lesson, with those that turn its pages."""
     here = tuple(key for key in KEYS if context in key.contexts)
     if not lesson or context not in {KeyContext.LAYING, KeyContext.PLACING}:
         return here

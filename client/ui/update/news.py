@@ -1,4 +1,4 @@
-"""What news from the server makes of the UI state: log lines, notices, the start of the scoring."""
+"""How news from the server changes the UI state: log lines, notices, the start of the scoring."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
-    """Return the UI state after news that the model already holds."""
+    """Return the UI state after news that the model already contains."""
     ui = followed(ui, model)
     match update:
         case Happened(events, by=by):
@@ -56,7 +56,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return _refreshed(replace(ui, clock_at=ui.now), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
-            # Nobody waits any more for who goes away after the end.
+            # After the end, nobody waits for players who leave.
             over = model.view is not None and model.view.phase is Phase.OVER
             return ui if over else _come_or_gone(ui, describe_changes(state, before), state)
         case Heard(seat, text):
@@ -76,13 +76,13 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
     """Return `ui` with these sentences at the end of its log."""
     if not sentences:
         return ui
-    # Whoever reads older lines keeps them before his eyes.
+    # A player who reads older lines keeps them in view.
     scroll = ui.scroll + len(sentences) if ui.scroll else 0
     return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
 
 
 def refused(ui: Ui, text: str) -> Ui:
-    """Return `ui` with the server's refusal before the player's eyes, and the line that was refused."""
+    """Return `ui` with the server's refusal in view, and with the line that was refused."""
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
@@ -113,7 +113,7 @@ def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
 
 
 def gone_on(ui: Ui) -> Ui:
-    """Return `ui` at another table: what was typed, set up and told stays."""
+    """Return `ui` at another table: what was typed and set up stays, and so does the log."""
     return Ui(
         ui.name,
         ui.address,
@@ -130,9 +130,9 @@ def gone_on(ui: Ui) -> Ui:
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
-    """Log who came and went; a line that is used to break does not fill the log.
+    """Log who came and went; a connection that keeps breaking does not fill the log.
 
-    As long as nothing else is told, only the latest of a player's goings and comings stays.
+    As long as nothing else is logged, only the latest of a player's comings and goings stays.
     """
     pairs = [
         {describe_presence(summary.name, here=here) for here in (True, False)}
@@ -150,7 +150,7 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
 def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:
     if by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
         ui = logged(ui, [describe_stand_in(names_at(model)[events[0].seat])])
-    # The walk-through tells what the scoring brought; the log would give the end away.
+    # The walk-through shows the scoring; the log would give the end away.
     ui = logged(
         ui, [describe_event(event, names_at(model)) for event in events if not isinstance(event, _SCORED)]
     )

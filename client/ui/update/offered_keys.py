@@ -1,4 +1,4 @@
-"""Which of the keys at work have something to do right now: the function bar offers no others."""
+"""The keys that have an effect right now: the function bar offers no others."""
 
 from client.table import TableModel
 from client.ui.update.actions import Act
@@ -8,14 +8,14 @@ from engine.view import Phase
 
 
 def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
-    """Return the keys that the function bar shows where there is room for all."""
+    """Return the keys that the function bar shows if there is room for all."""
     keys = keys_at(context_of(ui, model), lesson=isinstance(ui.page, Lesson))
     idle = _idle(ui, model)
     return tuple(key for key in keys if key.short and key.action not in idle)
 
 
 def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
-    """Return what would change nothing."""
+    """Return the actions that would change nothing."""
     if isinstance(ui.overlay, Reading):
         at_last = ui.overlay.number >= ui.overlay.pages - 1
         return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, ui.overlay.number == 0))

@@ -1,4 +1,4 @@
-"""What lies over a page: the texts to read, the question whether to quit, and the line to type."""
+"""What opens over a page: texts to read, the question whether to quit, and the line to type."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
 
 
 def read_on(ui: Ui, reading: Reading, action: Action) -> Ui:
-    """Return the UI state after a key while something is read."""
+    """Return the UI state after a key while a text is open."""
     match action:
         case Act.PAGE_DOWN:
             return replace(ui, overlay=replace(reading, number=min(reading.number + 1, reading.pages - 1)))

@@ -1,4 +1,4 @@
-"""What a player can ask for at the screen, beside the game's own commands."""
+"""What a player can ask for at the screen, besides the game's own commands."""
 
 from typing import TypeAlias
 
@@ -35,7 +35,7 @@ class Watch(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """Start the game, as host."""
+    """Start the game (host only)."""
 
 
 class SeatBot(Struct, frozen=True):
@@ -53,7 +53,7 @@ class WatchNext(Struct, frozen=True):
 
 
 class Vote(Struct, frozen=True):
-    """Agree, or no longer agree, that a bot moves for a seat."""
+    """Agree, or no longer agree, that a bot plays for a seat."""
 
     seat: int
     agree: bool
@@ -100,7 +100,7 @@ class GoTo(Struct, frozen=True):
 
 
 class TurnPage(Struct, frozen=True):
-    """Turn so many pages of the lessons, back if negative."""
+    """Turn this many pages of the lessons, backwards if negative."""
 
     pages: int
 

@@ -66,7 +66,7 @@ class Playing:
     picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
     """
 
-    cursor: Hex = neighbours(HILLS[0])[0]  # a field, for nothing is placed on a hill
+    cursor: Hex = neighbours(HILLS[0])[0]  # a field: a hill holds no pieces
     hovered: Hex | None = None
     last: Field | None = None
     piece: Piece | None = None
@@ -82,7 +82,7 @@ class Scoring:
 
 
 class Result(Struct, frozen=True):
-    """The points and who has won: the last step of the walk through the scoring."""
+    """The points and the winners: the last step of the walk through the scoring."""
 
 
 TablePage: TypeAlias = Playing | Scoring | Result
@@ -90,7 +90,7 @@ TablePage: TypeAlias = Playing | Scoring | Result
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A record at one of its stops, as `eyes` see it; `table` is what is shown of the game."""
+    """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game."""
 
     recording: Recording
     stop: int
@@ -100,11 +100,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The lesson of this number; `done` when its pupil has done what it asks. `table` is its game.
+    """The lesson of this number, with its game; `done` when the pupil has done what it asks.
 
-    `walk` are the first and the last step of the scoring that it goes through, if it does. `influence` is
-    that of a piece just placed: the board tells what it would draw from its neighbours. `points` if there is
-    nothing to do but to move the cursor, `last` if a game is played after it.
+    `walk` is the first and the last step of the scoring that it goes through, if it does. `influence` is that
+    of a piece just placed: the board shows what each field gives it. With `points` the only thing to do is to
+    move the cursor; `last` if a game follows.
     """
 
     number: int
@@ -132,7 +132,7 @@ class Topic(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text that lies over the page, open at its page of this number."""
+    """A text that is open over the page, at its page of this number."""
 
     topic: Topic
     number: int = 0
@@ -177,10 +177,10 @@ class Outage(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Hosting:
-    """What this program has to do with the server.
+    """What this program can do at its server.
 
-    `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it seats bots
-    there; `home` if there is a start screen to go back to; `addresses` are those under which others join.
+    `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it can seat bots;
+    `home` if there is a start screen to go back to; `addresses` are those that others join with.
     """
 
     private: bool = False
@@ -194,11 +194,11 @@ class Ui:
     """The UI state: a value; whatever happens makes another one of it.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
-    request waits for its answer, as `busy` tells; `typed` are those before. `scroll` is how many lines of the
-    log lie below what is shown. With `confirms` a move is asked about once more: `asked` is the one that
-    waits for the answer. `ticks_left` is how long a walk that goes on by itself stays where it is.
-    `now` is the time, on a clock that only its differences are known of; at `told_at` the table was last
-    told about, and at `clock_at` the clock of who is on turn.
+    request waits for its answer, `typed` are those before. `busy` if a request waits for its answer. `scroll`
+    is how many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is
+    the one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step.
+    `now` is the time of a monotonic clock; `told_at` is when the last state of the table came, `clock_at`
+    when the clock of the seat on turn did.
     """
 
     name: str
@@ -224,9 +224,9 @@ class Ui:
 
 
 def followed(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` on the page where the server's table is now; what was chosen on another is forgotten."""
+    """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
     page = ui.page
-    if isinstance(page, Start | Replay | Lesson):  # which have no table at a server
+    if isinstance(page, Start | Replay | Lesson):  # which do not depend on a server
         return ui
     here: Page
     if model.table is None:
@@ -241,7 +241,7 @@ def followed(ui: Ui, model: TableModel) -> Ui:
 
 
 def table_page(ui: Ui) -> TablePage | None:
-    """Return what is shown of a game: of the server's, of a record's or of a lesson's."""
+    """Return the page of the game that is shown: the server's, a record's or a lesson's."""
     match ui.page:
         case Replay(table=table) | Lesson(table=table):
             return table
@@ -254,7 +254,7 @@ def table_page(ui: Ui) -> TablePage | None:
 
 
 def with_table_page(ui: Ui, table: TablePage) -> Ui:
-    """Return `ui` with that shown of its game."""
+    """Return `ui` with this page of its game."""
     if isinstance(ui.page, Replay | Lesson):
         return replace(ui, page=replace(ui.page, table=table))
     return replace(ui, page=table)

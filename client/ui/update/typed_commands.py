@@ -1,4 +1,4 @@
-"""Typed commands: what a line means, and how it could go on."""
+"""Typed commands: what a line means, and how it could be completed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,13 +24,13 @@ _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
 class Misread(Struct, frozen=True):
-    """The line means nothing, for the reason in the sentence."""
+    """The line is not a command, for the reason in the text."""
 
     text: str
 
 
 class Read(Struct, frozen=True):
-    """The line opens a page of the program's own: help, rules or quit."""
+    """The line asks for help, for the rules, or to quit."""
 
     page: str
 
@@ -95,7 +95,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
 
 
 def _open(options: Sequence[str]) -> Meaning:
-    """Return what opens a table: how many players, `random`, who starts, an absence policy, in any order."""
+    """Return the request to open a table: players, `random`, who starts and absence policy in any order."""
     opening, starts = requests.Open(3), "random"
     for word in map(str.lower, options):
         if word in {"2", "3", "4", "5"}:
@@ -116,7 +116,7 @@ def _open(options: Sequence[str]) -> Meaning:
 
 
 def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
-    """Return the vote for the player named, or for the only one who is voted on."""
+    """Return the vote on the player named, or on the only one there is to vote on."""
     hint = _("Type vote, yes or no, and a player who is away, for example: {example}")
     misread = Misread(hint.format(example="vote yes Bob"))
     if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
@@ -227,7 +227,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
 
 
 def completions(text: str, model: TableModel, replay: Replay | None = None) -> tuple[str, ...]:
-    """Return the whole lines that `text` could become, the likeliest first."""
+    """Return the lines that `text` could be completed to, the likeliest first."""
     wanted = text.lower()
     lines = _lines(model, text) if replay is None else _replay_lines(replay)
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
@@ -241,7 +241,7 @@ def _replay_lines(replay: Replay) -> Iterator[str]:
 
 
 def _lines(model: TableModel, text: str) -> Iterator[str]:
-    """Yield what can be typed now: whole lines for words that are complete, first words else."""
+    """Yield what can be typed now: whole lines after a complete first word, else first words."""
     first, space = text.partition(" ")[:2]
     match model.legal:
         case LegalPlaces():
@@ -272,12 +272,12 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:
-    """Return how the piece can be typed: a people's own pieces need no letter (R3.5)."""
+    """Return how the piece can be typed: those of the seat's own people need no letter (R3.5)."""
     return (piece[1:], str(piece)) if piece.people == own else (str(piece),)
 
 
 def shared_start(lines: Sequence[str]) -> str:
-    """Return the longest beginning that all of `lines` have."""
+    """Return the longest common prefix of `lines`."""
     shortest = min(lines, key=len)
     same = next((at for at, letter in enumerate(shortest) if any(each[at] != letter for each in lines)), None)
     return shortest[:same]

@@ -1,4 +1,4 @@
-"""The line that the player types: what keys do to it, and what it does when it is sent."""
+"""The line that the player types: how keys change it, and what it does when it is sent."""
 
 from dataclasses import replace
 from typing import Final
@@ -65,7 +65,7 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
 
 
 def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Complete as far as all ways on agree, or, where they part at once, take the first."""
+    """Complete as far as all completions agree, or take the first if they differ at once."""
     if not lines:
         return entry
     shared = shared_start(lines)
@@ -113,5 +113,5 @@ def _replayed(ui: Ui, record: Replay, read: Go | See) -> Ui:
 
 
 def _record_of(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: other commands are typed there."""
+    """Return the record on the screen, if there is one: it has commands of its own."""
     return ui.page if isinstance(ui.page, Replay) else None

@@ -1,1 +1,1 @@
-"""Whole pages: each function returns the lines of one."""
+"""The pages, one a module."""

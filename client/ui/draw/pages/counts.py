@@ -1,4 +1,4 @@
-"""The page of what can be known of hidden hands, and of the influence on every hill."""
+"""The page that counts: what can be known of hidden hands, and the influence on every hill."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -19,7 +19,7 @@ _HILL: Final = 7
 
 
 def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
-    """Return what everybody may still hold, and the influence as the board stands."""
+    """Return what everybody may still hold, and the influence on the board as it is now."""
     heads = [*FACES, "?*", "  " + _("to place")]
     last = get_cwidth(heads[-1])
     lines = [line(_("STILL IN HAND, AS FAR AS CAN BE KNOWN"), "class:heading")]

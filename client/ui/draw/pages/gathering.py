@@ -57,7 +57,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
 
 
 def _how_to_join(ui: Ui, table: str) -> list[Line]:
-    """Return what others type to take a seat, and what seats a bot."""
+    """Return what others type to take a seat, and how to seat a bot."""
     lines = [EMPTY]
     if ui.hosting.addresses or not loopback(ui.address):
         lines.append(line("  " + _("Others join with"), "class:faint"))

@@ -34,7 +34,7 @@ class LessonDrawing(AroundGame, frozen=True):
 
 
 class LessonPlayingDrawing(PlayingDrawing, frozen=True):
-    """A lesson's running game: what the lesson is about below its text, instead of the whole panel."""
+    """A lesson's running game: the lesson's text, and the part of the panel that it is about."""
 
     lesson: Lesson
 
@@ -51,7 +51,7 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
                 return Block(tuple(text))
 
     def marks(self) -> Marks:
-        """Return what the board points at, with what the piece just placed draws from its neighbours."""
+        """Return what the board points at, and what each field gives the piece just placed."""
         marks = PlayingDrawing.marks(self)
         if self.lesson.influence is None or marks.preview is not None:
             return marks
@@ -91,7 +91,7 @@ def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
 
 
 def above(text: list[Line], below: Block, height: int) -> Block:
-    """Return the text with a block below it; where both do not fit, without the empty line between."""
+    """Return the text with a block below it; if both do not fit, without the empty line between."""
     if len(text) + len(below.lines) > height and text[-1] is EMPTY:
         text = text[:-1]
     return Block((*text, *below.lines), tuple(target.moved(0, len(text)) for target in below.targets))

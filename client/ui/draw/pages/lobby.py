@@ -17,7 +17,7 @@ from protocol.messages import TableSummary
 from protocol.text import printable
 
 _WHOLE = 22  # lines that a list takes in a window of the least size
-_DETAILS = 2  # lines below the list that tell how the chosen table is set up
+_DETAILS = 2  # lines below the list about how the chosen table is set up
 
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 _STAGE = 24
@@ -40,7 +40,7 @@ class LobbyDrawing(ServerPage, frozen=True):
 
 
 def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the list of tables, its last line for a new one."""
+    """Return the list of tables, with a last line for a new one."""
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
@@ -62,7 +62,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
 
 
 def _details(lobby: Lobby) -> list[Line]:
-    """Return how the chosen table is set up; as many empty lines if it is the new one."""
+    """Return how the chosen table is set up; the same number of empty lines for the new one."""
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
@@ -81,7 +81,7 @@ def _describe_starting(seat: Seat | None) -> str:
 
 
 def _set_up(table: Open) -> list[Line]:
-    """Return how a new table would be: each line the keys, and what they have been set to."""
+    """Return how a new table would be: on each line the keys, and the setting that they change."""
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),

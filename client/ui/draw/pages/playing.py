@@ -65,7 +65,7 @@ class PlayingDrawing(ServerPage, frozen=True):
 
 
 def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -> Line:
-    """Return what is to be laid or placed, in one line: of the hand what is chosen and what follows it."""
+    """Return in one line what is to be laid or placed: of the hand the chosen piece and those after it."""
     if isinstance(model.legal, LegalLays) and model.view is not None:
         at = selection.selected_position(playing, model.legal)
         words = _("TILE {tile}").format(tile=model.view.drawn)

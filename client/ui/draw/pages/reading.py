@@ -60,7 +60,7 @@ REPLAY_COMMANDS: Final = (
 def reading_block(
     ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
 ) -> Block:
-    """Return the page that is open of a text to read."""
+    """Return the open page of a text."""
     width, height = size
     lines = stacked(
         [beside(line("  "), content) for content in _page(ui, reading, model, glyphs, width - 4)],
@@ -99,7 +99,7 @@ def rules_page(number: int, width: int) -> list[Line]:
 
 
 def hands_table() -> list[Line]:
-    """Return what the hands start with, for each number of players (R3.5)."""
+    """Return the hands at the start, for each number of players (R3.5)."""
 
     def row(words: str, cells: Iterable[str], style: str = "") -> Line:
         return line(padded(f"  {words}", _LABEL_WIDTH) + "".join(f"{cell:>8}" for cell in cells), style)
@@ -131,7 +131,7 @@ def help_page(
 
 
 def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
-    """Return the keys that work there, and what each does; number keys that do the same in one row."""
+    """Return the keys that work there, and what each does; number keys that do the same share a row."""
     rows: list[tuple[str, str]] = []
     for key in keys_at(here, lesson=lesson):
         names = ", ".join(key_name(name, glyphs) for name in key.names)
@@ -148,7 +148,7 @@ def _keys_page(here: KeyContext, glyphs: GlyphSet, width: int, *, lesson: bool) 
 
 
 def _few(names: str) -> str:
-    """Return as many of a key's names as have room."""
+    """Return as many of a key's names as there is room for."""
     while len(names) > _KEYS_WIDTH:
         names = names.rpartition(", ")[0]
     return names
@@ -159,7 +159,7 @@ def _row(names: str, words: str) -> Line:
 
 
 def _rows(table: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    """Return signs or commands with what they mean, wrapped beside them."""
+    """Return signs or commands with their meanings wrapped beside them."""
     lines: list[Line] = []
     for sign, words in table:
         first, *more = wrapped(words, width - _KEYS_WIDTH - 1)

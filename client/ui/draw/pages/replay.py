@@ -37,7 +37,7 @@ class ReplayDrawing(AroundGame, frozen=True):
 
 
 class ReplayedDrawing(PlayingDrawing, frozen=True):
-    """A running game in a record: nobody's own, whosever eyes see it."""
+    """A running game in a record: nobody's own, whichever seat's view is shown."""
 
     @property
     def stage(self) -> str:
@@ -53,7 +53,7 @@ def describe_stop(recording: Recording, stop: int) -> str:
 
 
 def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
-    """Return whose turn it was: nobody's own, whosever eyes see it."""
+    """Return whose turn it was: nobody's own, whichever seat's view is shown."""
     return _("all pieces placed") if view.turn is None else describe_turn(TableModel(TABLE, view=view), names)
 
 

@@ -59,7 +59,7 @@ class ScoringDrawing(ServerPage, frozen=True):
 
 
 def scoring_stage(view: View, number: int) -> str:
-    """Return where the walk through the scoring is."""
+    """Return how far the walk through the scoring is."""
     hill = hill_of(view.scoring[steps(view)[number].event])
     if hill is not None:
         return _("scoring hill {hill}").format(hill=hill)

@@ -1,4 +1,4 @@
-"""The start screen, drawn: where to go, and how a game against bots would be."""
+"""The start screen: where to go, and how a game against bots would be."""
 
 from msgspec import Struct
 

@@ -16,7 +16,7 @@ from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import TableSummary
 
-# The first of each is the usual one.
+# The first of each is the default.
 _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
     {
         MoveClock: (60, 120, 300, 600, 86_400, 15, 30),
@@ -86,7 +86,7 @@ def _next_to_start(table: Open) -> Seat | None:
 
 
 def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
-    """Return how the table can be entered: who may not play there any more may still watch."""
+    """Return how to enter the table: as a player, or, if it is too late for that, as a spectator."""
     if table.stage == "gathering" or table.table in kept:
         return requests.Join(table.table)
     return requests.Watch(table.table)

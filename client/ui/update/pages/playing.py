@@ -91,7 +91,7 @@ def _picked(ui: Ui, playing: Playing, chosen: selection.HandPiece) -> Ui:
 
 
 def _placed(ui: Ui, playing: Playing, model: TableModel) -> tuple[Ui, Request | None]:
-    """Ask for the chosen piece where the cursor is; whether that is allowed is the server's to say."""
+    """Ask to place the chosen piece at the cursor; the server decides whether that is legal."""
     piece, field = selection.selected_piece(playing, model), selection.field_at(model, playing.cursor)
     if model.seat is None:
         return replace(ui, notice=Notice(_("You are watching: only the players place pieces."))), None

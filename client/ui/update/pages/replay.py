@@ -1,4 +1,4 @@
-"""A record on the screen: what a key makes of the place in it, and the table as it was there."""
+"""What keys and clicks do in a record: moving through it, and choosing whose view is shown."""
 
 from dataclasses import replace
 from typing import Final
@@ -35,12 +35,12 @@ def opened(recording: Recording, stop: int, eyes: Eyes) -> Ui:
 
 
 def seen_in(ui: Ui) -> TableModel:
-    """Return the table as it was where `ui` is in its record."""
+    """Return the table as it was at the stop that `ui` shows."""
     return _model(ui.page) if isinstance(ui.page, Replay) else TableModel()
 
 
 def _model(replay: Replay) -> TableModel:
-    """Return the table as it was there: the hand shown is that of the eyes, or of whoever is on turn."""
+    """Return the table at a stop: the hand shown is that of the seat looking, or of the seat on turn."""
     recording = replay.recording
     view = recording.view(replay.stop, replay.eyes)
     seat = view.turn if replay.eyes == recording.all_eyes else next(iter(replay.eyes), None)
@@ -92,7 +92,7 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
 
 
 def gone(ui: Ui, replay: Replay, stop: int) -> Ui:
-    """Return the UI state at another stop, as near to it as there is one."""
+    """Return the UI state at another stop, or the nearest one."""
     return _at(ui, replace(replay, stop=min(max(stop, 0), replay.recording.end)))
 
 
@@ -104,7 +104,7 @@ def ended(ui: Ui, replay: Replay) -> Ui:
 
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
-    """Return the UI state at the same place, seen by other eyes."""
+    """Return the UI state at the same stop, as other eyes see it."""
     there = _at(ui, replace(replay, eyes=eyes))
     match replay.table, table_page(there):
         case Playing(cursor=cursor), Playing() as table:
@@ -140,7 +140,7 @@ def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
 
 
 def _step_after(table: Scoring | Result, action: Action, view: View) -> int | None:
-    """Return the step of the scoring that an action leads to; None if it leads to none."""
+    """Return the step of the scoring that an action leads to, None if it leads to none."""
     step = step_of(table, view)
     match action:
         case Act.NEXT | PointAt():

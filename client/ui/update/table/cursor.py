@@ -12,12 +12,12 @@ HEX_POSITIONS: Final[Mapping[Hex, int]] = {
 
 
 def moved(cell: Hex, way: Way) -> Hex:
-    """Return the hex that `way` leads to; the same one where the board ends."""
+    """Return the hex that `way` leads to; the same hex at the edge of the board."""
     q, r = cell
     if isinstance(way.value, tuple):
         ways: tuple[tuple[int, int], ...] = (way.value,)
     else:
-        # Up and down a column of hexes the way bends to and fro, and at the edge wherever it can.
+        # Up and down a column of hexes the way zigzags, and at the edge takes whichever side there is.
         steps = ((1, -1), (0, -1)) if way is Way.UP else ((0, 1), (-1, 1))
         ways = steps if r % 2 == 0 else steps[::-1]
     for dq, dr in ways:

@@ -12,7 +12,7 @@ from engine.view import View
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
-    """Return the page of a step, or of the one next to it where there is none of that number."""
+    """Return the page of a step, or of the nearest one."""
     return Scoring(max(step, 0)) if step < last_step(view) else Result()
 
 
@@ -29,7 +29,7 @@ def next_hill_step(view: View, step: int) -> int:
 
 
 def hill_of(event: ScoringEvent) -> Tile | None:
-    """Return the hill that is being scored, None before the first and after the last."""
+    """Return the hill that is being scored; None before the first and after the last."""
     return event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
 
 
@@ -39,7 +39,7 @@ def last_step(view: View) -> int:
 
 
 def steps(view: View) -> tuple["Step", ...]:
-    """Return the steps of the scoring walk-through: every soldier, every piece, every hill, the result."""
+    """Return the steps of the walk through the scoring."""
     found: list[Step] = []
     for index, event in enumerate(view.scoring):
         if isinstance(event, HillScored):
@@ -56,7 +56,7 @@ class Step(Struct, frozen=True):
 
 
 def sentence(view: View, number: int, names: Sequence[str]) -> str:
-    """Return what is told at a step."""
+    """Return the sentence of a step."""
     step = steps(view)[number]
     event = view.scoring[step.event]
     if isinstance(event, HillScored) and step.part is not None:

@@ -1,4 +1,4 @@
-"""What the player has chosen for the next move: a piece of the hand, or where and how a tile would lie."""
+"""What the player has chosen for the next move: a piece of the hand, or a tile's position and orientation."""
 
 from typing import Final
 
@@ -56,13 +56,13 @@ def selected_position(playing: Playing, legal: LegalLays) -> int:
 
 
 def next_position(playing: Playing, legal: LegalLays, way: Way) -> int:
-    """Return the open position next to the one aimed at, clockwise or anticlockwise."""
+    """Return the next open position, clockwise or anticlockwise."""
     at = legal.positions.index(selected_position(playing, legal))
     return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
 
 
 def preview(playing: Playing, model: TableModel) -> tuple[int, LaidTile] | None:
-    """Return the tile to be laid, where and how it would lie now; None if this seat lays none."""
+    """Return the tile to be laid, with its chosen position and orientation; None if this seat lays none."""
     if not isinstance(model.legal, LegalLays) or model.view is None or model.view.drawn is None:
         return None
     return selected_position(playing, model.legal), LaidTile(model.view.drawn, playing.orientation)

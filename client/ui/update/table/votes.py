@@ -5,7 +5,7 @@ from client.ui.update import requests
 
 
 def next_vote(model: TableModel) -> requests.Vote | None:
-    """Return the vote that a key gives: for the first player not voted on yet, else one taken back."""
+    """Return the vote of the vote key: for the first player not voted on yet, or else a vote taken back."""
     if model.state is None or model.seat is None:
         return None
     open_seats = [
