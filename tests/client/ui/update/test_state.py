@@ -1,0 +1,64 @@
+"""The page on the screen: it follows the server's table, and keeps what was chosen on it."""
+
+from dataclasses import replace
+
+from client.table import TableModel
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
+from client.ui.update.state import (
+    BrainChoice,
+    Gathering,
+    Lobby,
+    Playing,
+    Result,
+    Scoring,
+    Start,
+    Ui,
+    followed,
+)
+from engine.game import GameOptions
+from engine.pieces import Piece
+from protocol.messages import TableSummary
+from tests.client.ui.seen import model_of, text_of
+from tests.games import played
+
+LOBBY = Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
+TABLE = TableModel("KXQT")
+RUNNING = model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
+OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
+
+
+def test_the_page_follows_the_table() -> None:
+    """From the lobby to the result and back; whatever was chosen on another page is forgotten."""
+    ui = Ui("Ann", page=LOBBY)
+    for model, page in (
+        (TABLE, Gathering()),
+        (RUNNING, Playing()),
+        (OVER, Scoring()),
+        (TABLE, Gathering()),
+        (TableModel(), Lobby()),
+    ):
+        ui = followed(ui, model)
+        assert ui == Ui("Ann", page=page)
+
+
+def test_what_was_chosen_stays_on_the_same_page() -> None:
+    for page, model in (
+        (LOBBY, TableModel()),
+        (Playing(piece=Piece("Em")), RUNNING),
+        (Scoring(5), OVER),
+        (Result(), OVER),
+    ):
+        assert followed(Ui("Ann", page=page), model) == Ui("Ann", page=page)
+
+
+def test_a_page_without_a_server_stays() -> None:
+    start = Start((BrainChoice("greedy", "looks one move ahead"),))
+    assert followed(Ui("Ann", page=start), RUNNING).page == start
+
+
+def test_a_screen_is_drawn_for_the_table_as_it_is() -> None:
+    """News reach the table before they reach the state: what is drawn in between fits the table."""
+    ui = Ui("Ann", page=Scoring(5))
+    assert "PLAYERS" in text_of(drawn(ui, RUNNING, UNICODE, 80, 24))
+    assert "the lobby" in text_of(drawn(replace(ui, page=Playing()), TableModel(), UNICODE, 80, 24))
