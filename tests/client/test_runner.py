@@ -24,7 +24,7 @@ from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.client.scripted import PATIENCE, QUICK
-from tests.server.manual_time import ManualTime
+from tests.server.manual_clock import ManualClock
 
 
 def options(server: Running, **changes: object) -> BotOptions:
@@ -53,7 +53,7 @@ class Heard(io.StringIO):
 async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in makes the moves, and what the brain chose too late is not played."""
 
-    loop, clock = asyncio.get_running_loop(), ManualTime()
+    loop, clock = asyncio.get_running_loop(), ManualClock()
 
     def slow(view: View, legal: Legal, rng: random.Random) -> Command:
         loop.call_soon_threadsafe(clock.advance, 5.0)

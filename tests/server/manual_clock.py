@@ -1,41 +1,41 @@
-"""Time that passes only when a test says so."""
+"""Time that passes when a test says so."""
 
+import asyncio
 import heapq
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 
-@dataclass(slots=True)
-class Call:
-    """A call that is still to come."""
-
-    callback: Callable[..., object]
-    args: tuple[object, ...]
-    cancelled: bool = False
+class _Call:
+    def __init__(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
+        self.callback = callback
+        self.args = args
+        self.cancelled = False
 
     def cancel(self) -> None:
         self.cancelled = True
 
 
 class ManualClock:
-    """A clock in seconds, for `Config.timers`: calls fall due when a test lets time pass."""
+    """A clock in seconds, for `Config.timers`: calls fall due when a test lets time pass, or at once."""
 
     def __init__(self) -> None:
         self._now = 0.0
-        self._calls: list[tuple[float, int, Call]] = []
+        self._calls: list[tuple[float, int, _Call]] = []
         self._numbers = itertools.count()
 
     def time(self) -> float:
         return self._now
 
-    def call_later(self, delay: float, callback: Callable[..., object], /, *args: object) -> Call:
-        call = Call(callback, args)
+    def call_later(self, delay: float, callback: Callable[..., object], /, *args: object) -> _Call:
+        call = _Call(callback, args)
         heapq.heappush(self._calls, (self._now + delay, next(self._numbers), call))
+        if delay <= 0:
+            asyncio.get_running_loop().call_soon(self.advance, 0.0)
         return call
 
     def advance(self, seconds: float) -> None:
-        """Let so many seconds pass, with every call that falls due meanwhile."""
+        """Let so many seconds pass, and call what falls due meanwhile."""
         end = self._now + seconds
         while self._calls and self._calls[0][0] <= end:
             self._now, _, call = heapq.heappop(self._calls)

@@ -59,7 +59,7 @@ from server.tables.internal_messages import InternalMessage, Scheduler
 from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState
 from tests.games import begun
-from tests.server.manual_time import ManualTime
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     PATIENCE,
     Peer,
@@ -87,10 +87,10 @@ async def served(
     stand_in: Choose = at_random,
     *,
     pause: float = 0.0,
-    time: ManualTime | None = None,
+    time: ManualClock | None = None,
 ) -> AsyncIterator[Running]:
     """Serve in time that stands still, but where a test lets it pass."""
-    limits, clock = Limits(stand_in_seconds=pause), time or ManualTime()
+    limits, clock = Limits(stand_in_seconds=pause), time or ManualClock()
     async with running(Config(data=data, stand_in=stand_in, limits=limits, timers=lambda: clock)) as server:
         yield server
 
@@ -323,7 +323,7 @@ async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
 
 async def test_a_seat_that_could_not_be_given_away_is_tried_again(tmp_path: Path) -> None:
     """What nobody is told of failed is not left undone."""
-    time = ManualTime()
+    time = ManualClock()
     async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
         journal = table._context.journal
@@ -446,7 +446,7 @@ async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None
 
 async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
     """The program that ran it may go on, and time with it."""
-    time = ManualTime()
+    time = ManualClock()
     async with contextlib.AsyncExitStack() as clients:
         async with served(time=time) as server:
             await clients.enter_async_context(company(server.port, 3))
@@ -561,7 +561,7 @@ def test_a_vote_needs_more_than_half(voters: int) -> None:
 
 async def test_a_move_clock_moves_for_who_is_slow() -> None:
     """Each turn has its time; players keep their seats, and may be quicker the next time."""
-    time = ManualTime()
+    time = ManualClock()
     async with (
         served(pause=LONG, time=time) as server,
         game(server.port, 2, absence=MoveClock(5)) as peers,
@@ -588,7 +588,7 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
 
 async def test_a_move_in_time_starts_the_next_clock() -> None:
     """What is left of the turn is told with each move and to whoever comes; nobody moved instead."""
-    time = ManualTime()
+    time = ManualClock()
     async with (
         served(time=time) as server,
         game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
@@ -607,7 +607,7 @@ async def test_a_move_in_time_starts_the_next_clock() -> None:
 
 async def test_who_has_used_up_the_game_clock_may_watch() -> None:
     """The stand-in moves at once for all of them until the end, and they are told no legal moves."""
-    time = ManualTime()
+    time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
         told = []
         while peers[0].view is None or peers[0].view.result is None:
@@ -623,7 +623,7 @@ async def test_who_has_used_up_the_game_clock_may_watch() -> None:
 
 async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
     """What the moves took is charged, the time in between and the running turn are not."""
-    time = ManualTime()
+    time = ManualClock()
     async with (
         served(tmp_path, time=time) as server,
         game(server.port, 2, absence=GameClock(600)) as peers,
@@ -695,7 +695,7 @@ async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -
 
 async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
     """And its clock, which ran on meanwhile, still ends the turn."""
-    time = ManualTime()
+    time = ManualClock()
     async with (
         served(pause=LONG, time=time) as server,
         game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
