@@ -38,7 +38,7 @@ class Shown(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LessonPage:
     """A page: its text, what is to be done, what is said when it is, and the moment it shows.
 
     In the texts `{field}`, `{least}`, `{spring}` and `{arrow}` stand for the goal's and the glyphs'.
@@ -61,7 +61,7 @@ def _turn(number: int) -> int:
 
 
 PAGES: Final = (
-    Page(
+    LessonPage(
         N_("The land"),
         (
             N_(
@@ -78,7 +78,7 @@ PAGES: Final = (
         ),
         _LAID,
     ),
-    Page(
+    LessonPage(
         N_("Fields and springs"),
         (
             N_(
@@ -93,7 +93,7 @@ PAGES: Final = (
         N_("A spring. Below the text you can read what lies beside the field under the cursor."),
         Shown.FIELD,
     ),
-    Page(
+    LessonPage(
         N_("Laying the land"),
         (
             N_(
@@ -111,7 +111,7 @@ PAGES: Final = (
         ),
         Shown.TILE,
     ),
-    Page(
+    LessonPage(
         N_("Your people"),
         (
             N_(
@@ -129,7 +129,7 @@ PAGES: Final = (
         ),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("Merchants"),
         (
             N_(
@@ -143,7 +143,7 @@ PAGES: Final = (
         N_("Well placed."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("Farmers"),
         (
             N_(
@@ -157,7 +157,7 @@ PAGES: Final = (
         N_("Well placed."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("Soldiers"),
         (
             N_(
@@ -173,7 +173,7 @@ PAGES: Final = (
         N_("Enter: see it on the next two pages."),
         _turn(4),
     ),
-    Page(
+    LessonPage(
         N_("A soldier captures"),
         (
             N_(
@@ -187,7 +187,7 @@ PAGES: Final = (
         N_("More merchants than farmers: it takes them all and stays on its field."),
         Shown.FIELD,
     ),
-    Page(
+    LessonPage(
         N_("A soldier flees"),
         (
             N_(
@@ -202,7 +202,7 @@ PAGES: Final = (
         N_("As many merchants as farmers: it takes nothing and leaves the game."),
         Shown.FIELD,
     ),
-    Page(
+    LessonPage(
         N_("Your soldier"),
         (
             N_(
@@ -216,7 +216,7 @@ PAGES: Final = (
         N_("Well placed, as it stands now."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("The wolf"),
         (
             N_(
@@ -230,7 +230,7 @@ PAGES: Final = (
         N_("You see what it is. Turn the page to see what Livia sees."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("Through Livia's eyes"),
         (
             N_(
@@ -248,7 +248,7 @@ PAGES: Final = (
         eyes=Seat(1),
         cursor=Field("E5"),
     ),
-    Page(
+    LessonPage(
         N_("What is refused"),
         (
             N_(
@@ -262,7 +262,7 @@ PAGES: Final = (
         N_("Refused, for the reason below. It is still your turn: choose another field."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("No soldier at the end"),
         (
             N_(
@@ -276,7 +276,7 @@ PAGES: Final = (
         N_("It has to be the soldier. What may not be placed is grey in your hand."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("The soldier is due"),
         (
             N_(
@@ -290,7 +290,7 @@ PAGES: Final = (
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("The last piece"),
         (
             N_(
@@ -304,7 +304,7 @@ PAGES: Final = (
         N_("Every hand is empty. On the next page the scoring begins."),
         Shown.HAND,
     ),
-    Page(
+    LessonPage(
         N_("Scoring: the soldiers"),
         (
             N_(
@@ -319,7 +319,7 @@ PAGES: Final = (
         N_("A2 stays; A1, A3 and A4 are empty now. Enter: the next page."),
         Shown.SCORING,
     ),
-    Page(
+    LessonPage(
         N_("Scoring: the influence"),
         (
             N_(
@@ -333,7 +333,7 @@ PAGES: Final = (
         N_("The farmer on A6 has half of its 8 from A1, which is empty now. Enter: the next page."),
         Shown.SCORING,
     ),
-    Page(
+    LessonPage(
         N_("Scoring: ties"),
         (
             N_(
@@ -347,7 +347,7 @@ PAGES: Final = (
         N_("The hill is settled. Enter: the next page."),
         Shown.SCORING,
     ),
-    Page(
+    LessonPage(
         N_("The end"),
         (
             N_("If nobody has influence on a hill, its laurel is discarded, and there are no discs."),
@@ -361,7 +361,7 @@ PAGES: Final = (
         MOVES,
         shown=Shown.SCORING,
     ),
-    Page(
+    LessonPage(
         N_("Now you"),
         (
             N_(

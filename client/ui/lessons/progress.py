@@ -21,7 +21,7 @@ from client.ui.lessons.goals import (
     influence_of,
     walked,
 )
-from client.ui.lessons.pages import PAGES, Page
+from client.ui.lessons.pages import PAGES, LessonPage
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_influence, describe_soldier, names_at
 from client.ui.update.state import Lesson, Notice, Playing, Result, Scoring, Ui
@@ -57,7 +57,7 @@ def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
     return judged(ui, model, glyphs)
 
 
-def _begun(lesson: Lesson, page: Page, view: View) -> Lesson:
+def _begun(lesson: Lesson, page: LessonPage, view: View) -> Lesson:
     """Return the lesson with what it shows of its game at the beginning."""
     if isinstance(page.goal, Walk):
         first, last = walked(page.goal, view)
@@ -70,7 +70,7 @@ def _begun(lesson: Lesson, page: Page, view: View) -> Lesson:
     return replace(lesson, table=playing)
 
 
-def seen(practice: Practice, page: Page, name: str) -> TableModel:
+def seen(practice: Practice, page: LessonPage, name: str) -> TableModel:
     """Return the table as the page shows it."""
     seats = [SeatSummary(each, here=True) for each in (name, *NAMES)]
     eyes = eyes_of(page.eyes)
@@ -85,7 +85,7 @@ def seen(practice: Practice, page: Page, name: str) -> TableModel:
     )
 
 
-def text_of(page: Page, glyphs: GlyphSet) -> tuple[str, ...]:
+def text_of(page: LessonPage, glyphs: GlyphSet) -> tuple[str, ...]:
     """Return the paragraphs of the page."""
     return tuple(_filled(paragraph, page.goal, glyphs) for paragraph in page.text)
 

@@ -7,7 +7,7 @@ import pytest
 
 from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import Lay, PointTo, Read, Walk
-from client.ui.lessons.pages import PAGES, Page
+from client.ui.lessons.pages import PAGES, LessonPage
 from commands.lessons import practice
 from engine.board import Field, Hex
 from tests.client.ui.pty_terminal import Terminal
@@ -30,11 +30,11 @@ PLACED = {
 }
 
 
-def hex_of(page: Page, field: Field) -> Hex:
+def hex_of(page: LessonPage, field: Field) -> Hex:
     return practice(record_at(page.moves)).view.layout.hexes[field]
 
 
-def go_to(terminal: Terminal, page: Page, field: Field) -> None:
+def go_to(terminal: Terminal, page: LessonPage, field: Field) -> None:
     """Move the cursor there with the arrow keys."""
     start, goal = cursor(terminal), hex_of(page, field)
     assert start is not None
@@ -42,7 +42,7 @@ def go_to(terminal: Terminal, page: Page, field: Field) -> None:
     terminal.until(lambda _: cursor(terminal) == goal, f"cursor on {field}")
 
 
-def do(terminal: Terminal, page: Page) -> None:
+def do(terminal: Terminal, page: LessonPage) -> None:
     """Do what the page asks, at the keyboard."""
     match page.goal:
         case Read():

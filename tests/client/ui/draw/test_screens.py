@@ -203,7 +203,7 @@ def test_help_and_rules() -> None:
     assert_screen("reading", "\n".join(texts))
 
 
-def test_every_sign_of_the_look_is_explained() -> None:
+def test_every_glyph_is_explained() -> None:
     """Notation that nobody explains: none, in either set of glyphs."""
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):

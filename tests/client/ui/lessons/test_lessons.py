@@ -28,7 +28,7 @@ from client.ui.lessons.goals import (
     fulfilled,
     influence_of,
 )
-from client.ui.lessons.pages import PAGES, PUPIL, Page, Shown
+from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, Shown
 from client.ui.lessons.progress import seen, text_of
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Hold, PointAt
@@ -52,15 +52,15 @@ def course_at(title: str, glyphs: GlyphSet = UNICODE) -> Course:
     return Course("Ann", practice, glyphs, TITLES.index(title))
 
 
-def page_called(title: str) -> Page:
+def page_called(title: str) -> LessonPage:
     return PAGES[TITLES.index(title)]
 
 
-def game_of(page: Page) -> Game:
+def game_of(page: LessonPage) -> Game:
     return practice(record_at(page.moves))
 
 
-def ways(page: Page) -> Iterator[Command]:
+def ways(page: LessonPage) -> Iterator[Command]:
     """Yield the legal moves that do what the page asks."""
     start = game_of(page)
     for command in start.legal_commands():
@@ -86,7 +86,7 @@ def play(course: Course, command: Command) -> None:
     course.press("enter")
 
 
-def do(course: Course, page: Page) -> None:
+def do(course: Course, page: LessonPage) -> None:
     """Do what the page asks."""
     assert course.model.view is not None
     match page.goal:
@@ -260,7 +260,7 @@ def test_the_example_is_one_game() -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if isinstance(page.goal, Earn | Catch)], ids=lambda page: page.title
 )
-def test_where_to_place_is_to_be_found_out(page: Page) -> None:
+def test_where_to_place_is_to_be_found_out(page: LessonPage) -> None:
     """Some fields do, and most do not. Nothing hidden has a part in it."""
     found = {command.field for command in ways(page) if isinstance(command, Place)}
     assert 1 <= len(found) <= 21
@@ -313,7 +313,7 @@ def test_what_the_pages_about_soldiers_say() -> None:
         assert ends_with(words, shown(course))
 
 
-def field_of(page: Page) -> Field:
+def field_of(page: LessonPage) -> Field:
     assert isinstance(page.goal, PointTo)
     return page.goal.field
 
