@@ -12,7 +12,7 @@ from client.ui.update.actions import Act
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.keys import key_name
 from client.ui.update.offered_keys import offered
-from client.ui.update.state import Replay, Ui
+from client.ui.update.state import Ui, record_of
 from client.ui.update.typed_commands import completions
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
@@ -54,8 +54,7 @@ def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
     typed = beside(
         prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
     )
-    record = ui.page if isinstance(ui.page, Replay) else None
-    ways = completions(entry.text, model, record) if entry.command else ()
+    ways = completions(entry.text, model, record_of(ui)) if entry.command else ()
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
 
 

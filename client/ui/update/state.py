@@ -258,3 +258,8 @@ def with_table_page(ui: Ui, table: TablePage) -> Ui:
     if isinstance(ui.page, Replay | Lesson):
         return replace(ui, page=replace(ui.page, table=table))
     return replace(ui, page=table)
+
+
+def record_of(ui: Ui) -> Replay | None:
+    """Return the record on the screen, if there is one: it has typed commands of its own."""
+    return ui.page if isinstance(ui.page, Replay) else None

@@ -10,7 +10,7 @@ from client.ui.update.entry import Entry
 from client.ui.update.overlays import opened
 from client.ui.update.pages import replay, start
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Reading, Replay, Topic, Ui
+from client.ui.update.state import Notice, Reading, Replay, Topic, Ui, record_of
 from client.ui.update.typed_commands import (
     Go,
     Misread,
@@ -59,7 +59,7 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
         case Way.UP | Way.DOWN if entry.command:
             return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
         case Act.COMPLETE if entry.command:
-            return _completed(entry, completions(entry.text, model, _record_of(ui)))
+            return _completed(entry, completions(entry.text, model, record_of(ui)))
         case _:
             return entry
 
@@ -82,7 +82,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     if entry.chat:
         return closed, requests.Say(text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
-    record = _record_of(ui)
+    record = record_of(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)
     match read:
         case Go() | See():
@@ -110,8 +110,3 @@ def _replayed(ui: Ui, record: Replay, read: Go | See) -> Ui:
             return replay.gone(ui, record, stop)
         case _:
             return ui
-
-
-def _record_of(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: it has commands of its own."""
-    return ui.page if isinstance(ui.page, Replay) else None
