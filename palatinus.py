@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from client.colouring import Colouring, Colours, Theme, want
+from client.colouring import Colouring, Colours, Theme, choose_colouring
 from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.bot import add_bot
 from commands.display_options import add_confirm, add_drawing, set_display_defaults
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     speak(_language(words))
     try:
         arguments = _parser().parse_args(words)
-        want(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
+        choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))

@@ -12,7 +12,7 @@ from client.colouring import Colours
 from client.language import _, counted
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.lines import wrapped
-from client.ui.terminal.palette import PEOPLES
+from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.sentences import KINDS, piece_words
 from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
@@ -119,22 +119,24 @@ def _path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
 
 def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
     """Draw a piece around the parent's origin: shape and letters say all that its colour says."""
-    colours = PEOPLES[Colours.TRUE][piece.people]
+    colours = PEOPLE_COLOURS[Colours.TRUE][piece.people]
     if isinstance(piece, Wolf):
-        _path(parent, _FACE_DOWN, "piece").set("fill", colours.ground)
+        _path(parent, _FACE_DOWN, "piece").set("fill", colours.background)
     else:
         if piece.wolf:
-            _path(parent, _EARS, "piece").set("fill", colours.ground)
-        _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.ground)
+            _path(parent, _EARS, "piece").set("fill", colours.background)
+        _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
     text = notation(piece)
-    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("style", f"fill: {colours.ink}")
+    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set(
+        "style", f"fill: {colours.foreground}"
+    )
 
 
 def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
-    colours = PEOPLES[Colours.TRUE][people]
-    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.ground})
+    colours = PEOPLE_COLOURS[Colours.TRUE][people]
+    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
     _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set(
-        "style", f"fill: {colours.ink}"
+        "style", f"fill: {colours.foreground}"
     )
 
 

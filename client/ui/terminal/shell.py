@@ -16,7 +16,7 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.layout import ConditionalContainer, Layout, Window
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 
-from client.colouring import wanted
+from client.colouring import chosen_colouring
 from client.language import _
 from client.ui.draw.frame import Frame
 from client.ui.terminal.input import key_bindings, mouse_handlers
@@ -40,7 +40,7 @@ class Shell:
         act: Callable[[Action], None],
     ) -> None:
         """Prepare the terminal, in the colours that the player wants."""
-        colouring = wanted().settled(os.environ)
+        colouring = chosen_colouring().resolved(os.environ)
         guarded = self._guarded()
         self._frame_for, self._press, self._act = frame_for, guarded(press), guarded(act)
         self._application: Application[bool] = Application(

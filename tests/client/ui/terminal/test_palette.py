@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from client.colouring import Colouring, Colours, Theme, colours_of, theme_of
-from client.ui.terminal.palette import LANDS, PEOPLES, QUIET, Land, Pair, style_for
+from client.ui.terminal.palette import (
+    LAND_COLOURS,
+    PEOPLE_COLOURS,
+    QUIET_COLOURS,
+    ColourPair,
+    LandColours,
+    style_for,
+)
 from engine.board import TILES
 from engine.pieces import People
 
@@ -98,15 +105,17 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def peoples() -> list[Mapping[People, Pair]]:
+def peoples() -> list[Mapping[People, ColourPair]]:
     """Return every set of people's colours, as numbers."""
-    named = PEOPLES[Colours.SIXTEEN]
+    named = PEOPLE_COLOURS[Colours.SIXTEEN]
     return [
-        PEOPLES[Colours.TRUE],
-        PEOPLES[Colours.MANY],
+        PEOPLE_COLOURS[Colours.TRUE],
+        PEOPLE_COLOURS[Colours.MANY],
         *(
             {
-                people: Pair(names[pair.ground.removeprefix("ansi")], names[pair.ink.removeprefix("ansi")])
+                people: ColourPair(
+                    names[pair.background.removeprefix("ansi")], names[pair.foreground.removeprefix("ansi")]
+                )
                 for people, pair in named.items()
             }
             for names in TERMINALS.values()
@@ -116,28 +125,28 @@ def peoples() -> list[Mapping[People, Pair]]:
 
 @pytest.mark.parametrize("colours", peoples())
 @pytest.mark.parametrize("eyes", EYES)
-def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, Pair], eyes: str) -> None:
+def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, ColourPair], eyes: str) -> None:
     """Any two peoples differ more than ten times what is just noticed."""
     for one, other in itertools.combinations(People, 2):
-        assert distance(colours[one].ground, colours[other].ground, eyes) > 25, (one, other)
+        assert distance(colours[one].background, colours[other].background, eyes) > 25, (one, other)
 
 
 @pytest.mark.parametrize("colours", peoples())
-def test_letters_on_peoples_are_readable(colours: Mapping[People, Pair]) -> None:
+def test_letters_on_peoples_are_readable(colours: Mapping[People, ColourPair]) -> None:
     for pair in colours.values():
-        assert contrast(pair.ground, pair.ink) >= 4.5, pair
+        assert contrast(pair.background, pair.foreground) >= 4.5, pair
 
 
-@pytest.mark.parametrize("land", LANDS.values())
-def test_what_is_written_on_tiles_is_readable(land: Land) -> None:
+@pytest.mark.parametrize("land", LAND_COLOURS.values())
+def test_what_is_written_on_tiles_is_readable(land: LandColours) -> None:
     for ground in land.tiles.values():
-        for ink in (land.ink, land.quiet, land.hill, land.spring):
-            assert contrast(ground, ink) >= 4.5, (ground, ink)
-        assert contrast(ground, land.cursor.ground) >= 4.5
+        for text in (land.text, land.quiet, land.hill, land.spring):
+            assert contrast(ground, text) >= 4.5, (ground, text)
+        assert contrast(ground, land.cursor.background) >= 4.5
 
 
-@pytest.mark.parametrize("land", LANDS.values())
-def test_tiles_differ_quietly(land: Land) -> None:
+@pytest.mark.parametrize("land", LAND_COLOURS.values())
+def test_tiles_differ_quietly(land: LandColours) -> None:
     """Any two tiles differ; all of them are dark, or light, so that the pieces stand out."""
     for one, other in itertools.combinations(TILES, 2):
         assert distance(land.tiles[one], land.tiles[other], "all cones") > 10
@@ -151,7 +160,7 @@ def _extremes(colours: list[str]) -> tuple[str, str]:
 
 def test_quiet_words_are_readable_on_the_terminals_own_ground() -> None:
     grounds = {Theme.DARK: ["#000000"], Theme.LIGHT: ["#ffffff"], Theme.AUTO: ["#000000", "#ffffff"]}
-    for theme, quiet in QUIET.items():
+    for theme, quiet in QUIET_COLOURS.items():
         for ground in grounds[theme]:
             assert contrast(quiet, ground) >= 4.5
 
