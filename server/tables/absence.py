@@ -67,7 +67,7 @@ class AbsencePolicy(Protocol):
         """Return how many milliseconds are left to the seat on turn; None without a clock."""
 
     def check_time(self, seat: Seat) -> None:
-        """Raise Refusal if the stand-in is about to move for the seat because its time was up."""
+        """Raise Refusal if the seat is on turn and its time is up, by the clock as it stands now."""
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:
         """Raise Refusal unless the voter may have a say on the seat."""
@@ -262,8 +262,7 @@ class ActingPolicy:
         return max(0, self._allowance - int((self._scheduler.time() - self._turn_start) * 1000))
 
     def check_time(self, seat: Seat) -> None:
-        move = self._substitute_move
-        if move is not None and move.by == "clock" and self._game and self._game.view.turn == seat:
+        if self._game is not None and self._game.view.turn == seat and self.time_left() == 0:
             raise Refusal(Code.TIME_UP)
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:

@@ -50,6 +50,7 @@ from server.tables.seat_admission import SeatAdmission
 from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState, Player
 from server.tables.summaries import table_summary
+from server.tables.turns import Turns
 from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class Table:
         self.archived = False
         self.unattended_since: float | None = None
         self._ended = False
-        self._turn = asyncio.Lock()  # whose holder alone reads and changes the table
+        self._turns = Turns()  # whoever has the turn alone reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
         self._context = TableContext(code, state, journal, limits, counts, stand_in, scheduler, owner)
         self._context.begin_policy()
@@ -116,7 +117,7 @@ class Table:
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
         with contextlib.suppress(Refusal):  # the table ended meanwhile
-            await self._in_turn(self._admission.disconnected, session)
+            await self._at_once(self._admission.disconnected, session)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -146,7 +147,7 @@ class Table:
     async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal):  # it has ended already
-            await self._in_turn(self._archive_if_unattended)
+            await self._at_once(self._archive_if_unattended)
         return self._ended
 
     def stop_timers(self) -> None:
@@ -156,30 +157,48 @@ class Table:
     # -- one thing at a time ------------------------------------------------------------------------
 
     async def _in_turn(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        """Do `work` when all that was asked before is done; if it fails, only this table is closed.
+        """Do `work` when all that was asked before is done; raises what `_do_work` raises."""
+        await self._turns.take()
+        try:
+            return await self._do_work(work, *args, **options)
+        finally:
+            self._turns.give_back()
+
+    async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+        """Do `work` before anything that was asked and is not begun; raises what `_do_work` raises.
+
+        So no number of strangers who ask for something can delay what the server itself has to do.
+        """
+        await self._turns.take(urgent=True)
+        try:
+            return await self._do_work(work, *args, **options)
+        finally:
+            self._turns.give_back()
+
+    async def _do_work(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+        """Do `work` now that it has its turn; if it fails, only this table is closed.
 
         Raises Refusal if the table has ended, and what `work` refuses.
         """
-        async with self._turn:
-            if self._ended:
-                raise self._closed()
-            try:
-                return await work(*args, **options)
-            except (Refusal, JournalError):
-                raise
-            except Exception as error:  # whatever fails at one table, the others play on
-                log.exception("table failed and is closed", extra=about(table=self.code))
-                self._end(failed=True)
-                raise self._closed() from error
-            finally:
-                if self.state.forgotten or self.archived:
-                    self._end()
-                elif not self._ended:
-                    self._watch_attendance()
+        if self._ended:
+            raise self._closed()
+        try:
+            return await work(*args, **options)
+        except (Refusal, JournalError):
+            raise
+        except Exception as error:  # whatever fails at one table, the others play on
+            log.exception("table failed and is closed", extra=about(table=self.code))
+            self._end(failed=True)
+            raise self._closed() from error
+        finally:
+            if self.state.forgotten or self.archived:
+                self._end()
+            elif not self._ended:
+                self._watch_attendance()
 
     async def _fall_due(self, message: InternalMessage) -> None:
         with contextlib.suppress(Refusal):  # the table ended meanwhile
-            await self._in_turn(self._do_due, message)
+            await self._at_once(self._do_due, message)
 
     async def _do_due(self, message: InternalMessage) -> None:
         match message:

@@ -346,7 +346,7 @@ def table_of(server: Running, peers: Sequence[Peer]) -> Table:
 
 def waiting_for(table: Table) -> int:
     """Return how many requests wait for their turn at the table."""
-    return len(table._turn._waiters or ())
+    return len(table._turns)
 
 
 def check_views(table: Table, peers: Sequence[Peer]) -> None:

@@ -22,15 +22,18 @@ from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codec import encode
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
+    Done,
     Events,
     Leave,
     ListTables,
     Ping,
     PlacePiece,
     Pong,
+    Refused,
     SeatSummary,
     Snapshot,
     StartGame,
+    Sync,
     Tables,
     TableState,
     Vote,
@@ -72,6 +75,7 @@ from tests.server.peer import (
     play_on,
     table_of,
     together,
+    waiting_for,
 )
 from tests.server.process import serving
 from tests.server.storage.test_journal import back
@@ -584,6 +588,49 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
         await peers[1].done(Leave(peers[1].next_id()))
         state = await state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1] == SeatSummary("Player 1")
+
+
+async def test_time_is_judged_by_the_clock_when_a_move_is_handled() -> None:
+    """A move that had to wait for its turn at the table is too late if its time has run out meanwhile."""
+    time = ManualClock()
+    async with (
+        served(pause=LONG, time=time) as server,
+        game(server.port, 2, absence=MoveClock(5)) as peers,
+    ):
+        table, move = table_of(server, peers), peers[0].some_move(random.Random(1))
+        async with table._turns:
+            await peers[0].send(move)
+            await eventually(lambda: waiting_for(table) == 1)
+            time.advance(5)
+        refused = await peers[0].until(Refused)
+        assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
+
+
+async def test_what_falls_due_does_not_wait_behind_what_strangers_ask() -> None:
+    """However many spectators ask for the game just when an absent player's time is up."""
+    time = ManualClock()
+    async with (
+        served(pause=LONG, time=time) as server,
+        game(server.port, 2, watched=True, absence=ByBot(60)) as peers,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        table, spectator = table_of(server, peers), peers[2]
+        crowd = [await stack.enter_async_context(connected(server.port)) for _ in range(20)]
+        for stranger in crowd:
+            await stranger.watch(peers[0].code)
+        await gone(peers[1], spectator)
+        async with table._turns:
+            asked = [Sync(peer.next_id(), 0) for peer in (*crowd, spectator)]
+            for peer, sync in zip((*crowd, spectator), asked, strict=True):
+                await peer.send(sync)
+            await eventually(lambda: waiting_for(table) == len(asked))
+            time.advance(60)
+            await eventually(lambda: waiting_for(table) > len(asked))
+        state = await spectator.until(TableState)
+        while not state.seats[1].bot:
+            assert not any(isinstance(message, Done) for message in spectator.heard), "the table came second"
+            state = await spectator.until(TableState)
+        await spectator.until(Done)
 
 
 async def test_a_move_in_time_starts_the_next_clock() -> None:
