@@ -132,7 +132,9 @@ def _journal(config: Config) -> Journal:
         SqliteJournal,
     )
 
-    return SqliteJournal(config.data, config.durable, config.limits.archived_tables)
+    return SqliteJournal(
+        config.data, config.durable, config.limits.archived_tables, config.limits.archived_per_address
+    )
 
 
 def _prepare_records(config: Config) -> None:

@@ -32,8 +32,8 @@ class Limits:
 
     connections: int = 1000
     connections_per_address: int = 250
-    tables: int = 500  # in memory; for a new one the table goes into the archive that was left longest ago
-    tables_per_connection: int = 30  # opened within a minute
+    tables: int = 500  # in memory; one that everybody has left makes room for a new or returning one
+    tables_per_connection: int = 30  # opened, or brought back from the archive, within a minute
     tables_per_address: int = 120  # ... by all who share it; then they wait, nobody is banned
     spectators: int = 32  # at one table
     burst: int = 100  # messages a connection may send at once ...
@@ -49,7 +49,8 @@ class Limits:
     rematch_grace_seconds: float = 300.0  # ... or of a player who has not yet come to play again
     over_seconds: float = 600.0  # before a finished table that everyone has left is archived
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
-    archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; those archived first go first
+    archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; unplayed and older ones go first
+    archived_per_address: int = 100  # opened from one address; if it has more, its own games go first
     stand_in_seconds: float = 1.0  # that the stand-in takes for a move, however long it thinks
 
 

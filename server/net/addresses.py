@@ -1,7 +1,9 @@
 """Addresses: where others reach this server, and what the address of the other end counts as."""
 
 import contextlib
+import hashlib
 import ipaddress
+import secrets
 import socket
 
 from websockets.asyncio.server import ServerConnection
@@ -40,6 +42,17 @@ def _own_addresses() -> list[str]:
         addresses = [str(entry[4][0]) for entry in found]
         return [address for address in addresses if not ipaddress.ip_address(address).is_loopback]
     return []
+
+
+class Origins:
+    """Pseudonyms of addresses: the same for one address while this process runs, and never to be undone."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(16)  # never stored, so nobody can try all addresses
+
+    def of(self, address: str) -> str:
+        """Return the pseudonym of what an address counts as."""
+        return hashlib.blake2b(address.encode(), key=self._key, digest_size=8).hexdigest()
 
 
 def counted_address(connection: ServerConnection) -> str:

@@ -15,12 +15,13 @@ Move: TypeAlias = StartGame | Lay | PlacePiece
 
 
 class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
-    """The table was opened with these options."""
+    """The table was opened with these options; `origin` is a pseudonym of the address it was opened from."""
 
     players: int
     random_layout: bool
     starting: int | None
     absence: Absence = WAIT
+    origin: str = ""
 
 
 class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):

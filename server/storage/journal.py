@@ -5,6 +5,7 @@ from typing import Protocol, TypeAlias
 
 from server.counts import Durations
 from server.errors import JournalError
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry
 
 # A table's code, the number of the first entry, and the entries.
@@ -17,6 +18,10 @@ class Journal(Protocol):
     @property
     def archived(self) -> Collection[str]:
         """Return the codes of the archived tables."""
+
+    @property
+    def keeps_games(self) -> bool:
+        """Tell whether an archived game can be brought back."""
 
     @property
     def commits(self) -> Durations:
@@ -38,7 +43,7 @@ class Journal(Protocol):
     def damaged(self, what: str) -> JournalError:
         """Return the error for entries that make no sense."""
 
-    async def archive(self, code: str) -> None:
+    async def archive(self, code: str, game: ArchivedGame) -> None:
         """Archive a table that nobody is at; a journal without an archive forgets it."""
 
     async def archived_entries(self, code: str) -> list[Entry]:
@@ -54,6 +59,7 @@ class NoJournal:
     """A journal that keeps nothing: for games that end with the process."""
 
     archived: Collection[str] = ()
+    keeps_games = False
     failing = False
 
     def __init__(self) -> None:
@@ -71,7 +77,7 @@ class NoJournal:
     def damaged(self, what: str) -> JournalError:
         return JournalError("{reason}", reason=what)
 
-    async def archive(self, code: str) -> None:
+    async def archive(self, code: str, game: ArchivedGame) -> None:
         pass
 
     async def archived_entries(self, code: str) -> list[Entry]:  # noqa: ARG002 - as Journal has it

@@ -11,11 +11,15 @@ from server.config import Durable
 from server.errors import JournalError
 
 FILE_NAME: Final = "palatinus.sqlite3"
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 
-_ARCHIVE: Final = """CREATE TABLE archive (
+_ARCHIVE_2: Final = """CREATE TABLE archive (
     code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
+)"""
+_ARCHIVE: Final = """CREATE TABLE archive (
+    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL,
+    origin TEXT NOT NULL DEFAULT '', played INTEGER NOT NULL DEFAULT 1
 )"""
 _SCHEMA: Final = (
     # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
@@ -26,7 +30,12 @@ _SCHEMA: Final = (
     _ARCHIVE,
 )
 _MIGRATIONS: Final = {  # what makes the next version of each
-    1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE),
+    1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE_2),
+    2: (
+        "ALTER TABLE archive ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE archive ADD COLUMN played INTEGER NOT NULL DEFAULT 1",
+        "UPDATE archive SET origin = code",  # nobody knows who opened them: each is of its own
+    ),
 }
 
 

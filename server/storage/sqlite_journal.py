@@ -18,11 +18,12 @@ from server.config import Durable
 from server.counts import Durations
 from server.errors import JournalError
 from server.logs import about
+from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, opened
 from server.storage.stored_tables import archive as archive_table
-from server.storage.stored_tables import archived_codes, archived_table, bring_back, in_use, remove
+from server.storage.stored_tables import archived_games, archived_table, bring_back, in_use, remove
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
@@ -56,11 +57,19 @@ class SqliteJournal:
     """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
 
     `durable` "full" waits with each commit until the disk has it, so that not even a power cut loses a move.
-    The archive keeps the `most_archived` games that were archived last.
+    The archive keeps `most_archived` games; `archive_share` is for `ArchiveIndex`.
     Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
     """
 
-    def __init__(self, data: Path, durable: Durable = "normal", most_archived: int = 10_000) -> None:
+    keeps_games = True
+
+    def __init__(
+        self,
+        data: Path,
+        durable: Durable = "normal",
+        most_archived: int = 10_000,
+        archive_share: int = 100,
+    ) -> None:
         self.path = data / FILE_NAME
         self._durable = durable
         self._most_archived = most_archived
@@ -71,19 +80,20 @@ class SqliteJournal:
         self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
         self._database = opened(self.path, durable)
-        # In order of archiving; the database could not be asked while a commit is under way.
-        self._archived: dict[str, None] = {}
+        # The database could not be asked while a commit is under way.
+        self._archive = ArchiveIndex(archive_share)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
         try:
-            self._archived = dict.fromkeys(archived_codes(self._database))
+            for code, game in archived_games(self._database):
+                self._archive.add(code, game)
         except sqlite3.Error as error:
             self._database.close()
             raise self.damaged(str(error)) from error
 
     @property
     def archived(self) -> Collection[str]:
-        return self._archived.keys()
+        return self._archive.codes
 
     def tables(self) -> dict[str, list[Entry]]:
         try:
@@ -104,21 +114,26 @@ class SqliteJournal:
     async def append_together(self, parts: Sequence[Part]) -> None:
         await self._appended(parts)
 
-    async def archive(self, code: str) -> None:
-        await self._done(lambda database: archive_table(database, code))
-        self._archived[code] = None
-        while len(self._archived) > self._most_archived:
-            oldest = next(iter(self._archived))
-            del self._archived[oldest]
-            await self._done(functools.partial(remove, code=oldest))
+    async def archive(self, code: str, game: ArchivedGame) -> None:
+        await self._done(lambda database: archive_table(database, code, game))
+        self._archive.add(code, game)
+        while len(self._archive) > self._most_archived:
+            removed = self._archive.least_worth()
+            self._archive.discard(removed)
+            await self._done(functools.partial(remove, code=removed))
 
     async def archived_entries(self, code: str) -> list[Entry]:
         table = await self._done(lambda database: archived_table(database, code))
         return [] if table is None else table.entries
 
     async def bring_back(self, code: str) -> None:
-        await self._done(lambda database: bring_back(database, code))
-        del self._archived[code]
+        game = self._archive.discard(code)  # so that it is not removed meanwhile
+        try:
+            await self._done(lambda database: bring_back(database, code))
+        except JournalError:
+            if game is not None:
+                self._archive.add(code, game)
+            raise
 
     async def close(self) -> None:
         self._settle()

@@ -6,12 +6,13 @@ In the archive a game is one row, packed, until one of its players comes back to
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
 
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_of
 
 Line: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
@@ -80,16 +81,20 @@ def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
     return None if row is None else _of_row(*row)
 
 
-def archived_codes(database: sqlite3.Connection) -> list[str]:
-    """Return the codes of archived tables, those archived first in front."""
-    return [code for (code,) in database.execute("SELECT code FROM archive ORDER BY archived, rowid")]
+def archived_games(database: sqlite3.Connection) -> Iterator[tuple[str, ArchivedGame]]:
+    """Yield the archived games by their codes, those archived first in front."""
+    rows = database.execute("SELECT code, origin, played FROM archive ORDER BY archived, rowid")
+    for code, origin, played in rows:
+        yield code, ArchivedGame(origin, bool(played))
 
 
-def archive(database: sqlite3.Connection, code: str) -> None:
+def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None:
     """Move a table's entries into the archive."""
     lines = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
-    row = (code, int(time.time()), packed(lines))
-    database.execute("INSERT OR REPLACE INTO archive (code, archived, entries) VALUES (?, ?, ?)", row)
+    row = (code, int(time.time()), packed(lines), game.origin, game.played)
+    database.execute(
+        "INSERT OR REPLACE INTO archive (code, archived, entries, origin, played) VALUES (?, ?, ?, ?, ?)", row
+    )
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
 
 

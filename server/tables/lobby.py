@@ -1,13 +1,14 @@
 """The lobby: all tables by their codes."""
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from weakref import WeakValueDictionary
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.game import Game, RandomChance
 from protocol.codec import encoded_summaries
@@ -17,6 +18,7 @@ from protocol.messages import JoinTable, OpenTable, Resume, Watch
 from server.config import Config
 from server.counts import Counts
 from server.logs import about
+from server.net.addresses import Origins
 from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
@@ -24,7 +26,7 @@ from server.refusal import Refusal
 from server.storage.entries import Continued, Entry, Opened, Taken
 from server.storage.journal import Journal, Part
 from server.tables.names import check_name
-from server.tables.rematch import entries_to_play_again
+from server.tables.rematch import options_to_play_again, seats_to_play_again
 from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState
 from server.tables.table import Table
@@ -78,9 +80,11 @@ class Lobby:
         self._encoded_list: msgspec.Raw | None = None  # until a table changes
         self._opened_by_connection = PerMinuteLimit(config.limits.tables_per_connection)
         self._opened_by_address = PerMinuteLimit(config.limits.tables_per_address)
+        self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
-        self._bringing_back = asyncio.Lock()
-        self._opening: set[str] = set()  # codes of tables that are being stored
+        self._bringing_back: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
+        self._coming: set[str] = set()  # codes of tables that are being stored or brought back
+        self._going: set[Table] = set()  # tables that are being put away
         self._chances = chances
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
@@ -116,11 +120,9 @@ class Lobby:
             raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
         token = new_token()
-        entries: list[Entry] = [
-            Opened(message.players, message.random_layout, message.starting, message.absence),
-            Taken(0, message.name, token_hash(token), message.program),
-        ]
-        table = await self._opened(session, entries)
+        opened = Opened(message.players, message.random_layout, message.starting, message.absence)
+        host = Taken(0, message.name, token_hash(token), message.program)
+        table = await self._opened(session, opened, [host])
         table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
@@ -133,7 +135,7 @@ class Lobby:
         Raises Refusal or JournalError and changes nothing.
         """
         while True:
-            table = await self._found(message.table, token_hash(message.token))
+            table = await self._found(session, message.table, token_hash(message.token))
             try:
                 return await table.enter(session, message)
             except Refusal:
@@ -165,9 +167,14 @@ class Lobby:
         """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
-            with contextlib.suppress(Refusal):  # it is gone, or put away without that player
-                return await self._found(state.next_table, player.token_hash)
-        return await self._opened(session, entries_to_play_again(state), (code, state.entry_count))
+            try:
+                return await self._found(session, state.next_table, player.token_hash)
+            except Refusal as refusal:
+                if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
+                    raise
+            # It is gone, or was put away without that player.
+        opened, seats = options_to_play_again(state), seats_to_play_again(state)
+        return await self._opened(session, opened, seats, (code, state.entry_count))
 
     # -- in between ---------------------------------------------------------------------------------
 
@@ -176,58 +183,94 @@ class Lobby:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return table
 
-    async def _found(self, code: str, wanted: str) -> Table:
+    async def _found(self, session: Session, code: str, wanted: str) -> Table:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
-        async with self._bringing_back:  # two players of one game may come at the same time
+        lock = self._bringing_back.setdefault(code, asyncio.Lock())
+        async with lock:  # two players of one game may come at the same time
             if code in self.tables or code not in self._journal.archived:
                 return self._table(code)
             entries = await self._journal.archived_entries(code)
             hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
             if not any(hash_fits(wanted, each) for each in hashes):
                 raise Refusal(Code.BAD_TOKEN, table=code)
-            state = _folded(self._journal, code, entries, next(self._chances))
-            await self._journal.bring_back(code)
+            self._count_opening(session)  # it costs no less than a new table
+            await self._make_room(session)
+            self._coming.add(code)
+            try:
+                state = _folded(self._journal, code, entries, next(self._chances))
+                await self._journal.bring_back(code)
+            finally:
+                self._coming.discard(code)
             log.info("table brought back from the archive", extra=about(table=code))
-            # Whatever the limit: a player who was promised the seat gets it, and connections are limited too.
             return self._add(code, state)
 
     async def _opened(
-        self, session: Session, entries: list[Entry], before: tuple[str, int] | None = None
+        self, session: Session, opened: Opened, seats: Sequence[Entry], before: tuple[str, int] | None = None
     ) -> Table:
-        """Return a new table with these entries; `before` are code and entries of the table it continues."""
-        now = asyncio.get_running_loop().time
-        wait = max(
-            self._opened_by_connection.wait(session.name, now()),
-            self._opened_by_address.wait(session.address, now()),
-        )
-        if wait > 0:
-            raise Refusal(Code.TOO_SOON, seconds=wait)
-        if self._full() and not await self._make_room():
-            raise Refusal(Code.TOO_MANY_TABLES)
-        code = new_code(self.tables, self._opening, self._failed, self._journal.archived)
+        """Return a new table with these seats; `before` are code and entries of the table it continues."""
+        self._count_opening(session)
+        await self._make_room(session)
+        code = new_code(self.tables, self._coming, self._failed, self._journal.archived)
+        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *seats]
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))
-        self._opening.add(code)
+        self._coming.add(code)
         try:
             await self._journal.append_together(parts)
         finally:
-            self._opening.discard(code)
-        self._opened_by_connection.count(session.name, now())
-        self._opened_by_address.count(session.address, now())
+            self._coming.discard(code)
         return self._add(code, PersistentState(entries, next(self._chances)))
 
-    def _full(self) -> bool:
-        return len(self.tables) + len(self._opening) >= self._config.limits.tables
+    def _count_opening(self, session: Session) -> None:
+        """Count a table that the session opens or brings back; raise Refusal if it is one too many."""
+        now = asyncio.get_running_loop().time()
+        wait = max(
+            self._opened_by_connection.wait(session.name, now),
+            self._opened_by_address.wait(session.address, now),
+        )
+        if wait > 0:
+            raise Refusal(Code.TOO_SOON, seconds=wait)
+        self._opened_by_connection.count(session.name, now)
+        self._opened_by_address.count(session.address, now)
 
-    async def _make_room(self) -> bool:
-        """Archive the table that everyone left longest ago; return whether there is room now."""
-        left = [(table.unattended_since, table) for table in self.tables.values()]
-        times = [(since, table) for since, table in left if since is not None]
-        if not times:
-            return False
-        _, longest = min(times, key=lambda each: each[0])
-        return await longest.archive_if_unattended() and not self._full()
+    async def _make_room(self, session: Session) -> None:
+        """Put away tables that everybody has left until there is room for one more.
+
+        Raises Refusal if there is none. The room is there until the caller awaits anything else.
+        """
+        tried: set[Table] = set()
+        while len(self.tables) + len(self._coming) >= self._config.limits.tables:
+            origin = self._origins.of(session.address)
+            left = (table for table in self.tables.values() if table not in self._going | tried)
+            table = min(
+                (table for table in left if table.unattended_since is not None),
+                key=lambda table: self._worth(table, origin),
+                default=None,
+            )
+            if table is None:
+                raise Refusal(Code.TOO_MANY_TABLES)
+            tried.add(table)
+            self._going.add(table)  # so that whoever else needs room takes another one
+            try:
+                await table.archive_if_unattended()
+            finally:
+                self._going.discard(table)
+
+    def _worth(self, table: Table, origin: str) -> tuple[bool, bool, bool, bool, float]:
+        """Return an order in which to put tables away for somebody at `origin`.
+
+        First those that lose nothing, then those that `origin` opened; games that were played come last.
+        """
+        gathering = table.state.game is None
+        lost = gathering or not self._journal.keeps_games
+        return (
+            lost,
+            table.state.opened.origin != origin,
+            lost and table.state.played,
+            gathering,
+            table.unattended_since or 0.0,
+        )
 
     def _add(self, code: str, state: PersistentState) -> Table:
         table = self.tables[code] = Table(

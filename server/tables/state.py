@@ -10,7 +10,7 @@ from engine.events import Event
 from engine.game import Chance, Game, GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
-from protocol.messages import Done, Stage
+from protocol.messages import Done, Stage, StartGame
 from server.storage.entries import (
     Continued,
     Entry,
@@ -57,6 +57,7 @@ class PersistentState:
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
         self.entry_count = 0
+        self._movers: set[int] = set()  # who have laid or placed something themselves
         for entry in entries:
             self.fold(entry)
 
@@ -65,6 +66,11 @@ class PersistentState:
         if self.game is None:
             return "gathering"
         return "over" if self.game.over else "playing"
+
+    @property
+    def played(self) -> bool:
+        """Tell whether the game was really played: every player has moved, and not a stand-in for one."""
+        return len(self._movers) == len(self.players)
 
     @property
     def names(self) -> list[str]:
@@ -130,5 +136,7 @@ class PersistentState:
                 self.game.fold(event)
         if entry.thought:
             self.clocks.charge(Seat(entry.seat), entry.thought)
+        if isinstance(entry, Played) and not isinstance(entry.move, StartGame):
+            self._movers.add(entry.seat)
         if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
             player.answers.remember(entry.move, Done(entry.move.id))

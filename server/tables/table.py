@@ -39,6 +39,7 @@ from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
 from server.tables.answers import Answer
@@ -285,7 +286,8 @@ class Table:
             if self.state.game is None:
                 await self._context.store(Forgotten())
             else:
-                await self._context.journal.archive(self.code)
+                game = ArchivedGame(self.state.opened.origin, self.state.played)
+                await self._context.journal.archive(self.code, game)
                 self.archived = True
         except JournalError as error:
             log.error("not archived", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it

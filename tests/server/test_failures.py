@@ -83,7 +83,7 @@ async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch:
 
     async with memory_server() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(5))
-        monkeypatch.setattr("server.tables.lobby.entries_to_play_again", failing)
+        monkeypatch.setattr("server.tables.lobby.options_to_play_again", failing)
         await peers[0].send(Rematch(peers[0].next_id()))
         for peer in peers:
             await _told_of_the_end(peer)

@@ -13,9 +13,11 @@ import pytest
 from server.app import running
 from server.config import Config
 from server.errors import JournalError
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION, opened
 from server.storage.sqlite_journal import SqliteJournal
+from server.storage.stored_tables import packed
 from tests.server.peer import game, play_on
 
 # As version 1 made it.
@@ -26,6 +28,13 @@ VERSION_1 = """
     CREATE INDEX entry_of_table ON entry (code);
     PRAGMA user_version = 1;
     PRAGMA journal_mode = WAL;
+"""
+# What made it version 2.
+FROM_1_TO_2 = """
+    ALTER TABLE entry ADD COLUMN time INTEGER;
+    CREATE TABLE archive (code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL);
+    PRAGMA application_id = 0x50414C41;
+    PRAGMA user_version = 2;
 """
 
 
@@ -88,6 +97,28 @@ async def test_a_file_of_version_1_is_migrated_and_kept_beside(
     with contextlib.closing(sqlite3.connect(copy)) as database:
         kept = database.execute("SELECT code, body FROM entry ORDER BY id").fetchall()
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
+
+
+async def test_archived_games_of_version_2_count_as_played_and_each_as_somebody_elses(
+    tmp_path: Path, entries: dict[str, list[Entry]]
+) -> None:
+    """Nobody knows who opened them: they give way to nobody before their time."""
+    path = write_version_1(tmp_path, {})
+    lines = {code: [(1, entry_text(entry)) for entry in known] for code, known in entries.items()}
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(FROM_1_TO_2)
+        rows = [(code, 1, packed(known)) for code, known in lines.items()]
+        database.executemany("INSERT INTO archive VALUES (?, ?, ?)", rows)
+        database.commit()
+    journal = SqliteJournal(tmp_path)
+    try:
+        assert set(journal.archived) == entries.keys()
+        for code, known in entries.items():
+            assert journal._archive.discard(code) == ArchivedGame(code, played=True)
+            assert await journal.archived_entries(code) == known
+    finally:
+        await journal.close()
+    assert (version(path), version(tmp_path / f"{FILE_NAME}.v2")) == (SCHEMA_VERSION, 2)
 
 
 async def test_an_older_copy_is_not_overwritten(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:

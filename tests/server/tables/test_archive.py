@@ -6,17 +6,21 @@ import gc
 import random
 import sqlite3
 import weakref
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.codes import CloseReason, Code
-from protocol.messages import JoinTable, ListTables, OpenTable, Refused, Resume, Tables, Watch
-from server.app import running
+from protocol.messages import JoinTable, Leave, ListTables, OpenTable, Refused, Resume, Tables, Watch
+from server.app import Running, running
 from server.config import Config, Limits
+from server.storage.archive_index import ArchivedGame, ArchiveIndex
+from server.storage.entries import Opened
 from server.storage.journal_file import FILE_NAME
 from server.storage.sqlite_journal import SqliteJournal
 from server.storage.stored_tables import Line, packed, unpacked
@@ -152,10 +156,10 @@ async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: 
         assert isinstance(journal, SqliteJournal)
         archive, waiting, may_go_on = journal.archive, asyncio.Event(), asyncio.Event()
 
-        async def slowly(code: str) -> None:
+        async def slowly(code: str, game: ArchivedGame) -> None:
             waiting.set()
             await may_go_on.wait()
-            await archive(code)
+            await archive(code, game)
 
         journal.archive = slowly  # type: ignore[method-assign]
         async with game(server.port, 2) as peers:
@@ -197,6 +201,23 @@ async def test_the_archive_lets_go_of_those_put_away_first(tmp_path: Path) -> No
     assert in_file(tmp_path, "archive") == set(codes[2:])
 
 
+async def test_a_game_that_comes_back_just_when_the_archive_is_too_full_is_not_removed(
+    tmp_path: Path,
+) -> None:
+    """Whatever goes to make room for another one."""
+    journal = SqliteJournal(tmp_path, most_archived=1)
+    try:
+        for code in ("BACK", "NEXT"):
+            await journal.append(code, 0, [Opened(2, random_layout=True, starting=None)])
+        await journal.archive("BACK", ArchivedGame("", played=False))
+        await asyncio.gather(
+            journal.archive("NEXT", ArchivedGame("", played=False)), journal.bring_back("BACK")
+        )
+    finally:
+        await journal.close()
+    assert (in_file(tmp_path, "entry"), in_file(tmp_path, "archive")) == ({"BACK"}, {"NEXT"})
+
+
 async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -> None:
     """Nobody fills the house with games that nobody is at; whoever left one loses nothing."""
     async with (
@@ -215,12 +236,151 @@ async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -
         await bruno.open(2)
         assert server.lobby.tables.keys() == {anna.code, bruno.code}
         async with contextlib.AsyncExitStack() as stack:
+            late = await stack.enter_async_context(connected(server.port))
+            assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
+            resume = Resume(2, left_first[0].code, left_first[0].token)
+            assert (await late.refused(resume)).code == Code.TOO_MANY_TABLES
+            await bruno.done(Leave(bruno.next_id()))
             again = await back_at(server.port, stack, left_first)
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(5), moves=2)
-            late = await stack.enter_async_context(connected(server.port))
-            assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
             await together(again, again[0].seq)
+
+
+async def resting(server: Running, games: int) -> list[list[Peer]]:
+    """Begin games and leave them, one after the other; return their players."""
+    left = []
+    for _ in range(games):
+        async with game(server.port, 2) as peers:
+            pass
+        await eventually(lambda: code_is_at_rest(server, peers[0].code))
+        left.append(peers)
+    return left
+
+
+def code_is_at_rest(server: Running, code: str) -> bool:
+    """Return whether nobody is at the table, or it is in the archive."""
+    table = server.lobby.tables.get(code)
+    return table is None or table.unattended_since is not None
+
+
+async def test_games_that_come_back_make_room_too(tmp_path: Path) -> None:
+    """Whoever goes from one archived game to the next never has more than one of them in memory."""
+    async with running(Config(data=tmp_path, limits=Limits(tables=2))) as server:
+        left = await resting(server, 6)
+        async with connected(server.port) as wanderer:
+            for peers in left:
+                await wanderer.resume(peers[0].code, peers[0].token)
+                assert len(server.lobby.tables) <= 2
+                await wanderer.done(Leave(wanderer.next_id()))
+        async with connected(server.port) as other:
+            await other.open(2)
+        assert {code for code in left_codes(left) if code in server.lobby._journal.archived}
+
+
+def left_codes(left: list[list[Peer]]) -> list[str]:
+    return [peers[0].code for peers in left]
+
+
+async def test_fewer_tables_after_a_restart_are_reached(tmp_path: Path) -> None:
+    """Room is made until there is some, however many tables are too many."""
+    async with running(Config(data=tmp_path)) as server:
+        await resting(server, 4)
+    async with (
+        running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
+        connected(server.port) as peer,
+    ):
+        assert len(server.lobby.tables) == 4
+        await peer.open(2)
+        assert len(server.lobby.tables) == 2
+
+
+async def test_those_who_open_at_the_same_time_put_different_tables_away(tmp_path: Path) -> None:
+    """There is a resting game for each of them, so nobody is refused."""
+    openers, limits = 5, Limits(tables=5)
+    async with (
+        running(Config(data=tmp_path, limits=limits)) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        await resting(server, openers)
+        peers = [await stack.enter_async_context(connected(server.port)) for _ in range(openers)]
+        await asyncio.gather(*(peer.open(2) for peer in peers))
+        assert server.lobby.tables.keys() == {peer.code for peer in peers}
+        late = await stack.enter_async_context(connected(server.port))
+        assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
+
+
+@pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
+async def test_games_come_back_at_a_pace(tmp_path: Path, limit: str) -> None:
+    """To bring a game back costs no less than to open a table, and counts as much."""
+    async with running(Config(data=tmp_path, limits=Limits(tables=1))) as server:
+        left = await resting(server, 4)
+    slow = Limits(**{"tables": 1, limit: 2})
+    async with running(Config(data=tmp_path, limits=slow)) as server, connected(server.port) as peer:
+        for peers in left[:2]:
+            await peer.resume(peers[0].code, peers[0].token)
+            await peer.done(Leave(peer.next_id()))
+        refused = await peer.refused(Resume(1, left[2][0].code, left[2][0].token))
+        assert refused.code == Code.TOO_SOON
+        await peer.resume(left[1][0].code, left[1][0].token)  # which is in memory
+
+
+async def test_whoever_opens_many_tables_makes_room_with_their_own(tmp_path: Path) -> None:
+    """What other addresses left stays in memory for as long as there is anything of the opener's own."""
+    async with running(Config(data=tmp_path, limits=Limits(tables=3))) as server:
+        (friends,) = await resting(server, 1)
+        table = table_of(server, friends)
+        table.state.opened = replace(table.state.opened, origin="elsewhere")
+        await resting(server, 8)
+        assert server.lobby.tables[friends[0].code] is table
+
+
+async def test_strangers_do_not_push_a_game_out_of_the_archive(tmp_path: Path) -> None:
+    """Whoever leaves more games than an address has room for, pushes out their own; also after a restart."""
+    limits = Limits(tables=1, archived_tables=6, archived_per_address=2)
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        (friends,) = await resting(server, 1)
+    async with running(
+        Config(data=tmp_path, limits=limits)
+    ) as server:  # where one address has another pseudonym
+        left = await resting(server, 12)
+        archived = server.lobby._journal.archived
+        assert friends[0].code in archived
+        assert len(archived) == 6
+    assert in_file(tmp_path, "archive") == {friends[0].code, *left_codes(left[6:11])}
+
+
+async def test_games_that_were_played_outlast_those_that_were_not(tmp_path: Path) -> None:
+    """Every player has to have moved: a game that was only begun is soon begun again."""
+    limits = Limits(tables=1, archived_tables=2)
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        async with game(server.port, 2) as played:
+            await play_on(played, random.Random(7), moves=2)
+        left = await resting(server, 4)
+    assert in_file(tmp_path, "archive") == {played[0].code, left[2][0].code}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=40),
+    st.integers(1, 5),
+    st.integers(5, 10),
+)
+def test_nobody_with_a_fair_share_loses_a_played_game_to_a_larger_one(
+    games: list[tuple[str, bool]], share: int, most: int
+) -> None:
+    """Whatever comes in whatever order."""
+    index = ArchiveIndex(share)
+    for number, (origin, played) in enumerate(games):
+        index.add(str(number), ArchivedGame(origin, played))
+        counts = Counter(index._games[code].origin for code in index)
+        while len(index) > most:
+            gone = index.discard(index.least_worth())
+            assert gone is not None
+            if max(counts.values()) > share:
+                assert counts[gone.origin] == max(counts.values())
+            same = [other for other in index._games.values() if max(counts.values()) <= share]
+            assert not (gone.played and any(not other.played for other in same))
+            counts[gone.origin] -= 1
 
 
 async def test_without_a_journal_a_game_that_everyone_left_ends() -> None:
