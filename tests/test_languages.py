@@ -129,6 +129,14 @@ def test_french_has_a_no_break_space_before_its_high_signs() -> None:
             assert not re.search(r"[^\W\d][:;?!](?=\s|$)", text), message.id
 
 
+def test_french_elides_nothing_before_a_name() -> None:
+    """It may begin with a vowel, and nobody says `de Ann`."""
+    for message, _, translated in messages("fr"):
+        for text in translated:
+            before_a_name = r"\b(?:de|que) \{(?:name|names|leaders|winners|voter)\}"
+            assert not re.search(before_a_name, text, re.IGNORECASE), message.id
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_compiled_catalogues_are_the_written_ones(language: str) -> None:
     """They are kept with the source, so that an installation needs no tool."""
