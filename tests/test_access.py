@@ -15,7 +15,7 @@ from protocol.messages import Hello, Refused, Welcome
 from server.app import running
 from server.config import Config, Limits
 from tests.client.ui.pty_terminal import Terminal
-from tests.server.peer import PATIENCE, stranger
+from tests.server.peer import TIMEOUT, connected_without_hello
 from tests.server.process import PROGRAM, serving
 
 PASSWORD = "seven hills, één wolf"
@@ -41,7 +41,7 @@ async def bot(port: int, *options: str, scheme: str = "ws", password: str | None
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "PALATINUS_PASSWORD": password or ""},
     )
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         said, _ = await process.communicate()
     return process.returncode or 0, said.decode()
 
@@ -107,7 +107,7 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
 async def test_nothing_is_answered_before_the_password(password: str | None, code: Code | None) -> None:
     """Neither the list of tables nor any other message."""
     config = Config(password=PASSWORD, limits=Limits(wrong_password_seconds=0))
-    async with running(config) as server, stranger(server.port) as peer:
+    async with running(config) as server, connected_without_hello(server.port) as peer:
         await peer.send(Hello(list(VERSIONS), "test", password))
         answer = await peer.receive()
         if code is None:

@@ -18,7 +18,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.app import running
 from server.config import Config, Limits
-from tests.server.peer import page
+from tests.server.peer import http_get
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -211,7 +211,7 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
 async def test_every_metric_is_documented_with_its_kind() -> None:
     """By the names that Prometheus uses."""
     async with running(Config(watched=True)) as server:
-        _, text = await page(server.port, "/metrics")
+        _, text = await http_get(server.port, "/metrics")
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
     documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
     assert sorted(documented) == sorted(known)

@@ -21,7 +21,7 @@ from websockets.asyncio.client import connect
 from server.app import running
 from server.config import Config
 from server.storage.journal_file import FILE_NAME
-from tests.server.peer import PATIENCE, Peer, page
+from tests.server.peer import TIMEOUT, Peer, http_get
 from tests.server.process import serving
 
 ROOT = Path(__file__).parent.parent
@@ -93,7 +93,7 @@ async def test_the_container_serves(tmp_path: Path) -> None:
     assert f"-o palatinus {options[options.index('--data') + 1]}" in CONTAINERFILE
     options = [word.replace("/data", str(tmp_path)) for word in options]
     async with serving(*options, "--rate", "30", *HERE) as server:
-        assert await page(server.port, "/healthz") == (200, "ok\n")
+        assert await http_get(server.port, "/healthz") == (200, "ok\n")
         assert (tmp_path / FILE_NAME).exists()
 
 
@@ -121,7 +121,7 @@ async def healthy(port: int) -> bool:
     assert asked in words[-1]
     words[-1] = words[-1].replace(asked, f"'127.0.0.1', {port}")
     process = await asyncio.create_subprocess_exec(sys.executable, *words, stderr=DEVNULL)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return await process.wait() == 0
 
 

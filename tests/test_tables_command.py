@@ -15,7 +15,7 @@ from palatinus import main
 from server.app import running
 from server.config import Config, Limits
 from server.storage.journal_file import FILE_NAME
-from tests.server.peer import Peer, company, eventually, game, play_on
+from tests.server.peer import Peer, eventually, full_table, game, play_on
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def tables(tmp_path: Path) -> dict[str, list[Peer]]:
         await eventually(lambda: not server.lobby.tables)
         async with (
             game(server.port, 3) as playing,
-            company(server.port, 2) as gathering,
+            full_table(server.port, 2) as gathering,
         ):
             await play_on(playing, random.Random(2), moves=9)
     return {"over": over, "playing": playing, "gathering": gathering}

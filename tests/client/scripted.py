@@ -13,10 +13,8 @@ from client.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 
-PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
-QUICK = Timeouts(
-    opening=PATIENCE, answer=PATIENCE, keep_trying=PATIENCE, first_pause=0.001, longest_pause=0.01
-)
+TIMEOUT = 20.0  # seconds until a test gives up waiting: never how long anything should take
+QUICK = Timeouts(opening=TIMEOUT, answer=TIMEOUT, keep_trying=TIMEOUT, first_pause=0.001, longest_pause=0.01)
 
 M = TypeVar("M", bound=ClientMessage)
 U = TypeVar("U")
@@ -28,7 +26,7 @@ class Peer:
     def __init__(self, socket: ServerConnection) -> None:
         self.socket = socket
 
-    async def hear(self, kind: type[M]) -> M:
+    async def receive(self, kind: type[M]) -> M:
         """Return the next message, which must be of this kind."""
         frame = await self.socket.recv()
         assert isinstance(frame, bytes)
@@ -36,13 +34,13 @@ class Peer:
         assert isinstance(message, kind), message
         return message
 
-    async def tell(self, *messages: ServerMessage) -> None:
+    async def send(self, *messages: ServerMessage) -> None:
         for message in messages:
             await self.socket.send(encode(message))
 
     async def welcome(self) -> Hello:
-        hello = await self.hear(Hello)
-        await self.tell(Welcome(1, "a script"))
+        hello = await self.receive(Hello)
+        await self.send(Welcome(1, "a script"))
         return hello
 
     async def until_closed(self) -> None:
@@ -72,7 +70,7 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
 
     async def served(socket: ServerConnection) -> None:
         assert waiting, "the client connected more often than the script has acts"
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await waiting.pop(0)(Peer(socket))
 
     async def recorded(socket: ServerConnection) -> None:
@@ -92,7 +90,7 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
 
 async def next_update(connection: Connection, kind: type[U]) -> U:
     """Return the next update of this kind."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async for update in connection.updates():
             if isinstance(update, kind):
                 return update

@@ -12,7 +12,7 @@ from client.table import TableModel
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from server.app import running
 from server.config import Config, Limits
-from tests.client.scripted import PATIENCE, QUICK
+from tests.client.scripted import QUICK, TIMEOUT
 from tests.protocol.messages import policies
 
 
@@ -55,7 +55,7 @@ def test_seconds_have_bounds(text: str) -> None:
 
 async def told(connection: Connection, condition: Callable[[TableModel], bool]) -> None:
     """Wait until the connection's model is as wanted."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not condition(connection.model):
             await anext(connection.updates())
 

@@ -54,7 +54,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
-from tests.client.scripted import PATIENCE, QUICK, Peer, next_update, scripted, waiting_updates
+from tests.client.scripted import QUICK, TIMEOUT, Peer, next_update, scripted, waiting_updates
 from tests.games import played
 
 HASTY = dataclasses.replace(QUICK, opening=0.05, answer=0.05)
@@ -76,8 +76,8 @@ def told(game: Game, first: int, last: int | None = None) -> Events:
 async def seat_joiner(peer: Peer) -> None:
     """Let the client in and give it seat 0 at table ABCD."""
     await peer.welcome()
-    join = await peer.hear(JoinTable)
-    await peer.tell(Seated(join.id, "ABCD", 0, TOKEN))
+    join = await peer.receive(JoinTable)
+    await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
 
 
 # -- greeting -------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str
     """A server of another age is told with its own words, which no terminal acts on."""
 
     async def act(peer: Peer) -> None:
-        await peer.tell(answer)
+        await peer.send(answer)
         await peer.socket.wait_closed()
 
     async with scripted(act) as url:
@@ -224,10 +224,10 @@ async def test_answers_find_their_requests() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        tables, ping = await peer.hear(ListTables), await peer.hear(Ping)
+        tables, ping = await peer.receive(ListTables), await peer.receive(Ping)
         assert ping.id == tables.id + 1
-        await peer.tell(Pong(ping.id))
-        await peer.tell(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
+        await peer.send(Pong(ping.id))
+        await peer.send(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -242,9 +242,9 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        place = await peer.hear(PlacePiece)
-        await peer.tell(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
-        await peer.tell(Pong((await peer.hear(Ping)).id))
+        place = await peer.receive(PlacePiece)
+        await peer.send(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
+        await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -264,9 +264,9 @@ async def test_no_answer() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        ping = await peer.hear(Ping)
-        again = await peer.hear(Ping)
-        await peer.tell(Pong(ping.id), Pong(again.id))
+        ping = await peer.receive(Ping)
+        again = await peer.receive(Ping)
+        await peer.send(Pong(ping.id), Pong(again.id))
         await peer.until_closed()
 
     async with (
@@ -284,7 +284,7 @@ async def test_a_request_can_be_given_up() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.hear(Ping)
+        await peer.receive(Ping)
         asking.cancel()
         await peer.until_closed()
 
@@ -301,7 +301,7 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.hear(Ping)
+        await peer.receive(Ping)
         await peer.socket.send(nonsense)
         await peer.until_closed()
 
@@ -320,7 +320,7 @@ async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.tell(Pong((await peer.hear(JoinTable)).id))
+        await peer.send(Pong((await peer.receive(JoinTable)).id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -362,10 +362,10 @@ async def test_a_gap_is_filled_by_asking(game: Game) -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.tell(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
-        sync = await peer.hear(Sync)
+        await peer.send(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
+        sync = await peer.receive(Sync)
         assert sync.after == 4
-        await peer.tell(told(game, 5), Done(sync.id))
+        await peer.send(told(game, 5), Done(sync.id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -383,17 +383,17 @@ async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool)
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await seated.wait()
-        await peer.tell(told(game, 1, 4), told(game, 6, 7))
-        sync = await peer.hear(Sync)
+        await peer.send(told(game, 1, 4), told(game, 6, 7))
+        sync = await peer.receive(Sync)
         if answered:
-            await peer.tell(Refused("not-started", "No.", sync.id))
+            await peer.send(Refused("not-started", "No.", sync.id))
         await peer.until_closed()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert resume.after == 4
-        await peer.tell(Seated(resume.id, "ABCD", 0), told(game, 5))
+        await peer.send(Seated(resume.id, "ABCD", 0), told(game, 5))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -414,8 +414,8 @@ async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.tell(*(Said(str(number), 1) for number in range(many)))
-        await peer.tell(Pong((await peer.hear(Ping)).id))
+        await peer.send(*(Said(str(number), 1) for number in range(many)))
+        await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -436,17 +436,17 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.tell(told(game, 1, 5))
-        sent.append(await peer.hear(PlacePiece))
+        await peer.send(told(game, 1, 5))
+        sent.append(await peer.receive(PlacePiece))
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
-        await peer.tell(Seated(resume.id, "ABCD", 0), told(game, 6))
-        sent.append(await peer.hear(PlacePiece))
-        await peer.tell(Done(sent[1].id))
+        await peer.send(Seated(resume.id, "ABCD", 0), told(game, 6))
+        sent.append(await peer.receive(PlacePiece))
+        await peer.send(Done(sent[1].id))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -467,9 +467,9 @@ async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        start = await peer.hear(StartGame)
+        start = await peer.receive(StartGame)
         frame = told(game, 1)
-        await peer.tell(Events(1, frame.events, id=start.id))
+        await peer.send(Events(1, frame.events, id=start.id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -483,16 +483,16 @@ async def test_a_spectator_watches_again(game: Game) -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        watch = await peer.hear(Watch)
-        await peer.tell(Watching(watch.id, "ABCD"), told(game, 1, 1))
-        await peer.tell(Pong((await peer.hear(Ping)).id))
+        watch = await peer.receive(Watch)
+        await peer.send(Watching(watch.id, "ABCD"), told(game, 1, 1))
+        await peer.send(Pong((await peer.receive(Ping)).id))
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        watch = await peer.hear(Watch)
+        watch = await peer.receive(Watch)
         assert watch.after == 1
-        await peer.tell(Watching(watch.id, "ABCD"))
+        await peer.send(Watching(watch.id, "ABCD"))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -516,12 +516,12 @@ async def test_in_the_lobby_nothing_is_resumed() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.hear(ListTables)
+        await peer.receive(ListTables)
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        await peer.tell(Tables((await peer.hear(ListTables)).id, []))
+        await peer.send(Tables((await peer.receive(ListTables)).id, []))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -533,7 +533,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.hear(OpenTable)
+        await peer.receive(OpenTable)
         peer.drop()
 
     async def again(peer: Peer) -> None:
@@ -551,7 +551,7 @@ async def test_who_was_leaving_does_not_come_back() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.hear(Leave)
+        await peer.receive(Leave)
         peer.drop()
 
     async def again(peer: Peer) -> None:
@@ -570,8 +570,8 @@ async def test_leaving_clears_the_table() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.tell(Done((await peer.hear(Leave)).id), Said("bye", 1))
-        await peer.tell(Pong((await peer.hear(Ping)).id))
+        await peer.send(Done((await peer.receive(Leave)).id), Said("bye", 1))
+        await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
@@ -587,17 +587,17 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
-        await peer.tell(Seated(resume.id, "ABCD", 1))
-        await peer.hear(Say)
+        resume = await peer.receive(Resume)
+        await peer.send(Seated(resume.id, "ABCD", 1))
+        await peer.receive(Say)
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert resume.token == TOKEN
-        await peer.tell(Seated(resume.id, "ABCD", 1))
-        await peer.tell(Done((await peer.hear(Say)).id))
+        await peer.send(Seated(resume.id, "ABCD", 1))
+        await peer.send(Done((await peer.receive(Say)).id))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -643,12 +643,12 @@ async def test_other_closes_are_mended(code: int) -> None:
 
     async def busy(peer: Peer) -> None:
         await peer.welcome()
-        await peer.hear(Resume)
+        await peer.receive(Resume)
         await peer.socket.close(1013, "later")
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        await peer.tell(Seated((await peer.hear(Resume)).id, "ABCD", 0))
+        await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 0))
         await peer.until_closed()
 
     async with scripted(act, broken, busy, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -662,12 +662,12 @@ async def test_a_seat_that_is_gone_closes_the_connection() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.hear(Say)
+        await peer.receive(Say)
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        await peer.tell(Refused("bad-token", "That token holds no seat.", (await peer.hear(Resume)).id))
+        await peer.send(Refused("bad-token", "That token holds no seat.", (await peer.receive(Resume)).id))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
@@ -739,7 +739,7 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
     """Players and a spectator end with the same board, however often their lines break."""
     async with running(Config(seed=1)) as server, at_one_table(server, "ann", "bob", "cat") as players:
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, timeouts=QUICK) as spectator, asyncio.timeout(PATIENCE):
+        async with connected(url, timeouts=QUICK) as spectator, asyncio.timeout(TIMEOUT):
             code = players[0].model.table
             assert code is not None
             await spectator.watch(code)
@@ -793,25 +793,25 @@ async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
 
     async def first(peer: Peer) -> None:
         await peer.welcome()
-        join = await peer.hear(JoinTable)
-        await peer.tell(Seated(join.id, "KXQT", 1, "secret"))
-        asked.append((await peer.hear(Rematch)).id)
+        join = await peer.receive(JoinTable)
+        await peer.send(Seated(join.id, "KXQT", 1, "secret"))
+        asked.append((await peer.receive(Rematch)).id)
         peer.drop()
 
     async def second(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert (resume.table, resume.token) == ("KXQT", "secret")
-        await peer.tell(Seated(resume.id, "KXQT", 1))
-        asked.append((await peer.hear(Rematch)).id)
-        await peer.tell(Seated(asked[-1], "ABCD", 1))
+        await peer.send(Seated(resume.id, "KXQT", 1))
+        asked.append((await peer.receive(Rematch)).id)
+        await peer.send(Seated(asked[-1], "ABCD", 1))
         peer.drop()
 
     async def third(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert (resume.table, resume.token) == ("ABCD", "secret")  # it holds the new seat as well
-        await peer.tell(Seated(resume.id, "ABCD", 1))
+        await peer.send(Seated(resume.id, "ABCD", 1))
         await peer.until_closed()
 
     async with scripted(first, second, third) as url, connected(url, timeouts=QUICK) as connection:

@@ -23,7 +23,7 @@ from protocol.absence import MoveClock
 from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.client.scripted import PATIENCE, QUICK
+from tests.client.scripted import QUICK, TIMEOUT
 from tests.server.manual_clock import ManualClock
 
 
@@ -34,7 +34,7 @@ def options(server: Running, **changes: object) -> BotOptions:
 async def ran(chosen: BotOptions) -> tuple[int, str, str]:
     """Return the exit code and what was written on out and on errors."""
     out, errors = io.StringIO(), io.StringIO()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         code = await run_bots(chosen, out, errors)
     return code, out.getvalue(), errors.getvalue()
 
@@ -96,7 +96,7 @@ async def test_a_person_at_the_bots_table() -> None:
     async with running(Config()) as server:
         out = Heard()
         chosen = options(server, players=3, seats=2)
-        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
             async with connected(chosen.url, timeouts=QUICK) as person:
@@ -110,7 +110,7 @@ async def test_bots_join_a_table() -> None:
     """Bots of several runs sit down at one table under names of their own."""
     async with running(Config()) as server:
         out = Heard()
-        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             host = tasks.create_task(run_bots(options(server, players=4), out))
             await out.flushed.wait()
             code = out.getvalue().split()[1]
@@ -163,7 +163,7 @@ async def test_the_server_goes_away_for_good() -> None:
         chosen = BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
         bots = asyncio.create_task(run_bots(chosen, out, errors))
         await out.flushed.wait()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         assert await bots == 1
     assert "Gave up after 0.05 seconds." in errors.getvalue()
     assert errors.getvalue().count("\n") == 1
@@ -210,7 +210,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
     async with running(Config()) as server:
         out = Heard()
         chosen = options(server, players=3, seats=2, rematch=True, random_layout=True)
-        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
             async with connected(chosen.url, timeouts=QUICK) as person:
@@ -232,7 +232,7 @@ async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path)
     """Quit and hosted again, a game is played to its end by the server's bots."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
     rng = random.Random(1)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
             seated = await person.open_table(3, "ann", random_layout=True)
             bots = asyncio.create_task(ran(options(server, table=seated.table, seats=2)))
@@ -281,7 +281,7 @@ async def test_a_brain_of_ones_own_lies_in_the_current_folder_and_hides_no_libra
             stdout=PIPE,
             stderr=PIPE,
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             out, errors = await bots.communicate()
     assert (bots.returncode, errors) == (0, b"")
     assert b"choose" in out

@@ -20,7 +20,7 @@ from protocol.messages import Lay, Ping, PlacePiece, TableState, Vote
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, game, together
+from tests.server.peer import Peer, all_caught_up, connected, game
 
 STAND_IN_SECONDS: Final = 1.0
 LIMITS: Final = Limits(stand_in_seconds=STAND_IN_SECONDS, burst=1_000_000, rate=1_000_000.0)
@@ -153,7 +153,7 @@ class Match:
         await other.refused(PlacePiece(other.next_id(), "Em*", "A1"))
         await mover.refused(self._impossible_move(mover))
         await mover.done(self._next_move(mover))
-        await together(self.present, mover.seq)
+        await all_caught_up(self.present, mover.seq)
         await self.settle()
 
     async def _stand_in(self) -> None:
@@ -162,7 +162,7 @@ class Match:
         self._clock.advance(STAND_IN_SECONDS)
         while self.spectator.seq == seq:
             await self.spectator.receive()
-        await together(self.present, self.spectator.seq)
+        await all_caught_up(self.present, self.spectator.seq)
         await self.settle()
         self.stand_in_moves += 1
 
@@ -226,7 +226,7 @@ class Match:
         await self.settle()
 
     def _bot_plays_for(self, seat: int) -> bool:
-        states = [message for message in self.spectator.heard if isinstance(message, TableState)]
+        states = [message for message in self.spectator.received if isinstance(message, TableState)]
         return states[-1].seats[seat].bot
 
     def _impossible_move(self, mover: Peer) -> Lay | PlacePiece:

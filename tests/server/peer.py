@@ -1,4 +1,4 @@
-"""A client made of a socket and the codec, which remembers every frame and folds what it is told."""
+"""A client made of a socket and the codec; it keeps every frame it receives and folds the events."""
 
 import asyncio
 import base64
@@ -51,7 +51,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
 
-PATIENCE = 20.0  # seconds until a test gives up waiting: never how long anything should take
+TIMEOUT = 20.0  # seconds until a test gives up waiting, not how long anything should take
 
 Message = TypeVar("Message")
 
@@ -62,13 +62,13 @@ UPGRADE = (
 
 
 def frame(opcode: int, payload: bytes = b"") -> bytes:
-    """Return a masked websocket frame of at most 125 bytes, for those who speak without a library."""
+    """Return a masked websocket frame with a payload of at most 125 bytes, for tests without a library."""
     return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(payload)) + payload
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for what nobody is told of."""
-    async with asyncio.timeout(PATIENCE):
+    """Wait for a condition that no message announces."""
+    async with asyncio.timeout(TIMEOUT):
         while not condition():  # noqa: ASYNC110 - the server has no event for its tests
             await asyncio.sleep(0.005)
 
@@ -77,12 +77,12 @@ _first_ids = itertools.count(1000, 1000)
 
 
 class Peer:
-    """One end of a connection; everything it was sent is in `frames` and, decoded, in `heard`."""
+    """The client's end of a connection; `frames` has every frame it received, and `received` the messages."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.frames: list[bytes] = []
-        self.heard: list[ServerMessage] = []
+        self.received: list[ServerMessage] = []
         self.id = next(_first_ids)
         self.code = ""
         self.token = ""
@@ -101,18 +101,18 @@ class Peer:
             await self.socket.send(encode(message))
 
     async def receive(self) -> ServerMessage:
-        """Return the next message, after taking it in."""
-        async with asyncio.timeout(PATIENCE):
+        """Receive, take in and return the next message."""
+        async with asyncio.timeout(TIMEOUT):
             frame = await self.socket.recv()
         assert isinstance(frame, bytes)
         message = decode_server(frame)
         self.frames.append(frame)
-        self.heard.append(message)
+        self.received.append(message)
         self._take_in(message)
         return message
 
     async def until(self, kind: type[Message]) -> Message:
-        """Return the next message of a kind; what comes before it is taken in too."""
+        """Return the next message of a kind, and take in all messages before it."""
         while not isinstance(message := await self.receive(), kind):
             pass
         return message
@@ -124,7 +124,7 @@ class Peer:
         return message
 
     async def ask(self, message: ClientMessage) -> ServerMessage:
-        """Send a message and return what answers it."""
+        """Send a message and return its answer."""
         await self.send(message)
         while True:
             answer = await self.receive()
@@ -132,30 +132,30 @@ class Peer:
                 return answer
 
     async def done(self, message: ClientMessage) -> None:
-        """Have a message accepted: a move is answered by its events, all else by Done."""
+        """Send a message that must be accepted: its events answer a move, Done answers all else."""
         answer = await self.ask(message)
         assert isinstance(answer, Done | Events), answer
 
     async def refused(self, message: ClientMessage) -> Refused:
-        """Have a message refused."""
+        """Send a message that must be refused; return the refusal."""
         answer = await self.ask(message)
         assert isinstance(answer, Refused), answer
         return answer
 
     async def nothing_but_pong(self) -> None:
-        """Fail if anything was sent to this peer before the answer to a ping."""
+        """Send a ping; fail if anything but its answer arrives."""
         await self.send(Ping(id=self.next_id()))
         message = await self.receive()
         assert isinstance(message, Pong), message
 
     async def caught_up(self, seq: int) -> None:
-        """Take in what comes until event `seq` is there."""
+        """Receive messages until event `seq` has arrived; fail if more than that arrive."""
         while self.seq < seq:
             await self.receive()
         assert self.seq == seq
 
     async def closed(self) -> tuple[int, str]:
-        """Wait until the server has closed the connection; return code and reason."""
+        """Wait until the server closes the connection; return code and reason."""
         with contextlib.suppress(ConnectionClosed):
             while True:
                 await self.receive()
@@ -185,12 +185,12 @@ class Peer:
         return answer
 
     def go_back_to(self, seq: int, seen: Sequence[SeenEvent]) -> None:
-        """Know no more than the first `seq` of the events `seen`."""
+        """Forget all but the first `seq` of the events `seen`."""
         eyes = SPECTATOR if self.seat is None else eyes_of(self.seat)
         self.view, self.seq, self.legal = folded(seen[:seq], eyes), seq, None
 
-    def some_move(self, chooser: random.Random) -> Lay | PlacePiece:
-        """Return a random one of the moves that this peer was told are legal."""
+    def random_move(self, chooser: random.Random) -> Lay | PlacePiece:
+        """Return a random move from the legal moves this peer was sent."""
         assert self.legal is not None, "not on turn"
         if isinstance(self.legal, Lays):
             position = chooser.choice(self.legal.positions)
@@ -232,13 +232,13 @@ def fields_in(legal: Places) -> list[str]:
 
 
 def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
-    """Run a server that keeps nothing, with these limits."""
+    """Run a server without a data folder, with these limits."""
     return running(Config(limits=Limits(**limits)))  # type: ignore[arg-type]
 
 
 @contextlib.asynccontextmanager
-async def stranger(port: int) -> AsyncIterator[Peer]:
-    """Connect to a server on this machine and say nothing yet."""
+async def connected_without_hello(port: int) -> AsyncIterator[Peer]:
+    """Connect to a server on this machine; send nothing yet."""
     async with connect(
         f"ws://127.0.0.1:{port}", compression=None, proxy=None, close_timeout=2, max_queue=None
     ) as socket:
@@ -247,21 +247,21 @@ async def stranger(port: int) -> AsyncIterator[Peer]:
 
 @contextlib.asynccontextmanager
 async def connected(port: int) -> AsyncIterator[Peer]:
-    """Connect to a server on this machine and say hello."""
-    async with stranger(port) as peer:
+    """Connect to a server on this machine and send the hello."""
+    async with connected_without_hello(port) as peer:
         await peer.hello()
         yield peer
 
 
 @contextlib.asynccontextmanager
-async def deaf(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.StreamWriter]:
-    """Connect, say hello and more, and never read."""
+async def client_that_never_reads(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.StreamWriter]:
+    """Connect, send the hello and these messages, and never read."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.setblocking(False)
     await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
     _, writer = await asyncio.open_connection(sock=client, limit=1)
-    frames = (frame(0x2, encode(message)) for message in (Hello(list(VERSIONS), "deaf"), *messages))
+    frames = (frame(0x2, encode(message)) for message in (Hello(list(VERSIONS), "never reads"), *messages))
     writer.write(UPGRADE + b"".join(frames))
     try:
         yield writer
@@ -270,10 +270,10 @@ async def deaf(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.Str
 
 
 @contextlib.asynccontextmanager
-async def company(
+async def full_table(
     port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
 ) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a new table, by seat, all having heard that it is full; a spectator comes last."""
+    """Seat peers at a new table, in seat order, a spectator last; all of them know that it is full."""
     async with contextlib.AsyncExitStack() as stack:
         peers = [await stack.enter_async_context(connected(port)) for _ in range(players + watched)]
         code = (await peers[0].open(players, "Player 0", program=0 in programs, **options)).table
@@ -295,9 +295,9 @@ def _complete(state: TableState, players: int, watched: bool) -> bool:
 async def game(
     port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
 ) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a new table and start its game; all have heard so."""
+    """Seat peers at a new table and start its game; all of them know that it has started."""
     options = {"random_layout": True, "starting": 0, **options}
-    async with company(port, players, programs=programs, watched=watched, **options) as peers:
+    async with full_table(port, players, programs=programs, watched=watched, **options) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
         for peer in peers:
             await peer.until(TableState)
@@ -305,9 +305,9 @@ async def game(
         yield peers
 
 
-async def page(port: int, path: str) -> tuple[int, str]:
-    """Return the status and the text that plain HTTP is answered."""
-    async with asyncio.timeout(PATIENCE):
+async def http_get(port: int, path: str) -> tuple[int, str]:
+    """Send a plain HTTP request; return the status and the text of the answer."""
+    async with asyncio.timeout(TIMEOUT):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         head, _, text = (await reader.read()).decode().partition("\r\n\r\n")
@@ -316,41 +316,41 @@ async def page(port: int, path: str) -> tuple[int, str]:
     return int(head.split()[1]), text
 
 
-async def together(peers: Sequence[Peer], seq: int) -> None:
-    """Wait until every peer has event `seq`."""
+async def all_caught_up(peers: Sequence[Peer], seq: int) -> None:
+    """Wait until every peer has received event `seq`."""
     for peer in peers:
         await peer.caught_up(seq)
 
 
-def on_turn(peers: Sequence[Peer]) -> Peer | None:
-    """Return the peer that was told its legal moves; fail if several were."""
-    able = [peer for peer in peers if peer.legal is not None]
-    assert len(able) <= 1
-    return able[0] if able else None
+def peer_on_turn(peers: Sequence[Peer]) -> Peer | None:
+    """Return the peer that was sent legal moves, if any; fail if several were."""
+    movers = [peer for peer in peers if peer.legal is not None]
+    assert len(movers) <= 1
+    return movers[0] if movers else None
 
 
 async def play_on(peers: Sequence[Peer], chooser: random.Random, moves: int = 1000) -> None:
-    """Play so many random moves, or to the end."""
+    """Play this many random moves, or fewer if the game ends before."""
     for _ in range(moves):
-        mover = on_turn(peers)
+        mover = peer_on_turn(peers)
         if mover is None:
             return
-        await mover.done(mover.some_move(chooser))
-        await together(peers, mover.seq)
+        await mover.done(mover.random_move(chooser))
+        await all_caught_up(peers, mover.seq)
 
 
 def table_of(server: Running, peers: Sequence[Peer]) -> Table:
-    """Return the server's own table at which the peers are."""
+    """Return the table, as the server has it, where the peers are."""
     return server.lobby.tables[peers[0].code]
 
 
-def waiting_for(table: Table) -> int:
-    """Return how many requests wait for their turn at the table."""
+def queued_requests(table: Table) -> int:
+    """Return how many requests are queued at the table."""
     return len(table._turns)
 
 
 def check_views(table: Table, peers: Sequence[Peer]) -> None:
-    """Fail unless every peer's folded view is exactly what its seat may know of the server's game."""
+    """Fail unless every peer's folded view is exactly what its seat may know of the game."""
     game = table.state.game
     assert game is not None
     for peer in peers:
@@ -361,7 +361,7 @@ def check_views(table: Table, peers: Sequence[Peer]) -> None:
 
 
 def blanked(frame: bytes, secrets: list[bytes]) -> bytes:
-    """Return the frame with its secrets, which differ from run to run, made alike."""
+    """Return the frame with its secrets, which differ from run to run, replaced by question marks."""
     for secret in secrets:
         frame = frame.replace(secret, b"?" * len(secret))
     return frame

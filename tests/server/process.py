@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.server.peer import PATIENCE
+from tests.server.peer import TIMEOUT
 
 PROGRAM = Path(__file__).parents[2] / "palatinus.py"
 
@@ -24,7 +24,7 @@ class Serving:
 
     async def ended(self) -> tuple[int, str, str]:
         """Wait for the end; return exit code, what else was printed, and what went to stderr."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             out, err = await self.process.communicate()
         return self.process.returncode or 0, out.decode(), err.decode()
 
@@ -42,7 +42,7 @@ async def serving(*options: str) -> AsyncIterator[Serving]:
     try:
         assert process.stdout is not None
         announced: list[str] = []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (found := re.search(r":(\d+)$", announced[-1] if announced else "")):
                 line = await process.stdout.readline()
                 assert line, (await process.communicate())[1].decode()
@@ -57,7 +57,7 @@ async def serving(*options: str) -> AsyncIterator[Serving]:
 async def refused_to_start(*options: str) -> tuple[int, str]:
     """Run a server that cannot start; return its exit code and what it says about it."""
     process = await started(*options)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         out, err = await process.communicate()
     assert out == b""
     return process.returncode or 0, err.decode()

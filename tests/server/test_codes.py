@@ -34,15 +34,15 @@ from server.errors import JournalError
 from server.tables.internal_messages import TimeUp
 from tests.server.peer import (
     Peer,
-    company,
     connected,
+    connected_without_hello,
     eventually,
+    full_table,
     game,
     memory_server,
     play_on,
-    stranger,
+    queued_requests,
     table_of,
-    waiting_for,
 )
 
 Provocation = Callable[[Running, contextlib.AsyncExitStack], Awaitable[Refused]]
@@ -55,13 +55,13 @@ async def bad_message(server: Running, stack: contextlib.AsyncExitStack) -> Refu
 
 
 async def no_common_version(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    peer = await stack.enter_async_context(stranger(server.port))
+    peer = await stack.enter_async_context(connected_without_hello(server.port))
     await peer.send(Hello([99], "test"))
     return await peer.until(Refused)
 
 
 async def hello_first(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    peer = await stack.enter_async_context(stranger(server.port))
+    peer = await stack.enter_async_context(connected_without_hello(server.port))
     return await peer.refused(Ping(7))
 
 
@@ -77,7 +77,7 @@ def with_password(offered: str | None) -> Provocation:
     async def provoked(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
         locked = await stack.enter_async_context(running(config))
-        peer = await stack.enter_async_context(stranger(locked.port))
+        peer = await stack.enter_async_context(connected_without_hello(locked.port))
         await peer.send(Hello([1], "test", offered))
         return await peer.until(Refused)
 
@@ -139,7 +139,7 @@ def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote |
     """Send a message as seat (2: spectator) of a full table of two that has not begun."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-        peers = await stack.enter_async_context(company(server.port, 2, watched=True))
+        peers = await stack.enter_async_context(full_table(server.port, 2, watched=True))
         return await peers[seat].refused(message)
 
     return provoked
@@ -157,7 +157,7 @@ async def seats_empty(server: Running, stack: contextlib.AsyncExitStack) -> Refu
 
 
 async def table_full(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    peers = await stack.enter_async_context(company(server.port, 2))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
     late = await stack.enter_async_context(connected(server.port))
     return await late.refused(JoinTable(7, peers[0].code, "Late"))
 
@@ -188,7 +188,7 @@ async def seat_kept(server: Running, stack: contextlib.AsyncExitStack) -> Refuse
 
 async def spectators_full(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     server = await stack.enter_async_context(memory_server(spectators=0))
-    peers = await stack.enter_async_context(company(server.port, 2))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
     late = await stack.enter_async_context(connected(server.port))
     return await late.refused(Watch(7, peers[0].code))
 
@@ -199,17 +199,17 @@ async def table_closed(server: Running, stack: contextlib.AsyncExitStack) -> Ref
     late = await stack.enter_async_context(connected(server.port))
     async with table._turns:
         await late.send(Watch(7, table.code))
-        await eventually(lambda: waiting_for(table) == 1)
+        await eventually(lambda: queued_requests(table) == 1)
         table._end()
     return await late.until(Refused)
 
 
 async def left_the_table(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    peers = await stack.enter_async_context(company(server.port, 2))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
     table = table_of(server, peers)
     async with table._turns:
         await peers[1].send(Sync(7))
-        await eventually(lambda: waiting_for(table) == 1)
+        await eventually(lambda: queued_requests(table) == 1)
         table._context.audience.remove(table._context.audience.seated[Seat(1)])
     return await peers[1].until(Refused)
 
@@ -226,7 +226,7 @@ async def bot_plays_already(server: Running, stack: contextlib.AsyncExitStack) -
 
 
 async def id_reused(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    peers = await stack.enter_async_context(company(server.port, 2))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
     await peers[0].done(Say(7, "hello"))
     return await peers[0].refused(Sync(7))
 

@@ -22,7 +22,7 @@ from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match
-from tests.server.peer import Peer, blanked, check_views, fields_in, on_turn, table_of
+from tests.server.peer import Peer, blanked, check_views, fields_in, peer_on_turn, table_of
 from tests.server.storage.test_journal import back, facts
 
 SCRIPTS = {
@@ -132,7 +132,7 @@ async def test_a_command_is_accepted_exactly_if_it_is_listed(script: Script) -> 
         game = table_of(playing.server, playing.peers).state.game
         assert game is not None
         while playing.turns_left:
-            if (mover := on_turn(playing.present)) is not None:
+            if (mover := peer_on_turn(playing.present)) is not None:
                 assert mover.seat is not None
                 assert mover.legal is not None
                 assert legal_of(mover.legal, mover.seat) == game.legal()

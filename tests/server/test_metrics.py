@@ -8,13 +8,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from protocol.messages import Lay, OpenTable, Ping, Watch
 from server.app import running
 from server.config import Config
-from tests.server.peer import connected, game, page, play_on
+from tests.server.peer import connected, game, http_get, play_on
 from tests.server.storage.test_journal import full_disk
 
 
 async def samples(port: int) -> dict[str, float]:
     """Return every sample of the metrics page, as Prometheus itself reads it."""
-    status, text = await page(port, "/metrics")
+    status, text = await http_get(port, "/metrics")
     assert status == 200
     return {
         ",".join([sample.name, *sample.labels.values()]): sample.value
@@ -61,7 +61,7 @@ async def test_nobody_is_told_who_was_not_meant_to_be() -> None:
     """Unless the host wants it, there is nothing at these paths."""
     async with running(Config()) as server:
         for path in ("/healthz", "/metrics"):
-            status, text = await page(server.port, path)
+            status, text = await http_get(server.port, path)
             assert status == 426
             assert "palatinus join" in text
 
@@ -69,11 +69,11 @@ async def test_nobody_is_told_who_was_not_meant_to_be() -> None:
 async def test_health_follows_the_journal(tmp_path: Path) -> None:
     """A server that cannot store moves is not well until it can again."""
     async with running(Config(data=tmp_path, watched=True)) as server, connected(server.port) as peer:
-        assert await page(server.port, "/healthz") == (200, "ok\n")
+        assert await http_get(server.port, "/healthz") == (200, "ok\n")
         with full_disk(server):
             await peer.refused(OpenTable(1, 2, "Ann"))
-            status, text = await page(server.port, "/healthz?from=probe")
+            status, text = await http_get(server.port, "/healthz?from=probe")
             assert status == 503
             assert "cannot be written" in text
         await peer.open(2)
-        assert await page(server.port, "/healthz") == (200, "ok\n")
+        assert await http_get(server.port, "/healthz") == (200, "ok\n")

@@ -21,7 +21,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.storage.journal_file import FILE_NAME
-from tests.server.peer import PATIENCE, Peer, connected, game, memory_server
+from tests.server.peer import TIMEOUT, Peer, connected, game, memory_server
 from tests.server.process import refused_to_start, serving
 
 
@@ -204,7 +204,7 @@ async def test_who_comes_and_goes_by_tls_is_counted_once(certificate: Path) -> N
     key, limits = certificate.with_name("key.pem"), Limits(connections_per_address=1)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
         for _ in range(3):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while True:
                     with contextlib.suppress(InvalidStatus):  # the one before is still leaving
                         async with connect(
@@ -220,7 +220,7 @@ async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
     key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             assert await reader.read() == b""
         writer.close()
 
@@ -251,7 +251,7 @@ async def test_without_open_files_it_complains_once_and_goes_on() -> None:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, 40))
         writers = [(await asyncio.open_connection("127.0.0.1", server.port))[1] for _ in range(60)]
         assert server.process.stderr is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             line = (await server.process.stderr.readline()).decode()
         for writer in writers:
             writer.close()

@@ -15,7 +15,7 @@ import pexpect
 import pyte
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 30.0  # seconds until a test gives up waiting: never how long anything should take
+TIMEOUT = 30.0  # seconds until a test gives up waiting: never how long anything should take
 
 KEYS = {
     "enter": "\r",
@@ -56,7 +56,7 @@ class Terminal:
             ["-c", script.format(program=program), "sh", *arguments],
             dimensions=(lines, columns),
             env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
         self._child.delaybeforesend = None  # no password is asked for that would have to wait for its prompt
 
@@ -112,7 +112,7 @@ class Terminal:
 
     def until(self, seen: Callable[[str], object], what: str) -> None:
         """Read until the screen is as wanted; fails with the screen if it does not get there."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not (self._drawn and seen(self.text)):
             assert time.monotonic() < deadline, f"no {what} on the screen:\n{self.text}"
             self._read()

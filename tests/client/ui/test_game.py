@@ -44,7 +44,7 @@ from protocol.messages import (
 from protocol.snapshot import snapshot_message
 from server.app import running
 from server.config import Config
-from tests.client.scripted import PATIENCE, Peer, scripted
+from tests.client.scripted import TIMEOUT, Peer, scripted
 from tests.games import played
 
 
@@ -58,7 +58,7 @@ class Keyboard:
 
     async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
         """Wait until the client's state is as wanted."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while self.client is None or not seen(self.client._ui, self.client._connection.model):
                 self.changed.clear()
                 await self.changed.wait()
@@ -95,8 +95,8 @@ def gathering(*names: str | None) -> TableState:
 async def lobby(peer: Peer, *tables: TableSummary) -> None:
     """Greet the client and tell it the tables."""
     await peer.welcome()
-    asked = await peer.hear(ListTables)
-    await peer.tell(Tables(asked.id, list(tables)))
+    asked = await peer.receive(ListTables)
+    await peer.send(Tables(asked.id, list(tables)))
 
 
 async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
@@ -106,20 +106,20 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
         await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
-        join = await peer.hear(JoinTable)
+        join = await peer.receive(JoinTable)
         assert (join.table, join.name) == ("KXQT", "Ann")
-        await peer.tell(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
+        await peer.send(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
         await keys.until(at_rest)
         keys.press("thello\r")
-        say = await peer.hear(Say)
+        say = await peer.receive(Say)
         assert say.text == "hello"
-        await peer.tell(Done(say.id))
+        await peer.send(Done(say.id))
         await keys.until(at_rest)
         keys.press("\x1b")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
-        tables = await peer.hear(ListTables)
-        await peer.tell(Tables(tables.id, []))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
+        tables = await peer.receive(ListTables)
+        await peer.send(Tables(tables.id, []))
         await keys.until(lambda ui, _: not tables_in(ui))
         keys.press("q")
         await peer.until_closed()
@@ -137,17 +137,17 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        opening = await peer.hear(OpenTable)
+        opening = await peer.receive(OpenTable)
         assert (opening.players, opening.random_layout) == (2, True)
-        await peer.tell(
+        await peer.send(
             Seated(opening.id, "KXQT", 0, "secret"), gathering("Ann", None), gathering("Ann", "bot")
         )
-        start = await peer.hear(StartGame)
-        await peer.tell(Done(start.id))
+        start = await peer.receive(StartGame)
+        await peer.send(Done(start.id))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
@@ -187,23 +187,23 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        join = await peer.hear(JoinTable)
-        await peer.tell(Refused("table-full", "Every seat is taken.", join.id))
+        join = await peer.receive(JoinTable)
+        await peer.send(Refused("table-full", "Every seat is taken.", join.id))
         await lobby_again(peer)
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
-        watch = await peer.hear(Watch)
+        watch = await peer.receive(Watch)
         assert watch.table == "ABCD"
-        await peer.tell(Watching(watch.id, "ABCD"))
+        await peer.send(Watching(watch.id, "ABCD"))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async def lobby_again(peer: Peer) -> None:
-        asked = await peer.hear(ListTables)
-        await peer.tell(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
+        asked = await peer.receive(ListTables)
+        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT")) == 0
@@ -216,10 +216,10 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
         await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
-        await peer.hear(Watch)
+        await peer.receive(Watch)
         peer.drop()
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async with scripted(act) as url:
             quitting = asyncio.create_task(run(Options(url, "Ann")))
             await keys.until(lambda ui, _: ui.busy)
@@ -231,12 +231,12 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
 async def test_watching_from_the_start(keys: Keyboard) -> None:
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        watch = await peer.hear(Watch)
-        await peer.tell(Watching(watch.id, "KXQT"))
+        watch = await peer.receive(Watch)
+        await peer.send(Watching(watch.id, "KXQT"))
         await keys.until(at_rest)
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
@@ -251,9 +251,9 @@ async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
         await keys.until(lambda ui, _: not ui.busy)
         keys.press("\x1b[200~q\x1b[201~")  # where no line is typed, a paste does nothing
         keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
-        join = await peer.hear(JoinTable)
+        join = await peer.receive(JoinTable)
         assert join.table == "KXQT"
-        await peer.tell(Refused("no-such-table", "There is no table KXQT.", join.id))
+        await peer.send(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
         keys.press("\x03q")  # the refused line stays until it is forgotten
         await peer.until_closed()
@@ -288,7 +288,7 @@ async def test_an_error_of_the_program_is_one_sentence(
         with contextlib.suppress(Exception):
             await lobby(peer)
 
-    async with asyncio.timeout(PATIENCE), scripted(act) as url:
+    async with asyncio.timeout(TIMEOUT), scripted(act) as url:
         assert await run(Options(url, "Ann")) == 1
     assert (
         capsys.readouterr().err
@@ -324,19 +324,19 @@ async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, 
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
+        resume = await peer.receive(Resume)
         assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
-        await peer.tell(Refused(code, "No.", resume.id))
-        join = await peer.hear(JoinTable)
+        await peer.send(Refused(code, "No.", resume.id))
+        join = await peer.receive(JoinTable)
         assert join.name == "Bob"
-        await peer.tell(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
+        await peer.send(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
         await keys.until(at_rest)
         await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
         (content,) = kept(tmp_path)
         assert b"new-secret" in content
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
@@ -349,10 +349,10 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
-        await peer.tell(Refused("not-stored", "The disk is full.", resume.id))
-        tables = await peer.hear(ListTables)
-        await peer.tell(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
+        resume = await peer.receive(Resume)
+        await peer.send(Refused("not-stored", "The disk is full.", resume.id))
+        tables = await peer.receive(ListTables)
+        await peer.send(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
         await keys.until(
             lambda ui, _: (
                 isinstance(ui.page, Lobby) and ui.page.kept_seats == {"KXQT"} and ui.notice is not None
@@ -372,8 +372,8 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.hear(Resume)
-        await peer.tell(
+        resume = await peer.receive(Resume)
+        await peer.send(
             Seated(resume.id, "KXQT", 1),
             gathering("Cosima", "Ann"),
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
@@ -383,8 +383,8 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
         )
         await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
@@ -406,14 +406,14 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
         await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
-        join = await peer.hear(JoinTable)
-        await peer.tell(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
+        join = await peer.receive(JoinTable)
+        await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
         await keys.until(lambda ui, model: at_rest(ui, model) and told in "\n".join(ui.log))
         assert keys.client is not None
         assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
@@ -426,8 +426,8 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        join = await peer.hear(JoinTable)
-        await peer.tell(
+        join = await peer.receive(JoinTable)
+        await peer.send(
             Seated(join.id, "KXQT", 1, "a-secret"),
             gathering("Cosima", "Ann"),
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
@@ -437,17 +437,17 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
             lambda ui, _: isinstance(ui.page, Result) and "Cosima: again?" in ui.log and not kept(tmp_path)
         )
         keys.press("m")
-        rematch = await peer.hear(Rematch)
+        rematch = await peer.receive(Rematch)
         seats = [SeatSummary("Cosima", kept=True), SeatSummary("Ann", here=True)]
-        await peer.tell(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
+        await peer.send(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: "Cosima: again?" in ui.log and not isinstance(ui.page, Result))
         (content,) = kept(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content
         keys.press("q")
-        leave = await peer.hear(Leave)
-        await peer.tell(Done(leave.id))
+        leave = await peer.receive(Leave)
+        await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:

@@ -38,17 +38,17 @@ from server.net.limited_connection import LimitedConnection
 from server.net.session import Session
 from server.tables.table import Table
 from tests.server.peer import (
-    PATIENCE,
+    TIMEOUT,
     UPGRADE,
     Peer,
     check_views,
     connected,
+    connected_without_hello,
     eventually,
     frame,
     game,
     memory_server,
     play_on,
-    stranger,
     table_of,
 )
 
@@ -128,7 +128,7 @@ async def test_one_byte_at_a_time_is_read_as_it_comes() -> None:
             await writer.drain()
             if byte % 16 == 0:
                 await player.nothing_but_pong()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await reader.readuntil(b"welcome")
             await reader.readuntil(b"tables")
         writer.close()
@@ -144,7 +144,7 @@ async def test_what_is_begun_and_never_ended_ends(begun: bytes) -> None:
     async with besieged(hello_seconds=0.2) as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(begun)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while await reader.read(1000):
                 pass
         writer.close()
@@ -172,7 +172,7 @@ async def test_a_flood_of_connections_leaves_nothing() -> None:
 
         async def come() -> bool:
             try:
-                async with stranger(server.port) as attacker:
+                async with connected_without_hello(server.port) as attacker:
                     await attacker.hello()
                     return True
             except (InvalidHandshake, ConnectionClosed, OSError, EOFError):
@@ -205,7 +205,7 @@ async def test_a_table_s_code_gives_no_seat_and_no_secret() -> None:
             assert (await thief.refused(Resume(10 + number, code, token))).code == Code.BAD_TOKEN
         await thief.watch(code)
         assert players[0].legal is not None
-        for message in (StartGame(20), players[0].some_move(random.Random(3))):
+        for message in (StartGame(20), players[0].random_move(random.Random(3))):
             assert (await thief.refused(message)).code == Code.NOT_A_PLAYER
 
 
@@ -214,7 +214,7 @@ async def test_a_recorded_move_is_worth_nothing_elsewhere() -> None:
     async with besieged() as (server, players):
         mover = players[0]
         other = players[1]
-        move = mover.some_move(random.Random(4))
+        move = mover.random_move(random.Random(4))
         async with connected(server.port) as attacker:
             assert (await attacker.refused(move)).code == Code.NOT_AT_A_TABLE
             await attacker.watch(mover.code)

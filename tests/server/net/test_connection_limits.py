@@ -15,7 +15,7 @@ from protocol.codec import encode
 from protocol.messages import Hello
 from server.app import Running
 from server.net.addresses import counted_as
-from tests.server.peer import PATIENCE, UPGRADE, Peer, connected, frame, memory_server
+from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, frame, memory_server
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
 
@@ -34,7 +34,7 @@ async def quiet_house(
 
 async def told(port: int, *pieces: bytes) -> bytes:
     """Send bytes over a new connection and return all that comes back."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         answer = b""
         with contextlib.suppress(ConnectionError):
@@ -127,24 +127,24 @@ async def test_a_connection_that_says_nothing_is_closed(caplog: pytest.LogCaptur
 
 async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
     """The server stops at once though a silent connection has much time left."""
-    async with memory_server(hello_seconds=PATIENCE * 5) as server:
+    async with memory_server(hello_seconds=TIMEOUT * 5) as server:
         _, silent = await asyncio.open_connection("127.0.0.1", server.port)
         _, slow = await asyncio.open_connection("127.0.0.1", server.port)
         slow.write(b"GET / HTTP/1.1\r\n")
         async with connected(server.port) as player:  # by now the server has the other two
             await player.nothing_but_pong()
         stopping = asyncio.get_running_loop().time()
-    assert asyncio.get_running_loop().time() - stopping < PATIENCE
+    assert asyncio.get_running_loop().time() - stopping < TIMEOUT
     silent.close()
     slow.close()
 
 
 async def test_connections_that_say_nothing_take_no_more_than_their_address_may_have() -> None:
     """Silent connections count: those beyond the limit, and a few more, are closed at once."""
-    async with memory_server(connections_per_address=4, hello_seconds=PATIENCE * 5) as server:
+    async with memory_server(connections_per_address=4, hello_seconds=TIMEOUT * 5) as server:
         streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
         waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while len(waiting) > 20:
                 _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for _, writer in streams:
@@ -192,7 +192,7 @@ async def test_a_flood_that_reads_nothing_ends_and_disturbs_nobody(
     """Megabytes of tiny frames end the connection that sends them; the log stays quiet."""
     hello = encode(Hello([1], "flood"))
     async with quiet_house(caplog, close_seconds=0.1, rate=1000.0) as (server, player):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(UPGRADE + frame(0x2, hello))
             with contextlib.suppress(ConnectionError):
@@ -210,7 +210,7 @@ async def test_a_client_may_ping_now_and_then() -> None:
     """Websocket pings at a human pace are answered."""
     async with memory_server() as server, connected(server.port) as peer:
         for _ in range(20):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await (await peer.socket.ping())
         await peer.nothing_but_pong()
 

@@ -11,7 +11,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
-from tests.server.peer import check_views, connected, game, memory_server, play_on, stranger, table_of
+from tests.server.peer import (
+    check_views,
+    connected,
+    connected_without_hello,
+    game,
+    memory_server,
+    play_on,
+    table_of,
+)
 
 
 def packed(**fields: Any) -> bytes:
@@ -82,7 +90,7 @@ MALFORMED_ID: dict[str, object] = {
 
 async def test_hello_is_answered_with_the_version_and_the_server() -> None:
     """The best common version is chosen."""
-    async with memory_server() as server, stranger(server.port) as peer:
+    async with memory_server() as server, connected_without_hello(server.port) as peer:
         answer = await peer.ask(Hello([*VERSIONS, 999], "test"))
         assert isinstance(answer, Welcome)
         assert answer.version == max(VERSIONS)
@@ -91,7 +99,7 @@ async def test_hello_is_answered_with_the_version_and_the_server() -> None:
 
 async def test_without_a_common_version_the_client_is_told_those_spoken() -> None:
     """The refusal lists the versions, and the connection ends."""
-    async with memory_server() as server, stranger(server.port) as peer:
+    async with memory_server() as server, connected_without_hello(server.port) as peer:
         await peer.send(Hello([998, 999], "test"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -101,7 +109,7 @@ async def test_without_a_common_version_the_client_is_told_those_spoken() -> Non
 
 async def test_hello_must_come_first() -> None:
     """Anything else is refused with its id, and the connection ends."""
-    async with memory_server() as server, stranger(server.port) as peer:
+    async with memory_server() as server, connected_without_hello(server.port) as peer:
         refused = await peer.refused(Ping(id=5))
         assert refused.code == Code.HELLO_FIRST
         assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
@@ -109,7 +117,7 @@ async def test_hello_must_come_first() -> None:
 
 async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     """Whoever does not even say hello is no client; no error is logged for it."""
-    async with memory_server() as server, stranger(server.port) as peer:
+    async with memory_server() as server, connected_without_hello(server.port) as peer:
         await peer.socket.send(packed(t="hello", versions=[True], client="test"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
@@ -130,7 +138,7 @@ async def test_hello_is_said_once() -> None:
 
 async def test_whoever_says_no_hello_is_sent_away() -> None:
     """Silence ends the connection after the hello time."""
-    async with memory_server(hello_seconds=0.05) as server, stranger(server.port) as peer:
+    async with memory_server(hello_seconds=0.05) as server, connected_without_hello(server.port) as peer:
         assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
 
 
@@ -279,7 +287,7 @@ async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
     async with memory_server(connections=2) as server, connected(server.port) as staying:
         async with connected(server.port):
             with pytest.raises(InvalidStatus) as refusal:
-                async with stranger(server.port):
+                async with connected_without_hello(server.port):
                     pass
             assert refusal.value.response.status_code == 503
             assert b"no room" in refusal.value.response.body
@@ -298,7 +306,7 @@ async def test_one_address_cannot_take_all_connections() -> None:
     """The limit per address counts connections of that address alone."""
     async with memory_server(connections_per_address=1) as server, connected(server.port):
         with pytest.raises(InvalidStatus) as refusal:
-            async with stranger(server.port):
+            async with connected_without_hello(server.port):
                 pass
         assert refusal.value.response.status_code == 503
 

@@ -33,7 +33,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.state import PersistentState
-from tests.server.peer import eventually, stranger
+from tests.server.peer import connected_without_hello, eventually
 
 
 class Visitor:
@@ -46,7 +46,7 @@ class Visitor:
 
     async def visit(self) -> None:
         with contextlib.suppress(ConnectionClosed):
-            async with stranger(self._server.port) as peer:
+            async with connected_without_hello(self._server.port) as peer:
                 await peer.hello()
                 for _ in range(self._rng.randrange(120)):
                     frame = bytearray(encode(self._something()))

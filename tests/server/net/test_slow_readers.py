@@ -6,7 +6,16 @@ import contextlib
 from protocol.codec import encode
 from protocol.messages import ListTables, OpenTable, Say, TableState, Watch
 from server.tables.table import Table
-from tests.server.peer import PATIENCE, Peer, company, connected, deaf, frame, memory_server, table_of
+from tests.server.peer import (
+    TIMEOUT,
+    Peer,
+    client_that_never_reads,
+    connected,
+    frame,
+    full_table,
+    memory_server,
+    table_of,
+)
 
 MOST = 20_000  # bytes that may wait for a client
 
@@ -15,8 +24,8 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
     """The talk goes on at once while frames pile up for it; then it is gone, and the others are told."""
     async with (
         memory_server(outgoing_bytes=MOST, burst=10**6) as server,
-        company(server.port, 2, watched=True) as peers,
-        deaf(server.port, Watch(1, peers[0].code)),
+        full_table(server.port, 2, watched=True) as peers,
+        client_that_never_reads(server.port, Watch(1, peers[0].code)),
     ):
         host = peers[0]
         assert (await host.until(TableState)).spectators == 2
@@ -29,14 +38,14 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
             slowest = max(slowest, clock() - began)
             for spectator in audience.spectators:
                 assert spectator.connection.transport.get_write_buffer_size() < MOST + 1000
-        assert slowest < PATIENCE / 4
+        assert slowest < TIMEOUT / 4
         for peer in peers:
             while _spectators(peer) != 1:
                 await peer.receive()
 
 
 def _spectators(peer: Peer) -> int:
-    return [message.spectators for message in peer.heard if isinstance(message, TableState)][-1]
+    return [message.spectators for message in peer.received if isinstance(message, TableState)][-1]
 
 
 async def test_a_client_that_asks_much_and_reads_nothing_is_dropped() -> None:
@@ -44,10 +53,10 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_dropped() -> None:
     async with (
         memory_server(outgoing_bytes=MOST, burst=10**6) as server,
         connected(server.port) as other,
-        deaf(server.port, OpenTable(1, 2, "Deaf")) as deaf_one,
+        client_that_never_reads(server.port, OpenTable(1, 2, "Deaf")) as deaf_one,
     ):
         list_of_tables = frame(0x2, encode(ListTables(1)))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not deaf_one.transport.is_closing():
                 deaf_one.write(list_of_tables * 100)
                 await asyncio.sleep(0)
@@ -65,8 +74,8 @@ async def test_a_client_that_never_reads_is_missed_by_its_pongs() -> None:
     """Though less waits for it than it may let wait: it answers no ping."""
     async with (
         memory_server(burst=10**6, ping_seconds=0.3, close_seconds=0.1) as server,
-        company(server.port, 2) as (host, other),
-        deaf(server.port, Watch(1, host.code)),
+        full_table(server.port, 2) as (host, other),
+        client_that_never_reads(server.port, Watch(1, host.code)),
     ):
         assert (await host.until(TableState)).spectators == 1
         await fill(table_of(server, [host]), host)
@@ -80,9 +89,9 @@ async def test_a_client_that_never_reads_does_not_delay_the_end() -> None:
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:
         async with memory_server(burst=10**6, ping_seconds=1000.0, close_seconds=0.1) as server:
-            host, _ = await clients.enter_async_context(company(server.port, 2))
-            await clients.enter_async_context(deaf(server.port, Watch(1, host.code)))
+            host, _ = await clients.enter_async_context(full_table(server.port, 2))
+            await clients.enter_async_context(client_that_never_reads(server.port, Watch(1, host.code)))
             assert (await host.until(TableState)).spectators == 1
             await fill(table_of(server, [host]), host)
             began = clock()
-        assert clock() - began < PATIENCE / 2
+        assert clock() - began < TIMEOUT / 2

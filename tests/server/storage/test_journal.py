@@ -22,15 +22,15 @@ from server.storage.sqlite_journal import SqliteJournal
 from server.tables.state import PersistentState
 from tests.server.peer import (
     Peer,
+    all_caught_up,
     check_views,
-    company,
     connected,
     eventually,
+    full_table,
     game,
-    on_turn,
+    peer_on_turn,
     play_on,
     table_of,
-    together,
 )
 from tests.server.process import serving
 
@@ -99,7 +99,7 @@ async def test_nobody_hears_of_a_move_before_it_is_stored(tmp_path: Path) -> Non
 
         journal.append = slowly  # type: ignore[method-assign]
         try:
-            move = peers[0].some_move(random.Random(1))
+            move = peers[0].random_move(random.Random(1))
             await peers[0].send(move)
             await waiting.wait()
             for peer in peers[1:]:
@@ -110,7 +110,7 @@ async def test_nobody_hears_of_a_move_before_it_is_stored(tmp_path: Path) -> Non
         finally:
             may_commit.set()
         seq = peers[0].seq + 1
-        await together(peers, seq)
+        await all_caught_up(peers, seq)
         check_views(table_of(server, peers), peers)
 
 
@@ -164,7 +164,7 @@ async def test_after_a_restart_absent_players_lose_seats_at_tables_that_have_not
     tmp_path: Path,
 ) -> None:
     """The grace begins anew with the server, also for those who never came back."""
-    async with running(Config(data=tmp_path)) as server, company(server.port, 2) as (anna, _):
+    async with running(Config(data=tmp_path)) as server, full_table(server.port, 2) as (anna, _):
         pass
     limits = Limits(seat_grace_seconds=0.2)
     async with running(Config(data=tmp_path, limits=limits)) as server, back(server.port, anna) as (again,):
@@ -179,9 +179,9 @@ async def test_after_a_restart_absent_players_lose_seats_at_tables_that_have_not
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:
     """A move that comes again is answered and counts once; its id is not free for another."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        move = peers[0].some_move(random.Random(3))
+        move = peers[0].random_move(random.Random(3))
         await peers[0].done(move)
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
     async with running(Config(data=tmp_path)) as server, back(server.port, *peers) as again:
         entries = table_of(server, again).state.entry_count
         assert await again[0].ask(move) == Done(move.id)
@@ -235,7 +235,7 @@ async def test_what_cannot_be_stored_is_refused_and_changes_nothing(tmp_path: Pa
     """Open, join, start, move and leave; the same messages succeed when the journal can be written again."""
     async with (
         running(Config(data=tmp_path)) as server,
-        company(server.port, 2, random_layout=True, starting=0) as peers,
+        full_table(server.port, 2, random_layout=True, starting=0) as peers,
         connected(server.port) as late,
     ):
         table = table_of(server, peers)
@@ -265,10 +265,10 @@ async def test_what_cannot_be_stored_is_refused_and_changes_nothing(tmp_path: Pa
         await other.news()
         for peer in peers:
             await peer.until(TableState)
-        move = host.some_move(random.Random(5))
+        move = host.random_move(random.Random(5))
         await check_fails(host, move)  # type: ignore[arg-type]
         await host.done(move)
-        await together(peers, host.seq)
+        await all_caught_up(peers, host.seq)
         check_views(table, peers)
     assert len(stored(tmp_path)) == table.state.entry_count
 
@@ -388,15 +388,15 @@ async def test_a_killed_server_loses_no_move_that_anyone_heard_of(tmp_path: Path
                 peers = await stack.enter_async_context(game(server.port, 2, watched=True))
             else:
                 peers = await stack.enter_async_context(back(server.port, *peers))
-                await together(peers, max(peer.seq for peer in peers))
+                await all_caught_up(peers, max(peer.seq for peer in peers))
             await play_on(peers, chooser, moves=chooser.randrange(4))
             if kill == kills:
                 await play_on(peers, chooser)
                 heard = peers[-1].view
                 break
-            mover = on_turn(peers)
+            mover = peer_on_turn(peers)
             assert mover is not None
-            move = mover.some_move(chooser)
+            move = mover.random_move(chooser)
             await mover.send(move)
             first_to_hear = peers[-1] if kill % 2 else mover
             await first_to_hear.caught_up(first_to_hear.seq + 1)
@@ -414,7 +414,7 @@ async def test_a_move_that_was_killed_unheard_is_played_once_when_it_comes_again
     async with serving("--data", str(tmp_path)) as server, game(server.port, 2) as peers:
         await play_on(peers, chooser, moves=2)
         known = peers[0].seq  # the server may still tell the move before it dies
-        move = peers[0].some_move(chooser)
+        move = peers[0].random_move(chooser)
         await peers[0].send(move)
         server.process.kill()
         for peer in peers:
@@ -422,7 +422,7 @@ async def test_a_move_that_was_killed_unheard_is_played_once_when_it_comes_again
     async with serving("--data", str(tmp_path)) as server, back(server.port, *peers) as again:
         answer = await again[0].ask(move)
         assert isinstance(answer, Done | Events)
-        await together(again, known + 1)
+        await all_caught_up(again, known + 1)
         assert isinstance(await again[0].ask(move), Done)
         await again[1].nothing_but_pong()
 

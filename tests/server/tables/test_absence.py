@@ -64,18 +64,18 @@ from server.tables.state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
-    PATIENCE,
+    TIMEOUT,
     Peer,
+    all_caught_up,
     check_views,
-    company,
     connected,
     eventually,
+    full_table,
     game,
-    on_turn,
+    peer_on_turn,
     play_on,
+    queued_requests,
     table_of,
-    together,
-    waiting_for,
 )
 from tests.server.process import serving
 from tests.server.storage.test_journal import back
@@ -114,13 +114,13 @@ async def play_with_stand_in(peers: Sequence[Peer], chooser: random.Random) -> l
     """Play to the end, the stand-in for whoever is not among `peers`; return what told of its moves."""
     told: list[Events] = []
     while peers[0].view is None or peers[0].view.result is None:
-        if (mover := on_turn(peers)) is not None:
-            await mover.done(mover.some_move(chooser))
-            await together(peers, mover.seq)
+        if (mover := peer_on_turn(peers)) is not None:
+            await mover.done(mover.random_move(chooser))
+            await all_caught_up(peers, mover.seq)
         else:
             events = await peers[0].until(Events)
             told.append(events)
-            await together(peers, peers[0].seq)
+            await all_caught_up(peers, peers[0].seq)
     return told
 
 
@@ -166,9 +166,9 @@ async def test_the_policy_is_told_and_kept(tmp_path: Path) -> None:
     """At the table, in the list, and after a restart; `wait` in words is the same as no word of it."""
     for policy in (WAIT, MoveClock(60), GameClock(1800), ByVote(0), ByBot(86400)):
         data = tmp_path / policy.__struct_config__.tag  # type: ignore[operator]
-        async with served(data) as server, company(server.port, 2, absence=policy) as peers:
+        async with served(data) as server, full_table(server.port, 2, absence=policy) as peers:
             table = table_of(server, peers)
-            assert peers[0].heard[-1].absence == policy  # type: ignore[union-attr]
+            assert peers[0].received[-1].absence == policy  # type: ignore[union-attr]
         async with served(data) as server, connected(server.port) as late:
             tables = await late.ask(ListTables(late.next_id()))
             assert isinstance(tables, Tables)
@@ -240,7 +240,7 @@ async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() ->
             assert isinstance(await again.news(), Snapshot)
             assert again.legal is not None
             assert policy_of(server, peers)._substitute_move is None
-            await again.done(again.some_move(random.Random(1)))
+            await again.done(again.random_move(random.Random(1)))
             told = await peers[1].until(Events)
             assert told.by is None
             assert table_of(server, peers).state.bot_seats == set()
@@ -260,7 +260,7 @@ async def test_bots_do_not_play_among_themselves() -> None:
 
 
 async def test_who_is_away_when_the_game_starts_is_replaced_too() -> None:
-    async with served() as server, company(server.port, 2, absence=ByBot(0)) as peers:
+    async with served() as server, full_table(server.port, 2, absence=ByBot(0)) as peers:
         await gone(peers[1], peers[0])
         await peers[0].done(StartGame(peers[0].next_id()))
         await state_where(peers[0], held(1))
@@ -298,7 +298,7 @@ async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> Non
         assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
         if anna.legal is None:
             assert (await anna.until(Events)).by == "bot"
-        await anna.done(anna.some_move(random.Random(2)))
+        await anna.done(anna.random_move(random.Random(2)))
         assert (await anna.until(Events)).by == "bot"
 
 
@@ -453,7 +453,7 @@ async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
     time = ManualClock()
     async with contextlib.AsyncExitStack() as clients:
         async with served(time=time) as server:
-            await clients.enter_async_context(company(server.port, 3))
+            await clients.enter_async_context(full_table(server.port, 3))
             for policy in (WAIT, ByBot(600), ByVote(600), MoveClock(60), GameClock(600)):
                 await clients.enter_async_context(game(server.port, 3, programs={1}, absence=policy))
         time.advance(10**6)
@@ -464,7 +464,7 @@ async def test_a_vote_that_makes_no_sense_is_refused() -> None:
     async with (
         served() as server,
         game(server.port, 3, watched=True, absence=ByVote(600)) as peers,
-        company(server.port, 2, absence=ByVote(0)) as waiting,
+        full_table(server.port, 2, absence=ByVote(0)) as waiting,
         game(server.port, 2, absence=ByBot(600)) as others,
         game(server.port, 2) as patient,
     ):
@@ -574,7 +574,7 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
         assert policy_of(server, peers)._substitute_move is None
         time.advance(0.001)
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        assert (await peers[0].refused(peers[0].some_move(random.Random(1)))).code == Code.TIME_UP
+        assert (await peers[0].refused(peers[0].random_move(random.Random(1)))).code == Code.TIME_UP
         assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
     async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
         told = []
@@ -597,10 +597,10 @@ async def test_time_is_judged_by_the_clock_when_a_move_is_handled() -> None:
         served(pause=LONG, time=time) as server,
         game(server.port, 2, absence=MoveClock(5)) as peers,
     ):
-        table, move = table_of(server, peers), peers[0].some_move(random.Random(1))
+        table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
         async with table._turns:
             await peers[0].send(move)
-            await eventually(lambda: waiting_for(table) == 1)
+            await eventually(lambda: queued_requests(table) == 1)
             time.advance(5)
         refused = await peers[0].until(Refused)
         assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
@@ -623,12 +623,14 @@ async def test_what_falls_due_does_not_wait_behind_what_strangers_ask() -> None:
             asked = [Sync(peer.next_id(), 0) for peer in (*crowd, spectator)]
             for peer, sync in zip((*crowd, spectator), asked, strict=True):
                 await peer.send(sync)
-            await eventually(lambda: waiting_for(table) == len(asked))
+            await eventually(lambda: queued_requests(table) == len(asked))
             time.advance(60)
-            await eventually(lambda: waiting_for(table) > len(asked))
+            await eventually(lambda: queued_requests(table) > len(asked))
         state = await spectator.until(TableState)
         while not state.seats[1].bot:
-            assert not any(isinstance(message, Done) for message in spectator.heard), "the table came second"
+            assert not any(isinstance(message, Done) for message in spectator.received), (
+                "the table came second"
+            )
             state = await spectator.until(TableState)
         await spectator.until(Done)
 
@@ -641,7 +643,7 @@ async def test_a_move_in_time_starts_the_next_clock() -> None:
         game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
     ):
         await play_on(peers, random.Random(1), moves=4)
-        moves = [events for events in peers[2].heard if isinstance(events, Events)]
+        moves = [events for events in peers[2].received if isinstance(events, Events)]
         assert len(moves) >= 5
         assert all(events.by is None for events in moves)
         assert {events.clock for events in moves} == {600_000}
@@ -660,7 +662,7 @@ async def test_who_has_used_up_the_game_clock_may_watch() -> None:
         while peers[0].view is None or peers[0].view.result is None:
             time.advance(30)
             told.append(await peers[0].until(Events))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         assert {events.by for events in told} == {"clock"}
         assert told[0].clock == 30_000
         assert {events.clock for events in told[2:-1]} == {0}
@@ -731,7 +733,7 @@ async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -
         assert (await gone(program, anna)).seats[1].bot
         for _ in range(2):
             assert (await anna.until(Events)).by == "bot"
-            await anna.done(anna.some_move(random.Random(1)))
+            await anna.done(anna.random_move(random.Random(1)))
         async with back(server.port, program) as (again,):
             state = await state_where(anna, lambda state: state.seats[1].here)
             assert not state.seats[1].bot
@@ -756,7 +758,7 @@ async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() 
             assert policy._substitute_move is None
             time.advance(400)
             await eventually(lambda: policy._substitute_move is not None)
-            assert (await again.refused(again.some_move(random.Random(1)))).code == Code.TIME_UP
+            assert (await again.refused(again.random_move(random.Random(1)))).code == Code.TIME_UP
 
 
 async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) -> None:
@@ -875,7 +877,7 @@ async def test_a_thinking_stand_in_delays_no_one() -> None:
 
     def slow(view: View, legal: Legal, rng: random.Random) -> Command:
         loop.call_soon_threadsafe(thinks.set)
-        may_move.wait(PATIENCE)
+        may_move.wait(TIMEOUT)
         return at_random(view, legal, rng)
 
     async with served(stand_in=slow) as server, game(server.port, 2, absence=ByBot(0)) as peers:

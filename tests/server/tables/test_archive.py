@@ -26,15 +26,15 @@ from server.storage.sqlite_journal import SqliteJournal
 from server.storage.stored_tables import Line, packed, unpacked
 from tests.server.peer import (
     Peer,
+    all_caught_up,
     check_views,
     connected,
     eventually,
     game,
     memory_server,
     play_on,
+    queued_requests,
     table_of,
-    together,
-    waiting_for,
 )
 
 SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
@@ -167,10 +167,10 @@ async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: 
         await waiting.wait()
         resume = Resume(peer.next_id(), peers[0].code, peers[0].token)
         await peer.send(resume)
-        await eventually(lambda: waiting_for(table) == 1)
+        await eventually(lambda: queued_requests(table) == 1)
         may_go_on.set()
         await peer.news()
-        assert not any(isinstance(message, Refused) for message in peer.heard)
+        assert not any(isinstance(message, Refused) for message in peer.received)
         assert peer.view is not None
         assert server.lobby.tables[peers[0].code] is not table
 
@@ -244,7 +244,7 @@ async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -
             again = await back_at(server.port, stack, left_first)
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(5), moves=2)
-            await together(again, again[0].seq)
+            await all_caught_up(again, again[0].seq)
 
 
 async def resting(server: Running, games: int) -> list[list[Peer]]:

@@ -11,15 +11,15 @@ from engine.view import eyes_of, folded
 from protocol.events import event_of
 from protocol.messages import Events, Snapshot, StartGame, TableState
 from tests.server.peer import (
+    all_caught_up,
     check_views,
-    company,
     connected,
+    full_table,
     game,
     memory_server,
-    on_turn,
+    peer_on_turn,
     play_on,
     table_of,
-    together,
 )
 
 
@@ -34,9 +34,9 @@ async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layo
     ):
         table = table_of(server, peers)
         check_views(table, peers)
-        while (mover := on_turn(peers)) is not None:
-            await mover.done(mover.some_move(chooser))
-            await together(peers, mover.seq)
+        while (mover := peer_on_turn(peers)) is not None:
+            await mover.done(mover.random_move(chooser))
+            await all_caught_up(peers, mover.seq)
             check_views(table, peers)
         for peer in peers:
             assert peer.view is not None
@@ -51,7 +51,7 @@ async def test_many_tables_play_at_once_and_keep_apart() -> None:
         async with game(port, 2 + number % 4) as peers:
             await play_on(peers, random.Random(number))
             check_views(table_of(server, peers), peers)
-            assert {message.table for message in peers[0].heard if isinstance(message, TableState)} == {
+            assert {message.table for message in peers[0].received if isinstance(message, TableState)} == {
                 peers[0].code
             }
 
@@ -65,7 +65,7 @@ async def test_only_the_seat_on_turn_is_told_its_legal_moves() -> None:
     async with memory_server() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
         await play_on(peers, random.Random(3))
         for peer in peers:
-            told = [message for message in peer.heard if isinstance(message, Events)]
+            told = [message for message in peer.received if isinstance(message, Events)]
             for message in told:
                 assert (message.legal is not None) == (message.turn is not None and message.turn == peer.seat)
         assert sum(message.legal is not None for peer in peers for message in _events(peer)) == 6 + 36
@@ -88,7 +88,7 @@ async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         table = table_of(server, peers)
         chooser = random.Random(5)
-        while on_turn(peers) is not None:
+        while peer_on_turn(peers) is not None:
             async with connected(server.port) as late:
                 await late.watch(peers[0].code)
                 await late.until(Snapshot)
@@ -129,9 +129,9 @@ async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
 
 async def test_the_server_keeps_what_the_peers_were_told() -> None:
     """Folding the server's own events, redacted, gives each seat's view: nothing else was told."""
-    async with memory_server() as server, company(server.port, 2, random_layout=True) as peers:
+    async with memory_server() as server, full_table(server.port, 2, random_layout=True) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await play_on(peers, random.Random(8), moves=9)
         mine = table_of(server, peers).state.game
         assert mine is not None
@@ -143,4 +143,4 @@ async def test_the_server_keeps_what_the_peers_were_told() -> None:
 
 
 def _events(peer: object) -> list[Events]:
-    return [message for message in getattr(peer, "heard", []) if isinstance(message, Events)]
+    return [message for message in getattr(peer, "received", []) if isinstance(message, Events)]

@@ -30,7 +30,7 @@ from protocol.messages import (
 from protocol.text import unsafe
 from server.net.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
-from tests.server.peer import Peer, company, connected, eventually, game, memory_server, play_on, table_of
+from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
 
 
 async def lines(peer: Peer) -> list[TableSummary]:
@@ -185,7 +185,7 @@ async def test_names_of_all_scripts_are_welcome(name: str) -> None:
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
     """The lowest seat that is taken is host; the seat can be taken by somebody else."""
-    async with memory_server() as server, company(server.port, 3) as peers, connected(server.port) as late:
+    async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(Leave(host.next_id()))
         state = await state_where(third, lambda state: state.seats[0].name is None)
@@ -199,7 +199,7 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
 
 async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
     """A seat that was given up is given up, also when somebody else has it."""
-    async with memory_server() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         resume = Resume(second.next_id(), host.code, second.token)
         assert (await second.refused(resume)).code == Code.BAD_TOKEN
@@ -215,7 +215,7 @@ async def test_a_table_closes_when_everybody_left_it() -> None:
     """Spectators are told, and are in the lobby again."""
     async with (
         memory_server() as server,
-        company(server.port, 2, watched=True) as (host, second, spectator),
+        full_table(server.port, 2, watched=True) as (host, second, spectator),
     ):
         await host.done(Leave(host.next_id()))
         await second.done(Leave(second.next_id()))
@@ -245,7 +245,7 @@ async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
 
 async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
     """A player whose connection broke comes back to the seat; the others see both."""
-    async with memory_server() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: not state.seats[1].here)
         async with connected(server.port) as again:
@@ -256,7 +256,7 @@ async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
 
 async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
     """Who does not come back before the game starts makes room."""
-    async with memory_server(seat_grace_seconds=0.05) as server, company(server.port, 2) as (host, second):
+    async with memory_server(seat_grace_seconds=0.05) as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: state.seats[1].name is None)
         async with connected(server.port) as again:
@@ -266,7 +266,7 @@ async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
 
 async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
     """Coming back stops the clock: an earlier absence does not shorten the grace of a later one."""
-    async with memory_server(seat_grace_seconds=0.8) as server, company(server.port, 2) as (host, second):
+    async with memory_server(seat_grace_seconds=0.8) as server, full_table(server.port, 2) as (host, second):
         table = table_of(server, [host])
         clock = asyncio.get_running_loop().time
         first_left = clock()
@@ -349,7 +349,7 @@ async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
 
 async def test_one_sits_at_one_table_at_a_time() -> None:
     """Open, join, resume and watch are refused at a table."""
-    async with memory_server() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, full_table(server.port, 2) as (host, second):
         for message in (
             OpenTable(1000, 2, "Twice"),
             JoinTable(1001, host.code, "Twice"),
@@ -431,7 +431,7 @@ async def test_spectators_are_limited() -> None:
     """A spectator too many is told so; one who leaves makes room."""
     async with (
         memory_server(spectators=1) as server,
-        company(server.port, 2, watched=True) as peers,
+        full_table(server.port, 2, watched=True) as peers,
         connected(server.port) as late,
     ):
         assert (await late.refused(Watch(1, peers[0].code))).code == Code.SPECTATORS_FULL
@@ -443,13 +443,13 @@ async def test_everybody_at_the_table_hears_what_is_said() -> None:
     """Players by seat, spectators without one; nobody else."""
     async with (
         memory_server() as server,
-        company(server.port, 2, watched=True) as peers,
+        full_table(server.port, 2, watched=True) as peers,
         connected(server.port) as other,
     ):
         await peers[1].done(Say(peers[1].next_id(), "hello 🦊"))
         await peers[2].done(Say(peers[2].next_id(), "I watch"))
         for peer in peers:
-            said = [message for message in peer.heard if isinstance(message, Said)]
+            said = [message for message in peer.received if isinstance(message, Said)]
             while len(said) < 2:
                 said.append(await peer.until(Said))
             assert said == [Said("hello 🦊", 1), Said("I watch")]
@@ -461,7 +461,7 @@ async def test_everybody_at_the_table_hears_what_is_said() -> None:
 )
 async def test_what_a_terminal_could_act_on_cannot_be_said(text: str) -> None:
     """The sender is refused, and the others hear nothing."""
-    async with memory_server() as server, company(server.port, 2) as (host, second):
+    async with memory_server() as server, full_table(server.port, 2) as (host, second):
         assert (await host.refused(Say(host.next_id(), text))).code.startswith("text-")
         await second.nothing_but_pong()
 

@@ -26,17 +26,17 @@ from server.app import Running
 from server.storage.entries import Entry
 from tests.server.peer import (
     Peer,
+    all_caught_up,
     check_views,
-    company,
     connected,
     eventually,
     fields_in,
+    full_table,
     game,
     memory_server,
     play_on,
+    queued_requests,
     table_of,
-    together,
-    waiting_for,
 )
 
 
@@ -62,7 +62,7 @@ async def check_refused(
 
 async def test_before_the_game_there_are_no_moves() -> None:
     """Nothing can be laid or placed at a table that has not begun."""
-    async with memory_server() as server, company(server.port, 2) as (host, other):
+    async with memory_server() as server, full_table(server.port, 2) as (host, other):
         assert (await host.refused(Lay(host.next_id(), 1, 0))).code == Code.NOT_STARTED
         assert (await host.refused(PlacePiece(host.next_id(), "Em", "A1"))).code == Code.NOT_STARTED
         await other.nothing_but_pong()
@@ -105,7 +105,7 @@ async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
     """Not on another tile, and not apart from the others."""
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await check_refused(server, peers, 1, (Fault.POSITION_TAKEN, "R3.3"), Lay(peers[1].next_id(), 1, 5))
         await check_refused(server, peers, 1, (Fault.POSITION_APART, "R3.3"), Lay(peers[1].next_id(), 3, 0))
 
@@ -114,7 +114,7 @@ async def test_nobody_lays_the_tile_of_another() -> None:
     """Whoever just laid cannot lay the next one too."""
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await check_refused(server, peers, 0, (Fault.NOT_YOUR_TURN, "R3.3"), Lay(peers[0].next_id(), 2, 0))
 
 
@@ -124,7 +124,7 @@ async def test_pieces_come_from_the_own_hand() -> None:
         why = (Fault.NOT_IN_HAND, "R4.1")
         await check_refused(server, peers, 0, why, PlacePiece(7, "Sm", "A1"), PlacePiece(8, "Lf*", "A1"))
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em*", "A1"))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await play_on(peers, random.Random(1), moves=4)
         await check_refused(server, peers, 0, why, PlacePiece(9, "Em*", "B1"))  # R3.5: five players have one
 
@@ -133,7 +133,7 @@ async def test_a_field_holds_one_piece() -> None:
     """One's own or another's."""
     async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "C4"))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await check_refused(server, peers, 1, (Fault.FIELD_TAKEN, "R4.1"), PlacePiece(7, "Sm", "C4"))
 
 
@@ -147,7 +147,7 @@ async def test_soldiers_are_placed_in_time() -> None:
                 civil = [piece for piece in peer.legal.pieces if piece[1] != "s"]
                 field = chooser.choice(fields_in(peer.legal))
                 await peer.done(PlacePiece(peer.next_id(), civil[0], field))
-                await together(peers, peer.seq)
+                await all_caught_up(peers, peer.seq)
         legal = peers[0].legal
         assert isinstance(legal, Places)
         assert legal.pieces == ["Es"]
@@ -172,9 +172,9 @@ async def test_a_repeated_move_is_answered_and_counts_once() -> None:
     """The second answer is Done; nobody else hears of it."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
-        move = peers[0].some_move(random.Random(4))
+        move = peers[0].random_move(random.Random(4))
         await peers[0].done(move)
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         entries = table.state.entry_count
         assert await peers[0].ask(move) == Done(move.id)
         await peers[1].nothing_but_pong()
@@ -190,7 +190,7 @@ async def test_a_refused_move_stays_refused_under_its_id() -> None:
         early = PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "A2"))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         assert await peers[1].refused(early) == first
         await peers[1].done(PlacePiece(peers[1].next_id(), "Sm", "A1"))
 
@@ -199,7 +199,7 @@ async def test_an_id_is_not_used_for_two_things() -> None:
     """Another message with a used id is refused and changes nothing; each seat has ids of its own."""
     async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(7, "Em", "A1"))
-        await together(peers, peers[0].seq)
+        await all_caught_up(peers, peers[0].seq)
         await check_refused(
             server,
             peers,
@@ -216,7 +216,7 @@ async def test_an_id_is_not_used_for_two_things() -> None:
 
 async def test_what_was_said_under_an_id_is_said_once() -> None:
     """A repeated sentence is answered and not told again."""
-    async with memory_server() as server, company(server.port, 2) as (host, other):
+    async with memory_server() as server, full_table(server.port, 2) as (host, other):
         await host.done(Say(7, "hello"))
         await other.receive()
         await host.done(Say(7, "hello"))
@@ -227,7 +227,7 @@ async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
     """The answer that was lost with the connection is given again."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
-        move = peers[0].some_move(random.Random(6))
+        move = peers[0].random_move(random.Random(6))
         await peers[0].send(move)
         await peers[0].socket.close()
         await peers[1].caught_up(peers[1].seq + 1)
@@ -310,7 +310,7 @@ async def test_a_takeover_closes_the_older_connection_alone() -> None:
         await newer.until(Snapshot)
         await play_on([newer, peers[1]], random.Random(9), moves=3)
         check_views(table_of(server, peers), [newer, peers[1]])
-        assert all(state.seats[0].here for state in peers[1].heard if isinstance(state, TableState))
+        assert all(state.seats[0].here for state in peers[1].received if isinstance(state, TableState))
 
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
@@ -329,9 +329,9 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
         await peers[0].send(PlacePiece(1, "Em", "A1"))
         await storing.wait()
         await newer.send(Resume(1, peers[1].code, peers[1].token))
-        await eventually(lambda: waiting_for(table) == 1)
+        await eventually(lambda: queued_requests(table) == 1)
         await peers[1].send(PlacePiece(1, "Sm", "A2"))
-        await eventually(lambda: waiting_for(table) == 2)
+        await eventually(lambda: queued_requests(table) == 2)
         entries = table.state.entry_count
         may_store.set()
         assert (await peers[1].closed())[0] == CloseCode.TAKEN_OVER

@@ -41,7 +41,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.logs import describe
 from tests.server.match import Script, piece_of
-from tests.server.peer import Peer, blanked, connected, game, page, play_on, together
+from tests.server.peer import Peer, all_caught_up, blanked, connected, game, http_get, play_on
 
 OURS = ("server", "palatinus", "engine", "protocol")  # loggers
 OFF_THE_CLOCK = (
@@ -108,7 +108,7 @@ async def heard_in(
             await mishaps(peers, peers[seat], rng, turn, fields[turn - 1] if turn else None)
             await place(peers[seat], faces[seat][turn // players], fields[turn])
             present = [peer for peer in peers if peer.seat is None or peer.seat != away]
-            await together(present, peers[seat].seq + ((seat + 1) % players == away))
+            await all_caught_up(present, peers[seat].seq + ((seat + 1) % players == away))
             for peer in (peers[WATCHING], peers[-1]):
                 if rng.random() < 0.3:
                     await caught_up_again(peer, rng)
@@ -119,7 +119,7 @@ async def heard_in(
                 await newer.enter_async_context(gone_and_back(server.port, peers, who, rng))
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))  # all that was on its way has come
-        _, metrics = await page(server.port, "/metrics")
+        _, metrics = await http_get(server.port, "/metrics")
         # Before the players part: a stand-in would move for those who part first.
         lines = sorted(
             _plain(record, code)
@@ -306,7 +306,7 @@ async def heard_over_a_restart(folder: Path, *, swapped: bool) -> list[list[byte
     ):
         for turn in itertools.islice(turns, 4 * players):
             await place(before[turn % players], faces[turn % players][turn // players], fields[turn])
-            await together(before, before[turn % players].seq)
+            await all_caught_up(before, before[turn % players].seq)
     async with running(Config(seed=seed, data=folder)) as server, contextlib.AsyncExitStack() as stack:
         peers = [await stack.enter_async_context(connected(server.port)) for _ in before]
         for number, (peer, gone) in enumerate(zip(peers, before, strict=True)):
@@ -315,7 +315,7 @@ async def heard_over_a_restart(folder: Path, *, swapped: bool) -> list[list[byte
         for turn in turns:
             mover = peers[turn % players]
             await place(mover, faces[turn % players][turn // players], fields[turn])
-            await together(peers, mover.seq)
+            await all_caught_up(peers, mover.seq)
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))
     blank = [before[0].code.encode()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.ui.pty_terminal import PATIENCE, ROOT, RUN_SUSPENDED, Terminal
+from tests.client.ui.pty_terminal import ROOT, RUN_SUSPENDED, TIMEOUT, Terminal
 
 
 @pytest.fixture
@@ -67,5 +67,5 @@ def test_closed_without_a_signal(environment: dict[str, str]) -> None:
         while b"Enter" not in shown:
             shown += os.read(near, 65536)
         os.close(near)
-        _, complaints = program.communicate(timeout=PATIENCE)
+        _, complaints = program.communicate(timeout=TIMEOUT)
         assert b"Traceback" not in complaints
