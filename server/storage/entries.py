@@ -1,5 +1,6 @@
 """What a table's journal holds: facts, appended and never changed; a table is the fold of its entries."""
 
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -99,6 +100,9 @@ class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
 Entry: TypeAlias = (
     Opened | Taken | Kept | Freed | Played | StoodIn | Voted | Held | Returned | Continued | Forgotten
 )
+
+# From all entries of a table to the numbers of those that still count.
+Standing: TypeAlias = Callable[[Sequence[Entry]], list[int]]
 
 _DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
 

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 from server.counts import Durations
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry
+from server.storage.entries import Entry, Standing
 
 # A table's code, the number of the first entry, and the entries.
 Part: TypeAlias = tuple[str, int, Sequence[Entry]]
@@ -36,6 +36,9 @@ class Journal(Protocol):
 
     async def append_together(self, parts: Sequence[Part]) -> None:
         """Store entries of several tables, all or none."""
+
+    async def shorten(self, code: str, standing: Standing) -> int:
+        """Keep only the entries of a table that are still `standing`; return how many there are."""
 
     def tables(self) -> dict[str, list[Entry]]:
         """Return the entries of every table that is neither forgotten nor archived."""
@@ -70,6 +73,9 @@ class NoJournal:
 
     async def append_together(self, parts: Sequence[Part]) -> None:
         pass
+
+    async def shorten(self, code: str, standing: Standing) -> int:  # noqa: ARG002 - as Journal has it
+        return 0
 
     def tables(self) -> dict[str, list[Entry]]:
         return {}

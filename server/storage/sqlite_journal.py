@@ -19,11 +19,11 @@ from server.counts import Durations
 from server.errors import JournalError
 from server.logs import about
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry, Forgotten, entry_text
+from server.storage.entries import Entry, Forgotten, Standing, entry_text
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, opened
 from server.storage.stored_tables import archive as archive_table
-from server.storage.stored_tables import archived_games, archived_table, bring_back, in_use, remove
+from server.storage.stored_tables import archived_games, archived_table, bring_back, in_use, remove, shorten
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
@@ -114,6 +114,10 @@ class SqliteJournal:
     async def append_together(self, parts: Sequence[Part]) -> None:
         await self._appended(parts)
 
+    async def shorten(self, code: str, standing: Standing) -> int:
+        number: int = await self._done(lambda database: shorten(database, code, standing))
+        return number
+
     async def archive(self, code: str, game: ArchivedGame) -> None:
         await self._done(lambda database: archive_table(database, code, game))
         self._archive.add(code, game)
@@ -171,13 +175,15 @@ class SqliteJournal:
 
         Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
         microseconds a move, and handing the interpreter to a thread and back took five times as long. What
-        waits for the disk or takes long is done in a thread; what is asked for meanwhile comes after it.
+        waits for the disk or may take long, as removing a table does, is done in a thread; what is asked for
+        meanwhile comes after it.
         """
         batch = self._batch
         if self._at_work is not None or not (batch.appends or batch.jobs):
             return
         self._batch = _Batch()
-        if batch.jobs or self._log_begins or self._durable == "full":
+        removes = any(append.forgotten for append in batch.appends)
+        if batch.jobs or removes or self._log_begins or self._durable == "full":
             self._log_begins = False
             self._work(lambda: self._worked_off(batch), lambda results: self._told_of(batch, results))
         else:

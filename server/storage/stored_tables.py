@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, entry_of
+from server.storage.entries import Entry, Standing, entry_of
 
 Line: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
 
@@ -98,15 +98,22 @@ def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
 
 
+def shorten(database: sqlite3.Connection, code: str, standing: Standing) -> int:
+    """Keep only the entries of a table that are still `standing`; return how many there are."""
+    rows = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
+    lines: list[Line] = rows.fetchall()
+    kept = [lines[number] for number in standing(stored(code, lines).entries)]
+    database.execute("DELETE FROM entry WHERE code = ?", (code,))
+    _insert(database, code, kept)
+    return len(kept)
+
+
 def bring_back(database: sqlite3.Connection, code: str) -> None:
     """Move an archived table's entries back to those of the server's tables."""
     row = database.execute("SELECT entries FROM archive WHERE code = ?", (code,)).fetchone()
     if row is None:
         raise ValueError(f"table {code} is not archived")
-    database.executemany(
-        "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)",
-        [(code, number, body, when) for number, (when, body) in enumerate(unpacked(row[0]))],
-    )
+    _insert(database, code, unpacked(row[0]))
     database.execute("DELETE FROM archive WHERE code = ?", (code,))
 
 
@@ -114,6 +121,13 @@ def remove(database: sqlite3.Connection, code: str) -> None:
     """Remove a table, wherever it is."""
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
     database.execute("DELETE FROM archive WHERE code = ?", (code,))
+
+
+def _insert(database: sqlite3.Connection, code: str, lines: Iterable[Line]) -> None:
+    database.executemany(
+        "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)",
+        [(code, number, body, when) for number, (when, body) in enumerate(lines)],
+    )
 
 
 def _of_row(code: str, when: int, content: bytes) -> Stored:

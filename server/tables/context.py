@@ -16,11 +16,13 @@ from server.tables.audience import Audience, catch_up
 from server.tables.internal_messages import AwayTooLong, Scheduler
 from server.tables.owner import TableOwner
 from server.tables.stand_in import StandIn
+from server.tables.standing import standing
 from server.tables.state import PersistentState
 from server.tables.summaries import table_state
 
 log = logging.getLogger(__name__)
 
+ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 RETRY_SECONDS: Final = 1.0  # until something is tried again that could not be done
 
 
@@ -39,6 +41,7 @@ class TableContext:
     audience: Audience = field(default_factory=Audience)
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     _stopped: bool = False
+    _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
 
     def begin_policy(self) -> None:
         """Let the absence policy begin with a game that begins, or goes on after a restart."""
@@ -56,9 +59,16 @@ class TableContext:
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""
+        await self.shorten_if_long()
         await self.journal.append(self.code, self.state.entry_count, entries)
         for entry in entries:
             self.state.fold(entry)
+
+    async def shorten_if_long(self) -> None:
+        """Have the journal drop what no longer counts, so that nobody fills it by coming and going."""
+        if self.state.entry_count >= self._shorten_at:
+            self.state.entry_count = await self.journal.shorten(self.code, standing)
+            self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
     async def store_or_log(self, *entries: Entry) -> None:
         """Store what no client asked for, and so no client can be refused."""

@@ -253,6 +253,7 @@ class Table:
         seat = session.player_seat()
         if self.state.stage != "over":
             raise Refusal(Code.NOT_OVER)
+        await self._context.shorten_if_long()
         next_table = await self._context.owner.table_after(session, self.code, self.state)
         if next_table.code != self.state.next_table:
             self.state.fold(Continued(next_table.code))  # which the lobby has stored with the new table

@@ -1,0 +1,39 @@
+"""Which of a table's entries still count: people who come and go would otherwise fill the journal."""
+
+from collections.abc import Sequence
+
+from server.storage.entries import Continued, Entry, Freed, Held, Kept, Returned, Taken, Voted
+
+
+def standing(entries: Sequence[Entry]) -> list[int]:
+    """Return the numbers of the entries that make the same state as all of them, in order.
+
+    Players count until their seats are free again, votes and bots until they are over, and all else for good.
+    """
+    others: list[int] = []
+    seats: dict[int, int] = {}
+    bots: dict[int, int] = {}
+    votes: dict[int, dict[int, int]] = {}  # by seat and voter
+    continued: list[int] = []
+    for number, entry in enumerate(entries):
+        match entry:
+            case Taken(seat) | Kept(seat):
+                seats[seat] = number
+            case Freed(seat):
+                seats.pop(seat, None)
+            case Voted(seat, by, True):
+                votes.setdefault(seat, {})[by] = number
+            case Voted(seat, by):
+                votes.get(seat, {}).pop(by, None)
+            case Held(seat):
+                bots[seat] = number
+                votes.pop(seat, None)
+            case Returned(seat):
+                bots.pop(seat, None)
+                votes.pop(seat, None)
+            case Continued():
+                continued = [number]
+            case _:
+                others.append(number)
+    voted = (number for voters in votes.values() for number in voters.values())
+    return sorted((*others, *seats.values(), *bots.values(), *voted, *continued))

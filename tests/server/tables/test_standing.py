@@ -1,0 +1,123 @@
+"""Journals stay short, whatever people do at a table, and nothing that counts is dropped from them."""
+
+import contextlib
+import random
+import sqlite3
+import threading
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.game import RandomChance
+from protocol.absence import ByVote
+from protocol.messages import Leave, TableState, Vote
+from server.app import running
+from server.config import Config, Limits
+from server.storage.entries import (
+    Continued,
+    Entry,
+    Forgotten,
+    Freed,
+    Held,
+    Kept,
+    Opened,
+    Returned,
+    Taken,
+    Voted,
+)
+from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite_journal import SqliteJournal
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+from server.tables.standing import standing
+from server.tables.state import PersistentState
+from tests.server.peer import Peer, company, connected, game, play_on, table_of
+from tests.server.storage.test_journal import facts
+
+FAST = Limits(burst=1_000_000, rate=1_000_000.0)
+seats = st.integers(0, 4)
+names = st.sampled_from(["Anna", "Bruno", "Carla"])
+comings_and_goings = st.one_of(
+    st.builds(Taken, seats, names, names),
+    st.builds(Kept, seats, names, names, st.booleans()),
+    st.builds(Freed, seats),
+    st.builds(Voted, seats, seats, st.booleans()),
+    st.builds(Held, seats),
+    st.builds(Returned, seats),
+    st.builds(Continued, st.sampled_from(["BBBB", "CCCC"])),
+)
+
+
+@given(st.lists(comings_and_goings, max_size=60))
+def test_what_still_counts_makes_the_same_table(happened: list[Entry]) -> None:
+    """Whoever came and went, voted and changed their mind, in any order."""
+    entries = [Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
+    kept = [entries[number] for number in standing(entries)]
+    before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
+    assert facts(before) | {"entries": 0} == facts(after) | {"entries": 0}
+    assert before.next_table == after.next_table
+    assert len(kept) <= 1 + 5 + 25 + 5 + 1
+    assert standing(kept) == list(range(len(kept)))
+
+
+def rows(data: Path) -> int:
+    """Return how many entries a journal has which nobody uses."""
+    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
+        return int(database.execute("SELECT count(*) FROM entry").fetchone()[0])
+
+
+async def come_and_go(peer: Peer, code: str, times: int) -> None:
+    for _ in range(times):
+        await peer.join(code, "Restless")
+        await peer.done(Leave(peer.next_id()))
+
+
+async def test_coming_and_going_does_not_fill_the_journal(tmp_path: Path) -> None:
+    """A table has room for what counts and a little more; after a restart it is the same table."""
+    config = Config(data=tmp_path, limits=FAST)
+    async with running(config) as server, company(server.port, 3) as peers:
+        await peers[2].done(Leave(peers[2].next_id()))
+        async with connected(server.port) as restless:
+            await come_and_go(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
+        before = facts(table_of(server, peers).state)
+    assert rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 6
+    async with running(config) as server:
+        assert facts(table_of(server, peers).state) == before
+
+
+async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
+    """However often somebody changes their mind, the game and its votes are what they were."""
+    config = Config(data=tmp_path, limits=FAST)
+    async with running(config) as server, game(server.port, 4, absence=ByVote(0)) as peers:
+        await play_on(peers, random.Random(1), moves=9)
+        await peers[3].socket.close()
+        while (await peers[0].until(TableState)).seats[3].seconds_left != 0:
+            pass
+        for _ in range(ENTRIES_BETWEEN_SHORTENINGS):
+            for agree in (True, False):
+                await peers[0].done(Vote(peers[0].next_id(), 3, agree=agree))
+        await peers[1].done(Vote(peers[1].next_id(), 3, agree=True))
+        before = facts(table_of(server, peers).state)
+    assert rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 20
+    async with running(config) as server:
+        assert facts(table_of(server, peers).state) == before
+
+
+async def test_a_table_is_removed_off_the_loop(tmp_path: Path) -> None:
+    """However long its journal is, the other tables are answered meanwhile."""
+    journal = SqliteJournal(tmp_path)
+    threads = []
+
+    def seen(statement: str) -> None:
+        if statement.startswith("DELETE"):
+            threads.append(threading.get_ident())
+
+    try:
+        await journal.append("GONE", 0, [Opened(2, random_layout=True, starting=None)])
+        journal._database.set_trace_callback(seen)
+        await journal.append("GONE", 1, [Forgotten()])
+    finally:
+        await journal.close()
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+    assert rows(tmp_path) == 0
