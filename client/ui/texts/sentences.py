@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, Self, assert_never
 
 from client.language import N_, _, counted, listed
 from client.table import TableModel
@@ -326,9 +326,21 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     return ""
 
 
-def describe_presence(name: str, *, here: bool) -> str:
+class PresenceLine(str):
+    """A sentence that says whether `player` is here: a newer one replaces it."""
+
+    __slots__ = ("player",)
+    player: str
+
+    def __new__(cls, sentence: str, player: str) -> Self:
+        line = super().__new__(cls, sentence)
+        line.player = player
+        return line
+
+
+def describe_presence(name: str, *, here: bool) -> PresenceLine:
     form = _("{name} is back.") if here else _("{name} is away.")
-    return form.format(name=name)
+    return PresenceLine(form.format(name=name), name)
 
 
 def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> Iterator[str]:

@@ -8,9 +8,9 @@ from client.language import _
 from client.news import Back, Closed, Lost, Update
 from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
 from client.ui.texts.sentences import (
+    PresenceLine,
     describe_changes,
     describe_event,
-    describe_presence,
     describe_stand_in,
     names_at,
     said,
@@ -41,7 +41,7 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.view import Phase
-from protocol.messages import Substitute, TableState, TableSummary
+from protocol.messages import Substitute, TableSummary
 
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
@@ -58,7 +58,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             ui = replace(ui, told_at=ui.now)
             # After the end, nobody waits for players who leave.
             over = model.view is not None and model.view.phase is Phase.OVER
-            return ui if over else _come_or_gone(ui, describe_changes(state, before), state)
+            return ui if over else _come_or_gone(ui, describe_changes(state, before))
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case Lost(reason, retry_in):
@@ -129,22 +129,19 @@ def gone_on(ui: Ui) -> Ui:
     )
 
 
-def _come_or_gone(ui: Ui, sentences: Sequence[str], state: TableState) -> Ui:
+def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
     """Log who came and went; a connection that keeps breaking does not fill the log.
 
-    As long as nothing else is logged, only the latest of a player's comings and goings stays.
+    As long as nothing else is logged, only a player's latest coming or going stays.
     """
-    pairs = [
-        {describe_presence(summary.name, here=here) for here in (True, False)}
-        for summary in state.seats
-        if summary.name
-    ]
-    known = set().union(*pairs)
-    end = next((at for at in range(len(ui.log), 0, -1) if ui.log[at - 1] not in known), 0)
-    outdated = set().union(*(pair for pair in pairs if pair & {*sentences}))
-    kept = tuple(sentence for sentence in ui.log[end:] if sentence not in outdated)
-    shorter = replace(ui, log=ui.log[:end] + kept, scroll=max(ui.scroll - len(ui.log[end:]) + len(kept), 0))
-    return logged(shorter, sentences)
+    returned = {sentence.player for sentence in sentences if isinstance(sentence, PresenceLine)}
+    log = list(ui.log)
+    latest = len(log)
+    while latest and isinstance(log[latest - 1], PresenceLine):
+        latest -= 1
+    kept = [line for line in log[latest:] if not (isinstance(line, PresenceLine) and line.player in returned)]
+    scroll = max(ui.scroll - len(log[latest:]) + len(kept), 0)
+    return logged(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
 
 
 def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:
