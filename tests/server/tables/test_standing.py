@@ -31,7 +31,7 @@ from server.storage.sqlite_journal import SqliteJournal
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.standing import standing
 from server.tables.state import PersistentState
-from tests.server.peer import Peer, company, connected, game, play_on, table_of
+from tests.server.peer import Peer, connected, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0)
@@ -75,7 +75,7 @@ async def come_and_go(peer: Peer, code: str, times: int) -> None:
 async def test_coming_and_going_does_not_fill_the_journal(tmp_path: Path) -> None:
     """A table has room for what counts and a little more; after a restart it is the same table."""
     config = Config(data=tmp_path, limits=FAST)
-    async with running(config) as server, company(server.port, 3) as peers:
+    async with running(config) as server, full_table(server.port, 3) as peers:
         await peers[2].done(Leave(peers[2].next_id()))
         async with connected(server.port) as restless:
             await come_and_go(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
