@@ -97,10 +97,6 @@ class Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version
+        from server.version import installed_version
 
-        try:
-            number = version("palatinus")
-        except PackageNotFoundError:  # run from its folder, not installed
-            number = _("not installed")
-        parser.exit(message=f"palatinus {number}\n")
+        parser.exit(message=f"palatinus {installed_version() or _('not installed')}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from engine.events import Command
-from engine.legal import Legal, random_command
+from engine.legal import Legal
 from engine.view import View
 from server.timers import Timers
 
@@ -19,11 +19,6 @@ class Choose(Protocol):
     """How a stand-in thinks: from what a seat sees and may do to what it does."""
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
-
-
-def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
-    """Do anything that is legal."""
-    return random_command(legal, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class Config:
     tls_key: Path | None = None
     password: str | None = field(default=None, repr=False)  # who connects must know it; None lets in anyone
     watched: bool = False  # answer /healthz and /metrics
-    stand_in: Choose = at_random  # the brain that plays for absent players
+    stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
     seed: int | None = None  # for games that can be repeated; None draws from the system
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the time that the tables go by

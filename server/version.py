@@ -1,14 +1,15 @@
-"""What the server calls itself."""
+"""The version that is installed."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 
-def _version() -> str:
+def installed_version() -> str | None:
+    """Return the version of Palatinus, None where it runs from its folder and was never installed."""
     try:
         return version("palatinus")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "dev"
+    except PackageNotFoundError:
+        return None
 
 
-SERVER_NAME: Final = f"palatinus/{_version()}"
+SERVER_NAME: Final = f"palatinus/{installed_version() or 'dev'}"

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class StandIn:
     """One stand-in for all tables: it thinks about one move at a time, in a thread of its own."""
 
-    def __init__(self, choose: Choose, seed: int | None) -> None:
+    def __init__(self, choose: Choose | None, seed: int | None) -> None:
         self._choose = choose
         self._rng = random.SystemRandom() if seed is None else random.Random(seed)
         # One thread: more of them would compete with the event loop for the interpreter, and gain nothing.
@@ -38,6 +38,8 @@ class StandIn:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _chosen(self, view: View, legal: Legal) -> Command:
+        if self._choose is None:
+            return random_command(legal, self._rng)
         try:
             command = self._choose(view, legal, self._rng)
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from client.bots.brains import at_random
 from engine.events import Command, LayTile, Place
 from engine.game import Game, RandomChance
 from engine.legal import Legal, LegalLays
@@ -39,7 +40,7 @@ from protocol.messages import (
     Vote,
 )
 from server.app import Running, running
-from server.config import Choose, Config, Limits, at_random
+from server.config import Choose, Config, Limits
 from server.errors import JournalError
 from server.net.session import Session
 from server.storage.entries import (
