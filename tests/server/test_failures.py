@@ -1,4 +1,4 @@
-"""When something of ours fails: it harms one table or one file, and the others play on."""
+"""Failures of the server's own code harm one table or one file, and the others play on."""
 
 import random
 from pathlib import Path
@@ -15,10 +15,10 @@ from server.tables.table import Table
 from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, table_of
 
 
-async def test_a_table_that_fails_takes_no_other_with_it(
+async def test_a_failing_table_does_not_harm_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its players are told and are in the lobby again; the log has the reason; the rest goes on."""
+    """Its players are told and return to the lobby, the log has the reason, and other tables play on."""
     async with (
         memory_server() as server,
         game(server.port, 2, watched=True) as bad,
@@ -36,7 +36,7 @@ async def test_a_table_that_fails_takes_no_other_with_it(
         for peer in bad:
             await peer.send(*(Sync(number) for number in range(5)))
         for peer in bad:
-            await _told_of_the_end(peer)
+            await wait_until_closed(peer)
             tables = await peer.ask(ListTables(peer.next_id()))
             assert isinstance(tables, Tables)
             assert [line.table for line in tables.tables] == [good[0].code]
@@ -48,7 +48,7 @@ async def test_a_table_that_fails_takes_no_other_with_it(
         ]
 
 
-async def _told_of_the_end(peer: Peer) -> None:
+async def wait_until_closed(peer: Peer) -> None:
     while True:
         refused = await peer.until(Refused)
         assert refused.code in {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
@@ -56,8 +56,8 @@ async def _told_of_the_end(peer: Peer) -> None:
             return
 
 
-async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And so is who comes to it; both are in the lobby then."""
+async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player who joins a failing table is answered too, and is in the lobby afterwards."""
 
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
@@ -77,7 +77,7 @@ async def test_who_leaves_a_table_that_fails_is_answered(monkeypatch: pytest.Mon
         await peers[0].open(2)
 
 
-async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_table_that_fails_on_a_rematch_frees_its_players(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
@@ -86,14 +86,14 @@ async def test_who_plays_again_when_the_table_fails_is_in_the_lobby(monkeypatch:
         monkeypatch.setattr("server.tables.lobby.options_to_play_again", failing)
         await peers[0].send(Rematch(peers[0].next_id()))
         for peer in peers:
-            await _told_of_the_end(peer)
+            await wait_until_closed(peer)
             await peer.open(2)
 
 
-async def test_a_failed_table_is_there_again_after_a_restart(
+async def test_a_failed_table_is_restored_by_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was played is in the journal."""
+    """Its moves are in the journal."""
 
     async def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
@@ -113,18 +113,18 @@ async def test_a_failed_table_is_there_again_after_a_restart(
 
 
 async def test_a_finished_game_is_written_as_a_record(tmp_path: Path) -> None:
-    """The file replays to the same events."""
+    """The record replays to the same events."""
     async with running(Config(records=tmp_path)) as server, game(server.port, 3) as peers:
         await play_on(peers, random.Random(3))
         await eventually(lambda: any(tmp_path.glob("*.txt")))
-        mine = table_of(server, peers).state.game
-        assert mine is not None
-    record = the_record_in(tmp_path)
-    assert replayed(record).events == mine.events
+        finished = table_of(server, peers).state.game
+        assert finished is not None
+    record = read_only_record(tmp_path)
+    assert replayed(record).events == finished.events
     assert names_in(record) == {0: "Player 0", 1: "Player 1", 2: "Player 2"}
 
 
-def the_record_in(folder: Path) -> str:
+def read_only_record(folder: Path) -> str:
     (path,) = folder.iterdir()
     return path.read_text(encoding="utf-8")
 
@@ -132,7 +132,7 @@ def the_record_in(folder: Path) -> str:
 async def test_a_record_that_cannot_be_written_harms_nobody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No folder, or a mistake of ours: it is logged, and the players see their result."""
+    """A missing folder or a programming error is logged, and the players see their result."""
 
     def failing(*_: object) -> str:
         raise RuntimeError("a mistake of ours")

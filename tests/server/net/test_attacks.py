@@ -1,4 +1,4 @@
-"""Attacks one by one: after each the other tables play on, and nothing of the attacker is left."""
+"""Attacks, one at a time: the other tables play on, and the server keeps nothing of the attacker."""
 
 import asyncio
 import contextlib
@@ -52,27 +52,27 @@ from tests.server.peer import (
     table_of,
 )
 
-KEPT = {LimitedConnection, Conversation, Session, Table, asyncio.Task}
+KEPT_TYPES = {LimitedConnection, Conversation, Session, Table, asyncio.Task}
 
 
-def census() -> Counter[str]:
-    """Count what the server keeps for each client and table."""
+def count_kept_objects() -> Counter[str]:
+    """Count the objects that the server keeps for each client and table."""
     gc.collect()
-    return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in KEPT)
+    return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in KEPT_TYPES)
 
 
 @contextlib.asynccontextmanager
-async def besieged(**limits: float) -> AsyncIterator[tuple[Running, list[Peer]]]:
-    """Serve a game that must go on as if nothing happened; fail if anything else is left in the end."""
+async def under_attack(**limits: float) -> AsyncIterator[tuple[Running, list[Peer]]]:
+    """Serve a game that must not be disturbed; fail if the attack leaves anything behind."""
     limits = {"close_seconds": 0.1, **limits}
     async with memory_server(**limits) as server, game(server.port, 2) as players:
         await play_on(players, random.Random(1), moves=2)
-        before = census()
+        before = count_kept_objects()
         yield server, players
         await play_on(players, random.Random(2))
         check_views(table_of(server, players), players)
         await eventually(lambda: list(server.lobby.tables) == [players[0].code])
-        await eventually(lambda: census() == before)
+        await eventually(lambda: count_kept_objects() == before)
 
 
 MESSAGES: list[ClientMessage] = [
@@ -90,8 +90,8 @@ MESSAGES: list[ClientMessage] = [
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> bytes:
-    """A message with some bytes changed, left out or put in; or nothing but bytes."""
+def mutated_messages(draw: st.DrawFn) -> bytes:
+    """Return a message with some bytes changed, removed or inserted."""
     content = bytearray(encode(draw(st.sampled_from(MESSAGES))))
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, max(0, len(content) - 1)))
@@ -100,13 +100,13 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=10)
-@given(st.lists(mutated() | st.binary(max_size=200), min_size=20, max_size=60))
-def test_whatever_the_frames_the_other_tables_play_on(frames: list[bytes]) -> None:
-    """Random and mutated frames, from the lobby and at a table."""
+@given(st.lists(mutated_messages() | st.binary(max_size=200), min_size=20, max_size=60))
+def test_no_frame_disturbs_the_other_tables(frames: list[bytes]) -> None:
+    """Random and mutated frames, sent from the lobby and from a table, do not disturb a game."""
 
     async def attack() -> None:
         async with (
-            besieged(bad_messages=1000, seat_grace_seconds=0.0) as (server, _),
+            under_attack(bad_messages=1000, seat_grace_seconds=0.0) as (server, _),
             connected(server.port) as attacker,
         ):
             with contextlib.suppress(ConnectionClosed):
@@ -118,12 +118,12 @@ def test_whatever_the_frames_the_other_tables_play_on(frames: list[bytes]) -> No
     asyncio.run(attack())
 
 
-async def test_one_byte_at_a_time_is_read_as_it_comes() -> None:
-    """A slow writer costs nobody anything: its messages are answered when they are whole."""
-    async with besieged() as (server, (player, _)):
+async def test_messages_sent_byte_by_byte_are_read() -> None:
+    """A slow writer delays nobody, and its messages are answered once they are complete."""
+    async with under_attack() as (server, (player, _)):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        said = UPGRADE + frame(0x2, encode(MESSAGES[0])) + frame(0x2, encode(ListTables(9)))
-        for byte in said:
+        sent = UPGRADE + frame(0x2, encode(MESSAGES[0])) + frame(0x2, encode(ListTables(9)))
+        for byte in sent:
             writer.write(bytes((byte,)))
             await writer.drain()
             if byte % 16 == 0:
@@ -139,9 +139,9 @@ async def test_one_byte_at_a_time_is_read_as_it_comes() -> None:
     [UPGRADE[:40], UPGRADE, UPGRADE + b"\x82", UPGRADE + b"\x82\xfe\x20\x00" + bytes(1000)],
     ids=["a request", "no hello", "a frame's head", "a frame's beginning"],
 )
-async def test_what_is_begun_and_never_ended_ends(begun: bytes) -> None:
-    """Slow requests, and messages whose last byte never comes, are given their time and no more."""
-    async with besieged(hello_seconds=0.2) as (server, _):
+async def test_an_unfinished_request_or_message_ends_the_connection(begun: bytes) -> None:
+    """Requests and messages that are never completed time out."""
+    async with under_attack(hello_seconds=0.2) as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(begun)
         async with asyncio.timeout(TIMEOUT):
@@ -150,10 +150,10 @@ async def test_what_is_begun_and_never_ended_ends(begun: bytes) -> None:
         writer.close()
 
 
-async def test_whoever_vanishes_without_a_word_is_missed() -> None:
-    """A half-open connection at a table: no end comes, no pong comes, and its seat is shown as away."""
+async def test_a_half_open_connection_is_closed() -> None:
+    """A player whose connection vanishes without closing answers no ping, and is shown as away."""
     async with (
-        besieged(ping_seconds=0.2, seat_grace_seconds=0.0) as (server, _),
+        under_attack(ping_seconds=0.2, seat_grace_seconds=0.0) as (server, _),
         connected(server.port) as host,
     ):
         await host.open(2)
@@ -166,11 +166,11 @@ async def test_whoever_vanishes_without_a_word_is_missed() -> None:
         writer.transport.abort()
 
 
-async def test_a_flood_of_connections_leaves_nothing() -> None:
-    """Beyond its share an address is turned away; those who are in play on."""
-    async with besieged(connections_per_address=20) as (server, (player, _)):
+async def test_a_flood_of_connections_leaves_nothing_behind() -> None:
+    """Connections beyond an address's limit are refused; connected players play on."""
+    async with under_attack(connections_per_address=20) as (server, (player, _)):
 
-        async def come() -> bool:
+        async def connect_once() -> bool:
             try:
                 async with connected_without_hello(server.port) as attacker:
                     await attacker.hello()
@@ -182,13 +182,13 @@ async def test_a_flood_of_connections_leaves_nothing() -> None:
             for _ in range(20):
                 await player.nothing_but_pong()
 
-        came = await asyncio.gather(*(come() for _ in range(100)), play())
-        assert False in came
+        accepted = await asyncio.gather(*(connect_once() for _ in range(100)), play())
+        assert False in accepted
 
 
-async def test_pieces_of_huge_messages_are_not_kept() -> None:
-    """Fragments that never end are refused as soon as they are too many."""
-    async with besieged() as (server, _), connected(server.port) as attacker:
+async def test_fragments_of_huge_messages_are_not_kept() -> None:
+    """A message of endless fragments is refused as soon as it exceeds the frame limit."""
+    async with under_attack() as (server, _), connected(server.port) as attacker:
         piece = struct.pack("!BBH4x", 0x02, 0xFE, 4000) + b"\xc1" * 4000
         attacker.socket.transport.write(piece)
         for _ in range(CLIENT_FRAME_BYTES // 4000 + 1):
@@ -196,9 +196,9 @@ async def test_pieces_of_huge_messages_are_not_kept() -> None:
         assert (await attacker.closed())[0] == 1009
 
 
-async def test_a_table_s_code_gives_no_seat_and_no_secret() -> None:
-    """Who knows the code of a game may watch it, and do nothing more."""
-    async with besieged() as (server, players), connected(server.port) as thief:
+async def test_a_table_code_gives_neither_a_seat_nor_a_secret() -> None:
+    """A client that knows the code of a game may only watch it."""
+    async with under_attack() as (server, players), connected(server.port) as thief:
         code = players[0].code
         assert (await thief.refused(JoinTable(1, code, "Thief"))).code == Code.GAME_RUNNING
         for number, token in enumerate(("0", code, "Player 0")):
@@ -209,9 +209,9 @@ async def test_a_table_s_code_gives_no_seat_and_no_secret() -> None:
             assert (await thief.refused(message)).code == Code.NOT_A_PLAYER
 
 
-async def test_a_recorded_move_is_worth_nothing_elsewhere() -> None:
-    """Sent again on another connection, or from another seat, it is refused; on its own it counts once."""
-    async with besieged() as (server, players):
+async def test_a_replayed_move_is_refused_elsewhere() -> None:
+    """It is refused on another connection and from another seat, and counts once on its own."""
+    async with under_attack() as (server, players):
         mover = players[0]
         other = players[1]
         move = mover.random_move(random.Random(4))
@@ -226,9 +226,9 @@ async def test_a_recorded_move_is_worth_nothing_elsewhere() -> None:
         await mover.done(move)
 
 
-async def test_a_recorded_coming_back_is_worth_nothing_after_the_seat_was_given_up() -> None:
-    """A token that was overheard dies with its seat."""
-    async with besieged() as (server, _), connected(server.port) as host, connected(server.port) as owner:
+async def test_a_replayed_resume_is_refused_once_the_seat_is_given_up() -> None:
+    """A stolen token is worthless once its seat is given up."""
+    async with under_attack() as (server, _), connected(server.port) as host, connected(server.port) as owner:
         code = (await host.open(2)).table
         token = (await owner.join(code, "Owner")).token or ""
         recorded = Resume(1, code, token)

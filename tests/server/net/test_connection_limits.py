@@ -1,4 +1,4 @@
-"""Browsers, scanners and floods at the port: a short polite answer, and nobody is disturbed."""
+"""Browsers, scanners and floods get a short polite answer, and disturb nobody."""
 
 import asyncio
 import contextlib
@@ -21,10 +21,10 @@ TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
 
 
 @contextlib.asynccontextmanager
-async def quiet_house(
+async def undisturbed_server(
     caplog: pytest.LogCaptureFixture, **limits: float
 ) -> AsyncIterator[tuple[Running, Peer]]:
-    """Serve with a player who must notice nothing; fail if the server logs a warning or a traceback."""
+    """Serve with a player who must not be disturbed; fail if the server logs a warning or a traceback."""
     caplog.set_level(logging.DEBUG)
     async with memory_server(**limits) as server, connected(server.port) as player:
         yield server, player
@@ -32,8 +32,8 @@ async def quiet_house(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING or record.exc_info]
 
 
-async def told(port: int, *pieces: bytes) -> bytes:
-    """Send bytes over a new connection and return all that comes back."""
+async def exchange(port: int, *pieces: bytes) -> bytes:
+    """Send bytes over a new connection and return everything the server answers."""
     async with asyncio.timeout(TIMEOUT):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         answer = b""
@@ -67,12 +67,12 @@ def request(method: str, headers: str = "", body: str = "") -> bytes:
         ("GET", "Connection: keep-alive\r\nConnection: close\r\n", ""),
     ],
 )
-async def test_plain_http_gets_a_sentence(
+async def test_plain_http_is_answered_with_how_to_play(
     caplog: pytest.LogCaptureFixture, method: str, headers: str, body: str
 ) -> None:
-    """Whoever is no game client is told what this is and how to play."""
-    async with quiet_house(caplog) as (server, _):
-        answer = await told(server.port, request(method, headers, body))
+    """A client that is not a game client is told what this server is and how to play."""
+    async with undisturbed_server(caplog) as (server, _):
+        answer = await exchange(server.port, request(method, headers, body))
         assert answer.startswith((b"HTTP/1.1 426 ", b"HTTP/1.1 400 "))
         assert b"Palatinus game server" in answer
         assert b"palatinus join" in answer
@@ -80,9 +80,9 @@ async def test_plain_http_gets_a_sentence(
 
 
 async def test_head_is_answered_without_a_body(caplog: pytest.LogCaptureFixture) -> None:
-    """As HTTP wants it."""
-    async with quiet_house(caplog) as (server, _):
-        answer = await told(server.port, request("HEAD"))
+    """The answer to HEAD has no body, as HTTP requires."""
+    async with undisturbed_server(caplog) as (server, _):
+        answer = await exchange(server.port, request("HEAD"))
         assert answer.startswith(b"HTTP/1.1 426 ")
         assert answer.endswith(b"\r\n\r\n")
 
@@ -114,19 +114,19 @@ async def test_head_is_answered_without_a_body(caplog: pytest.LogCaptureFixture)
     ],
 )
 async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture, pieces: list[bytes]) -> None:
-    """Whatever the bytes: the connection ends, and no error is logged."""
-    async with quiet_house(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _):
-        await told(server.port, *pieces)
+    """Malformed bytes end their connection, and no error is logged."""
+    async with undisturbed_server(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _):
+        await exchange(server.port, *pieces)
 
 
-async def test_a_connection_that_says_nothing_is_closed(caplog: pytest.LogCaptureFixture) -> None:
-    """An idle TCP connection ends after the hello time."""
-    async with quiet_house(caplog, hello_seconds=0.1) as (server, _):
-        assert await told(server.port) == b""
+async def test_a_silent_connection_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    """A connection that sends nothing ends after the hello time."""
+    async with undisturbed_server(caplog, hello_seconds=0.1) as (server, _):
+        assert await exchange(server.port) == b""
 
 
-async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
-    """The server stops at once though a silent connection has much time left."""
+async def test_silent_connections_do_not_delay_the_shutdown() -> None:
+    """The server stops at once, even if a silent connection has much time left."""
     async with memory_server(hello_seconds=TIMEOUT * 5) as server:
         _, silent = await asyncio.open_connection("127.0.0.1", server.port)
         _, slow = await asyncio.open_connection("127.0.0.1", server.port)
@@ -139,8 +139,8 @@ async def test_connections_that_say_nothing_do_not_delay_the_end() -> None:
     slow.close()
 
 
-async def test_connections_that_say_nothing_take_no_more_than_their_address_may_have() -> None:
-    """Silent connections count: those beyond the limit, and a few more, are closed at once."""
+async def test_silent_connections_count_towards_the_limit_of_their_address() -> None:
+    """Most silent connections beyond the limit are closed at once."""
     async with memory_server(connections_per_address=4, hello_seconds=TIMEOUT * 5) as server:
         streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
         waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
@@ -152,7 +152,7 @@ async def test_connections_that_say_nothing_take_no_more_than_their_address_may_
     await asyncio.wait(waiting)
 
 
-async def test_a_page_in_a_browser_is_refused() -> None:
+async def test_a_web_page_is_refused() -> None:
     """An Origin header means a web page, which could play with its visitor's seat."""
     async with memory_server() as server:
         with pytest.raises(InvalidStatus) as refusal:
@@ -164,7 +164,7 @@ async def test_a_page_in_a_browser_is_refused() -> None:
 
 
 async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
-    """Nagle's algorithm is off on every connection: with it a game crawls at 40 ms a move."""
+    """Nagle's algorithm is off on every connection: it would delay each move by 40 ms."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.open(2)
         session = next(iter(server.lobby.tables[peer.code]._context.audience))
@@ -172,8 +172,8 @@ async def test_small_frames_do_not_wait_for_acknowledgements() -> None:
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-async def test_compression_is_not_agreed_to() -> None:
-    """A compressed bomb cannot burst here."""
+async def test_compression_is_not_negotiated() -> None:
+    """Without compression, a compressed bomb cannot expand."""
     async with (
         memory_server() as server,
         connect(f"ws://127.0.0.1:{server.port}", compression="deflate", proxy=None) as client,
@@ -186,12 +186,12 @@ async def test_compression_is_not_agreed_to() -> None:
     [frame(0x9), frame(0x9, b"x" * 125), frame(0xA, b"x"), frame(0x2, b"\xc1"), frame(0x2)],
     ids=["pings", "long pings", "pongs", "malformed messages", "empty messages"],
 )
-async def test_a_flood_that_reads_nothing_ends_and_disturbs_nobody(
+async def test_a_client_that_floods_and_never_reads_is_disconnected(
     caplog: pytest.LogCaptureFixture, flood: bytes
 ) -> None:
-    """Megabytes of tiny frames end the connection that sends them; the log stays quiet."""
+    """Megabytes of tiny frames end their connection, and no warning is logged."""
     hello = encode(Hello([1], "flood"))
-    async with quiet_house(caplog, close_seconds=0.1, rate=1000.0) as (server, player):
+    async with undisturbed_server(caplog, close_seconds=0.1, rate=1000.0) as (server, player):
         async with asyncio.timeout(TIMEOUT):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(UPGRADE + frame(0x2, hello))
@@ -207,7 +207,7 @@ async def test_a_flood_that_reads_nothing_ends_and_disturbs_nobody(
 
 
 async def test_a_client_may_ping_now_and_then() -> None:
-    """Websocket pings at a human pace are answered."""
+    """Websocket pings at a modest rate are answered."""
     async with memory_server() as server, connected(server.port) as peer:
         for _ in range(20):
             async with asyncio.timeout(TIMEOUT):
@@ -228,5 +228,5 @@ async def test_a_client_may_ping_now_and_then() -> None:
     ],
 )
 def test_an_ipv6_network_counts_as_one_address(address: str, counted: str) -> None:
-    """Who has one address of a /64 has them all."""
+    """A client with one address of a /64 network has them all."""
     assert counted_as(address) == counted

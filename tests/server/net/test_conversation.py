@@ -1,4 +1,4 @@
-"""What a connection hears from hello to goodbye, and what strangers can do to it."""
+"""A connection from hello to close, and what a misbehaving client can do to it."""
 
 import asyncio
 import random
@@ -22,12 +22,12 @@ from tests.server.peer import (
 )
 
 
-def packed(**fields: Any) -> bytes:
+def pack(**fields: Any) -> bytes:
     frame: bytes = msgpack.packb(fields)
     return frame
 
 
-def nested(levels: int) -> bytes:
+def nested_arrays(levels: int) -> bytes:
     return b"\x81\xa1t" + b"\x91" * levels + b"\xc0"
 
 
@@ -37,19 +37,19 @@ MALFORMED = {
     "a lone nil": b"\xc0",
     "broken msgpack": b"\x83\xa1t",
     "the byte that msgpack never uses": b"\xc1",
-    "something after the map": packed(t="ping", id=1) + b"\x00",
-    "no tag": packed(id=1),
-    "unknown tag": packed(t="cheat", id=1),
-    "tag of the wrong type": packed(t=1, id=1),
-    "a server's message": packed(t="done", id=1),
+    "something after the map": pack(t="ping", id=1) + b"\x00",
+    "no tag": pack(id=1),
+    "unknown tag": pack(t="cheat", id=1),
+    "tag of the wrong type": pack(t=1, id=1),
+    "a server's message": pack(t="done", id=1),
     "a key that is no string": msgpack.packb({1: 2}),
     "an unhashable key": b"\x81\x90\x01",
     "a text that is not UTF-8": b"\x82\xa1t\xa3say\xa4text\xa2\xff\xff",
-    "deep nesting": nested(5000),
+    "deep nesting": nested_arrays(5000),
     "a long array announced": b"\x81\xa1t\xdd\xff\xff\xff\xff",
     "a long map announced": b"\xdf\xff\xff\xff\xff",
-    "a long string": packed(t="say", id=1, text="x" * 2000),
-    "bytes for a string": packed(t=b"ping", id=1),
+    "a long string": pack(t="say", id=1, text="x" * 2000),
+    "bytes for a string": pack(t=b"ping", id=1),
     "an extension type": b"\x81\xa1t" + msgpack.packb(msgpack.ExtType(5, b"x")),
     "a timestamp": b"\x81\xa1t\xd6\xff\x00\x00\x00\x00",
     "an empty timestamp": b"\x81\xa1t\xc7\x00\xff",
@@ -97,7 +97,7 @@ async def test_hello_is_answered_with_the_version_and_the_server() -> None:
         assert answer.server.startswith("palatinus/")
 
 
-async def test_without_a_common_version_the_client_is_told_those_spoken() -> None:
+async def test_without_a_common_version_the_client_learns_the_spoken_ones() -> None:
     """The refusal lists the versions, and the connection ends."""
     async with memory_server() as server, connected_without_hello(server.port) as peer:
         await peer.send(Hello([998, 999], "test"))
@@ -116,9 +116,9 @@ async def test_hello_must_come_first() -> None:
 
 
 async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever does not even say hello is no client; no error is logged for it."""
+    """A client without a valid hello is disconnected, and no error is logged."""
     async with memory_server() as server, connected_without_hello(server.port) as peer:
-        await peer.socket.send(packed(t="hello", versions=[True], client="test"))
+        await peer.socket.send(pack(t="hello", versions=[True], client="test"))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
         assert refused.code == Code.BAD_MESSAGE
@@ -126,7 +126,7 @@ async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pyte
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
 
 
-async def test_hello_is_said_once() -> None:
+async def test_hello_is_sent_only_once() -> None:
     """A second hello is refused and changes nothing."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.send(Hello(list(VERSIONS), "again"))
@@ -136,20 +136,20 @@ async def test_hello_is_said_once() -> None:
         await peer.nothing_but_pong()
 
 
-async def test_whoever_says_no_hello_is_sent_away() -> None:
-    """Silence ends the connection after the hello time."""
+async def test_a_client_that_sends_no_hello_is_disconnected() -> None:
+    """A silent connection ends after the hello time."""
     async with memory_server(hello_seconds=0.05) as server, connected_without_hello(server.port) as peer:
         assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO)
 
 
-async def test_whoever_is_idle_in_the_lobby_is_sent_away() -> None:
+async def test_an_idle_client_in_the_lobby_is_disconnected() -> None:
     """An unused connection ends after the idle time."""
     async with memory_server(lobby_idle_seconds=0.05) as server, connected(server.port) as peer:
         assert (await peer.closed())[0] == CloseCode.NORMAL
 
 
-async def test_whoever_is_at_a_table_may_be_silent() -> None:
-    """The idle time of the lobby does not count at a table."""
+async def test_a_client_at_a_table_may_be_idle() -> None:
+    """The lobby's idle time does not apply at a table."""
     async with (
         memory_server(lobby_idle_seconds=0.05) as server,
         connected(server.port) as peer,
@@ -162,14 +162,14 @@ async def test_whoever_is_at_a_table_may_be_silent() -> None:
 
 
 async def test_a_text_frame_ends_the_connection() -> None:
-    """Frames are binary."""
+    """Only binary frames are accepted."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send('{"t": "ping", "id": 1}')
         assert (await peer.closed())[0] == CloseCode.UNSUPPORTED_DATA
 
 
 async def test_an_oversize_frame_ends_the_connection() -> None:
-    """One byte more than allowed is too much; as much as allowed is read."""
+    """A frame of the largest size is read, and one that is a byte longer ends the connection."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.socket.send(b"\xc1" * CLIENT_FRAME_BYTES)
         assert isinstance(await peer.receive(), Refused)
@@ -178,9 +178,9 @@ async def test_an_oversize_frame_ends_the_connection() -> None:
 
 
 async def test_a_message_may_come_in_fragments() -> None:
-    """Fragments are put together; together they may not be larger than one frame."""
+    """Fragments are joined; together they may not exceed the size of one frame."""
     async with memory_server() as server, connected(server.port) as peer:
-        whole = packed(t="ping", id=7)
+        whole = pack(t="ping", id=7)
         await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
         assert await peer.receive() == Pong(7)
         await peer.socket.send([b"\xc1" * 5000, b"\xc1" * 5000])
@@ -188,7 +188,7 @@ async def test_a_message_may_come_in_fragments() -> None:
 
 
 async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """A message of thousands of fragments is read or ends its own connection; no error is logged."""
+    """A message in thousands of fragments is read or ends its own connection, and no error is logged."""
     async with (
         memory_server(
             close_seconds=0.1
@@ -206,7 +206,7 @@ async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture)
 
 
 async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
-    """The refusal bears the id where one could be read; the game and the other players notice nothing."""
+    """The refusal has the id if it could be read; the game goes on undisturbed."""
     async with (
         memory_server(bad_messages=1000, burst=1000) as server,
         game(server.port, 2, random_layout=False) as peers,
@@ -220,13 +220,13 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
             assert isinstance(refused, Refused), what
             assert refused.code == Code.BAD_MESSAGE, what
         for what, fields in MALFORMED_WITH_ID.items():
-            await attacker.socket.send(packed(**fields))
+            await attacker.socket.send(pack(**fields))
             refused = await attacker.receive()
             assert isinstance(refused, Refused), what
             assert refused.id == 7, what
             assert refused.code in {Code.BAD_MESSAGE, Code.AT_A_TABLE}, what
         for what, id_ in MALFORMED_ID.items():
-            await attacker.socket.send(packed(t="ping", id=id_))
+            await attacker.socket.send(pack(t="ping", id=id_))
             refused = await attacker.receive()
             assert isinstance(refused, Refused), what
             assert (refused.code, refused.id) == (Code.BAD_MESSAGE, None), what
@@ -237,9 +237,9 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
 
 
 async def test_refusals_of_bad_frames_are_safe_to_print() -> None:
-    """What the client sent comes back without control characters, and short."""
+    """The refusal quotes the client's text shortened and without control characters."""
     async with memory_server() as server, connected(server.port) as peer:
-        await peer.socket.send(packed(t="ping", id=7, **{"\x1b[2J\u202e" + "x" * 900: 1}))
+        await peer.socket.send(pack(t="ping", id=7, **{"\x1b[2J\u202e" + "x" * 900: 1}))
         refused = await peer.receive()
         assert isinstance(refused, Refused)
         assert refused.text.isprintable()
@@ -247,7 +247,7 @@ async def test_refusals_of_bad_frames_are_safe_to_print() -> None:
 
 
 async def test_ten_malformed_frames_end_the_connection() -> None:
-    """Nine are forgiven; the tenth is refused too, and then the connection ends. Others stay."""
+    """The tenth is refused like the nine before it, and ends that connection alone."""
     async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         for _ in range(10):
             await peer.socket.send(b"\xc1")
@@ -258,7 +258,7 @@ async def test_ten_malformed_frames_end_the_connection() -> None:
 
 
 async def test_nine_malformed_frames_are_forgiven() -> None:
-    """After them the client is heard as before."""
+    """The client's next messages are answered as before."""
     async with memory_server() as server, connected(server.port) as peer:
         for _ in range(9):
             await peer.socket.send(b"\xc1")
@@ -266,8 +266,8 @@ async def test_nine_malformed_frames_are_forgiven() -> None:
         await peer.nothing_but_pong()
 
 
-async def test_a_flood_is_slowed_and_not_lost_and_delays_nobody() -> None:
-    """Beyond the burst messages are read at the rate, all of them, in order; others are heard at once."""
+async def test_a_flood_is_slowed_without_loss_and_delays_nobody_else() -> None:
+    """Messages beyond the burst are read in order at the permitted rate."""
     async with memory_server(burst=10, rate=100.0) as server, game(server.port, 2) as peers:
         flooder, other = peers
         loop = asyncio.get_running_loop()
@@ -282,8 +282,8 @@ async def test_a_flood_is_slowed_and_not_lost_and_delays_nobody() -> None:
         assert others_wait < took
 
 
-async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
-    """A connection that ends makes room again."""
+async def test_connections_beyond_the_limit_get_a_polite_503() -> None:
+    """A connection that ends makes room for another."""
     async with memory_server(connections=2) as server, connected(server.port) as staying:
         async with connected(server.port):
             with pytest.raises(InvalidStatus) as refusal:
@@ -303,7 +303,7 @@ async def test_beyond_the_limit_connections_get_a_polite_503() -> None:
 
 
 async def test_one_address_cannot_take_all_connections() -> None:
-    """The limit per address counts connections of that address alone."""
+    """The limit per address counts only the connections of that address."""
     async with memory_server(connections_per_address=1) as server, connected(server.port):
         with pytest.raises(InvalidStatus) as refusal:
             async with connected_without_hello(server.port):
@@ -312,9 +312,9 @@ async def test_one_address_cannot_take_all_connections() -> None:
 
 
 async def test_messages_sent_together_are_handled_in_order() -> None:
-    """A client need not wait for answers: open, say and ask are answered one after the other."""
+    """A client need not wait for one answer before it sends the next message."""
     async with memory_server() as server, connected(server.port) as peer:
-        await peer.socket.send(packed(t="open", id=1, players=2, name="Anna"))
+        await peer.socket.send(pack(t="open", id=1, players=2, name="Anna"))
         await peer.send(Say(2, "hello"), Ping(id=3), ListTables(4))
         answers = [answer async for answer in _answers(peer, 4)]
         assert sorted(answers) == [1, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""A crowd that does anything in any order: nothing breaks, and in the end nothing is left."""
+"""Many clients send anything in any order: nothing breaks, and nothing is left in the end."""
 
 import asyncio
 import contextlib
@@ -36,32 +36,32 @@ from server.tables.state import PersistentState
 from tests.server.peer import connected_without_hello, eventually
 
 
-class Visitor:
-    """Comes, says what it likes, sometimes garbles it, and goes without a word; knows some tokens."""
+class RandomClient:
+    """Sends random messages, some of them malformed, and breaks its connection; all share the tokens."""
 
     def __init__(self, server: Running, rng: random.Random, tokens: list[tuple[str, str]]) -> None:
         self._server = server
         self._rng = rng
         self._tokens = tokens
 
-    async def visit(self) -> None:
+    async def run(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             async with connected_without_hello(self._server.port) as peer:
                 await peer.hello()
                 for _ in range(self._rng.randrange(120)):
-                    frame = bytearray(encode(self._something()))
+                    frame = bytearray(encode(self._random_message()))
                     if self._rng.random() < 0.02:
                         frame[self._rng.randrange(len(frame))] = self._rng.randrange(256)
                     await peer.socket.send(bytes(frame))
                     if self._rng.random() < 0.5:
-                        self._keep(decode_server(await peer.socket.recv(decode=False)))
+                        self._keep_token(decode_server(await peer.socket.recv(decode=False)))
                 peer.socket.transport.abort()
 
-    def _keep(self, message: ServerMessage) -> None:
+    def _keep_token(self, message: ServerMessage) -> None:
         if isinstance(message, Seated) and message.token is not None:
             self._tokens.append((message.table, message.token))
 
-    def _something(self) -> ClientMessage:
+    def _random_message(self) -> ClientMessage:
         pick, number = self._rng.choice, self._rng.randrange(60)
         code = pick([*self._server.lobby.tables, "AAAA"])
         token = pick([*self._tokens, (code, "guessed")])
@@ -81,8 +81,8 @@ class Visitor:
         return pick(choices)()
 
 
-async def test_a_crowd_breaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """No warning is logged, the journal agrees with every table, and tables end when all are gone."""
+async def test_many_random_clients_break_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No warning is logged, the journal agrees with every table, and abandoned tables end."""
     caplog.set_level(logging.WARNING)
     limits = Limits(
         burst=10**6,
@@ -96,20 +96,20 @@ async def test_a_crowd_breaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureF
     rng = random.Random(1)
     async with running(Config(data=tmp_path, limits=limits)) as server:
         for _ in range(4):
-            async with asyncio.TaskGroup() as crowd:
+            async with asyncio.TaskGroup() as clients:
                 for _ in range(10):
-                    crowd.create_task(Visitor(server, random.Random(rng.random()), tokens).visit())
+                    clients.create_task(RandomClient(server, random.Random(rng.random()), tokens).run())
         await eventually(lambda: not any(table._context.audience for table in server.lobby.tables.values()))
-        tables = {code: _lasting(table.state) for code, table in server.lobby.tables.items()}
-        archived = list(server.lobby._journal.archived)  # what everyone had left when room was needed
+        tables = {code: _persistent_facts(table.state) for code, table in server.lobby.tables.items()}
+        archived = list(server.lobby._journal.archived)  # games without players, archived to make room
     assert archived or any(state[-1] for state in tables.values()), "no game was begun"
     limits = Limits(seat_grace_seconds=0.01, unattended_seconds=0.01, over_seconds=0.01)
     async with running(Config(data=tmp_path, limits=limits)) as server:
-        assert {code: _lasting(table.state) for code, table in server.lobby.tables.items()} == tables
+        assert {code: _persistent_facts(table.state) for code, table in server.lobby.tables.items()} == tables
         await eventually(lambda: not server.lobby.tables)
     assert not caplog.records
 
 
-def _lasting(state: PersistentState) -> tuple[object, ...]:
+def _persistent_facts(state: PersistentState) -> tuple[object, ...]:
     players = [player and (player.name, player.token_hash) for player in state.players]
     return state.options, players, state.entry_count, state.game and state.game.events

@@ -1,4 +1,4 @@
-"""Frames are made by hand where they are short: as the library would make them."""
+"""Short frames are made without the library, and are the same as the library's."""
 
 import pytest
 from websockets.frames import Frame, Opcode

@@ -83,7 +83,7 @@ from tests.server.storage.test_journal import back
 
 seat_numbers = st.integers(0, 3)
 
-LONG = 3600.0
+LONG_PAUSE = 3600.0
 
 
 @contextlib.asynccontextmanager
@@ -94,35 +94,35 @@ async def served(
     pause: float = 0.0,
     time: ManualClock | None = None,
 ) -> AsyncIterator[Running]:
-    """Serve in time that stands still, but where a test lets it pass."""
+    """Run a server on a clock that only the test advances."""
     limits, clock = Limits(stand_in_seconds=pause), time or ManualClock()
     async with running(Config(data=data, stand_in=stand_in, limits=limits, timers=lambda: clock)) as server:
         yield server
 
 
 async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the next state of the table that is as wanted."""
+    """Return the next state of the table that meets the condition."""
     while not condition(state := await peer.until(TableState)):
         pass
     return state
 
 
-def held(seat: int) -> Callable[[TableState], bool]:
+def held_by_bot(seat: int) -> Callable[[TableState], bool]:
     return lambda state: state.seats[seat].bot
 
 
 async def play_with_stand_in(peers: Sequence[Peer], chooser: random.Random) -> list[Events]:
-    """Play to the end, the stand-in for whoever is not among `peers`; return what told of its moves."""
-    told: list[Events] = []
+    """Play to the end with the stand-in for all seats not among `peers`; return the events of its moves."""
+    events_of_stand_in: list[Events] = []
     while peers[0].view is None or peers[0].view.result is None:
         if (mover := peer_on_turn(peers)) is not None:
             await mover.done(mover.random_move(chooser))
             await all_caught_up(peers, mover.seq)
         else:
             events = await peers[0].until(Events)
-            told.append(events)
+            events_of_stand_in.append(events)
             await all_caught_up(peers, peers[0].seq)
-    return told
+    return events_of_stand_in
 
 
 def policy_of(server: Running, peers: Sequence[Peer]) -> ActingPolicy:
@@ -137,8 +137,8 @@ def table_game(server: Running, peers: Sequence[Peer]) -> Game:
     return game
 
 
-async def gone(peer: Peer, among: Peer) -> TableState:
-    """Break the peer's connection; return the state in which another one hears of it."""
+async def disconnect(peer: Peer, among: Peer) -> TableState:
+    """Break the peer's connection; return the state in which `among` sees it."""
     seat = peer.seat
     assert seat is not None
     await peer.socket.close()
@@ -146,25 +146,25 @@ async def gone(peer: Peer, among: Peer) -> TableState:
 
 
 def encode_key(name: str) -> bytes:
-    """Return a key as it stands in a msgpack map."""
+    """Return a key as encoded in a msgpack map."""
     return bytes([0xA0 | len(name)]) + name.encode()
 
 
 # -- waiting --------------------------------------------------------------------------------------
 
 
-async def test_a_table_that_waits_pays_no_byte_for_policies() -> None:
-    """What is not chosen is not sent: neither policy, nor clock, nor anything of a seat."""
+async def test_a_table_with_the_waiting_policy_sends_nothing_of_policies() -> None:
+    """Neither the policy nor a clock is sent, nor anything about absent players."""
     async with served() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=3)
         assert isinstance(table_of(server, peers)._context.policy, WaitingPolicy)
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
         keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
         assert not [key for key in keys for frame in peers[0].frames if key in frame]
 
 
-async def test_the_policy_is_told_and_kept(tmp_path: Path) -> None:
-    """At the table, in the list, and after a restart; `wait` in words is the same as no word of it."""
+async def test_the_policy_is_shown_and_kept(tmp_path: Path) -> None:
+    """It is part of the table's state, of the list and of the journal; `wait` is not sent."""
     for policy in (WAIT, MoveClock(60), GameClock(1800), ByVote(0), ByBot(86400)):
         data = tmp_path / policy.__struct_config__.tag  # type: ignore[operator]
         async with served(data) as server, full_table(server.port, 2, absence=policy) as peers:
@@ -178,8 +178,8 @@ async def test_the_policy_is_told_and_kept(tmp_path: Path) -> None:
             assert server.lobby.tables[table.code].state.absence == policy
 
 
-def test_a_journal_from_before_policies_can_be_read() -> None:
-    """What it lacks is what was meant: to wait, and no time used."""
+def test_a_journal_without_policies_can_be_read() -> None:
+    """Missing entries mean the waiting policy and no time used."""
     assert entry_of('{"t":"opened","players":2,"random_layout":true,"starting":null}') == Opened(
         2, True, None
     )
@@ -192,34 +192,34 @@ def test_a_journal_from_before_policies_can_be_read() -> None:
         assert not entry.program
 
 
-# -- a bot for who is away ------------------------------------------------------------------------
+# -- a bot for absent players ---------------------------------------------------------------------
 
 
-async def test_a_bot_moves_for_who_is_away(tmp_path: Path) -> None:
-    """It holds the seat for all to see, its moves are marked as its own, and the game goes to its end."""
+async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
+    """Everybody sees that it holds the seat, its moves are marked, and the game is played to the end."""
     async with (
         served(tmp_path) as server,
         game(server.port, 3, watched=True, absence=ByBot(0), random_layout=False) as peers,
     ):
         await play_on(peers, random.Random(1), moves=7)
-        state = await gone(peers[1], peers[0])
+        state = await disconnect(peers[1], peers[0])
         if not state.seats[1].bot:
-            state = await state_where(peers[0], held(1))
+            state = await state_where(peers[0], held_by_bot(1))
         assert state.seats[1] == SeatSummary("Player 1", here=False, bot=True)
         rest = [peers[0], peers[2], peers[3]]
-        told = await play_with_stand_in(rest, random.Random(2))
-        assert {events.by for events in told} == {"bot"}
-        assert {content["seat"] for events in told for content in events.events[:1]} == {1}
+        bot_moves = await play_with_stand_in(rest, random.Random(2))
+        assert {events.by for events in bot_moves} == {"bot"}
+        assert {content["seat"] for events in bot_moves for content in events.events[:1]} == {1}
         check_views(table_of(server, peers), rest)
         assert not any(seat.bot for seat in (await peers[0].until(TableState)).seats)
     async with served(tmp_path) as server:
         assert server.lobby.tables[peers[0].code].state.stage == "over"
 
 
-async def test_the_time_until_a_bot_comes_is_told() -> None:
-    """As of each state; it starts anew when the player was back in between."""
+async def test_the_time_until_a_bot_takes_over_is_sent() -> None:
+    """Each state has the time left; it starts again whenever the player returns."""
     async with served() as server, game(server.port, 2, absence=ByBot(600)) as peers:
-        state = await gone(peers[1], peers[0])
+        state = await disconnect(peers[1], peers[0])
         assert state.seats[1].seconds_left == 600
         assert not state.seats[1].bot
         async with connected(server.port) as again:
@@ -232,9 +232,9 @@ async def test_the_time_until_a_bot_comes_is_told() -> None:
 
 
 async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """In the middle of its pause: the bot does not move any more, the player does."""
-    async with served(pause=LONG) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        await gone(peers[0], peers[1])
+    """If the player returns during the bot's pause, the player moves and the bot does not."""
+    async with served(pause=LONG_PAUSE) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        await disconnect(peers[0], peers[1])
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
         async with connected(server.port) as again:
             await again.resume(peers[0].code, peers[0].token)
@@ -242,17 +242,17 @@ async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() ->
             assert again.legal is not None
             assert policy_of(server, peers)._substitute_move is None
             await again.done(again.random_move(random.Random(1)))
-            told = await peers[1].until(Events)
-            assert told.by is None
+            events = await peers[1].until(Events)
+            assert events.by is None
             assert table_of(server, peers).state.bot_seats == set()
 
 
 async def test_bots_do_not_play_among_themselves() -> None:
-    """While no player is here nothing happens, whoever watches; with the first to return it goes on."""
+    """With only spectators present the game stops; it goes on with the first player to return."""
     async with served() as server, game(server.port, 2, watched=True, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
-        await gone(peers[1], peers[2])
-        await gone(peers[0], peers[2])
+        await disconnect(peers[1], peers[2])
+        await disconnect(peers[0], peers[2])
         await eventually(lambda: table.state.bot_seats == {0, 1})
         assert policy_of(server, peers)._substitute_move is None
         async with connected(server.port) as again:
@@ -260,17 +260,17 @@ async def test_bots_do_not_play_among_themselves() -> None:
             assert (await peers[2].until(Events)).by == "bot"
 
 
-async def test_who_is_away_when_the_game_starts_is_replaced_too() -> None:
+async def test_a_player_absent_at_the_start_is_replaced() -> None:
     async with served() as server, full_table(server.port, 2, absence=ByBot(0)) as peers:
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
         await peers[0].done(StartGame(peers[0].next_id()))
-        await state_where(peers[0], held(1))
+        await state_where(peers[0], held_by_bot(1))
 
 
-async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
-    """The bot goes on at once for who was away before; who is new to being away gets the time again."""
+async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
+    """A bot keeps its seat, and newly absent players get the full time again."""
     async with served(tmp_path) as server, game(server.port, 3, absence=ByBot(600)) as peers:
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
         table = table_of(server, peers)
         policy_of(server, peers).mark_overdue(Seat(1))
         await table._context.give_seats_to_bots()
@@ -286,13 +286,13 @@ async def test_a_restart_keeps_what_bots_hold(tmp_path: Path) -> None:
             assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
-async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> None:
-    """Its stand-in goes on where a player was away, as soon as another one is back."""
+async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
+    """Its stand-in goes on playing for absent players as soon as one player is back."""
     async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         anna, bruno = peers
         await play_on(peers, random.Random(1), moves=3)
         await bruno.done(Leave(bruno.next_id()))
-        await state_where(anna, held(1))
+        await state_where(anna, held_by_bot(1))
         server.process.kill()
         await anna.closed()
     async with serving("--data", str(tmp_path)) as server, back(server.port, anna) as (anna,):
@@ -303,8 +303,8 @@ async def test_a_killed_server_knows_who_holds_which_seat(tmp_path: Path) -> Non
         assert (await anna.until(Events)).by == "bot"
 
 
-async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
-    """To the millisecond for those who wait; the turn that it was killed in begins anew."""
+async def test_a_killed_server_keeps_the_clocks(tmp_path: Path) -> None:
+    """They are exact for waiting players; the interrupted turn begins anew."""
     async with (
         serving("--data", str(tmp_path)) as server,
         game(server.port, 3, absence=GameClock(600)) as peers,
@@ -326,8 +326,8 @@ async def test_a_killed_server_knows_the_clocks(tmp_path: Path) -> None:
         assert 590_000 < again[1] <= 600_000
 
 
-async def test_a_seat_that_could_not_be_given_away_is_tried_again(tmp_path: Path) -> None:
-    """What nobody is told of failed is not left undone."""
+async def test_giving_a_seat_to_a_bot_is_retried(tmp_path: Path) -> None:
+    """When the journal fails, the server tries again later."""
     time = ManualClock()
     async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
@@ -340,19 +340,19 @@ async def test_a_seat_that_could_not_be_given_away_is_tried_again(tmp_path: Path
             await append(code, first, entries)
 
         journal.append = failing  # type: ignore[method-assign]
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
 
-        def given_later() -> bool:
+        def given_after_retry() -> bool:
             time.advance(RETRY_SECONDS)
             return table.state.bot_seats == {1}
 
-        await eventually(given_later)
-        await state_where(peers[0], held(1))
+        await eventually(given_after_retry)
+        await state_where(peers[0], held_by_bot(1))
         assert next(failures, None) is None
 
 
-async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path) -> None:
-    """Nobody hears of a move that was not stored; it is made when it can be."""
+async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
+    """A move that cannot be stored is not sent; it is made once it can be stored."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         table = table_of(server, peers)
         journal, tried = table._context.journal, asyncio.Event()
@@ -365,7 +365,7 @@ async def test_a_stand_in_waits_for_a_journal_that_can_be_written(tmp_path: Path
             await append(code, first, entries)
 
         journal.append = failing  # type: ignore[method-assign]
-        await gone(peers[0], peers[1])
+        await disconnect(peers[0], peers[1])
         await tried.wait()
         await peers[1].send(Ping(7))
         while not isinstance(message := await peers[1].receive(), Pong):
@@ -386,14 +386,14 @@ def tally(state: TableState, seat: int) -> tuple[list[int], int]:
     return state.seats[seat].votes, state.seats[seat].votes_needed
 
 
-async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) -> None:
-    """Votes are told, may be taken back, and need no more than those who are here; the player ends it."""
+async def test_more_than_half_of_the_others_replace_an_absent_player(tmp_path: Path) -> None:
+    """Votes are shown and may be withdrawn, only present players vote, and the player may return."""
     async with (
         served(tmp_path) as server,
         game(server.port, 4, watched=True, absence=ByVote(0)) as peers,
     ):
         anna, bruno, carla, dario, viewer = peers
-        await gone(dario, anna)
+        await disconnect(dario, anna)
         state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
         assert tally(state, 3) == ([], 2)
         await anna.done(vote(anna, 3))
@@ -404,7 +404,7 @@ async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) 
         await carla.done(vote(carla, 3))  # once is enough, and twice no more
         assert not table_of(server, peers).state.bot_seats
         await bruno.done(vote(bruno, 3))
-        await state_where(viewer, held(3))
+        await state_where(viewer, held_by_bot(3))
         await anna.done(vote(anna, 3))  # as good as done
         assert (await anna.refused(vote(anna, 3, agree=False))).code == Code.BOT_PLAYS_ALREADY
         async with connected(server.port) as again:
@@ -414,31 +414,31 @@ async def test_more_than_half_of_the_others_replace_who_is_away(tmp_path: Path) 
             assert table_of(server, peers).state.votes == {}
 
 
-async def test_votes_count_while_their_voters_are_here(tmp_path: Path) -> None:
-    """One who leaves needs not be asked any more, and has no say; both last over a restart."""
+async def test_votes_count_while_their_voters_are_present(tmp_path: Path) -> None:
+    """An absent player is not asked and has no vote, also after a restart."""
     async with served(tmp_path) as server, game(server.port, 4, absence=ByVote(0)) as peers:
         anna, bruno, carla, dario = peers
-        await gone(dario, anna)
+        await disconnect(dario, anna)
         await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
         await bruno.done(vote(bruno, 3))
-        state = await gone(bruno, anna)
+        state = await disconnect(bruno, anna)
         assert tally(state, 3) == ([], 2)
         await carla.done(vote(carla, 3))
     async with served(tmp_path) as server, back(server.port, anna, carla) as (anna, carla):
         await eventually(lambda: {1, 3} <= policy_of(server, [anna])._overdue)
         assert server.lobby.tables[anna.code].state.votes == {3: {1, 2}}
         await anna.socket.close()
-        await state_where(carla, held(3))
+        await state_where(carla, held_by_bot(3))
         assert server.lobby.tables[anna.code].state.bot_seats == {3}
 
 
-async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None:
-    """Players whom it sends away have not left: neither for a bot, nor so that one vote is a majority."""
+async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:
+    """Players it disconnects have not left: no bot replaces them, and one vote does not become a majority."""
     async with contextlib.AsyncExitStack() as clients:
         async with served(tmp_path) as server:
             peers = await clients.enter_async_context(game(server.port, 4, absence=ByVote(0)))
             others = await clients.enter_async_context(game(server.port, 5, absence=ByBot(0)))
-            await gone(peers[3], peers[0])
+            await disconnect(peers[3], peers[0])
             await state_where(peers[0], lambda state: state.seats[3].seconds_left == 0)
             await peers[2].done(vote(peers[2], 3))
         for peer in (*peers[:3], *others):
@@ -450,7 +450,7 @@ async def test_a_server_that_stops_gives_no_seat_to_bots(tmp_path: Path) -> None
 
 
 async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
-    """The program that ran it may go on, and time with it."""
+    """No timer fires, though the program and its clock go on."""
     time = ManualClock()
     async with contextlib.AsyncExitStack() as clients:
         async with served(time=time) as server:
@@ -460,19 +460,19 @@ async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
         time.advance(10**6)
 
 
-async def test_a_vote_that_makes_no_sense_is_refused() -> None:
-    """For who is here, for oneself, for no seat, too early, by a spectator, elsewhere, in no game."""
+async def test_an_invalid_vote_is_refused() -> None:
+    """On present players, oneself or no seat; too early, by spectators, without votes, or before the game."""
     async with (
         served() as server,
         game(server.port, 3, watched=True, absence=ByVote(600)) as peers,
         full_table(server.port, 2, absence=ByVote(0)) as waiting,
         game(server.port, 2, absence=ByBot(600)) as others,
-        game(server.port, 2) as patient,
+        game(server.port, 2) as without_policy,
     ):
-        await gone(peers[2], peers[0])
-        await gone(waiting[1], waiting[0])
-        await gone(others[1], others[0])
-        await gone(patient[1], patient[0])
+        await disconnect(peers[2], peers[0])
+        await disconnect(waiting[1], waiting[0])
+        await disconnect(others[1], others[0])
+        await disconnect(without_policy[1], without_policy[0])
 
         async def code(peer: Peer, seat: int) -> str:
             return (await peer.refused(vote(peer, seat))).code
@@ -485,7 +485,7 @@ async def test_a_vote_that_makes_no_sense_is_refused() -> None:
             Code.NOT_AWAY,
         ]
         assert await code(peers[3], 2) == Code.NOT_A_PLAYER
-        for peer in (waiting[0], others[0], patient[0]):
+        for peer in (waiting[0], others[0], without_policy[0]):
             assert await code(peer, 1) == Code.NO_VOTE
         assert not table_of(server, peers).state.votes
 
@@ -499,28 +499,28 @@ steps = st.lists(
 )
 
 
-async def nothing_is_due(message: InternalMessage) -> None:
+async def fail_if_due(message: InternalMessage) -> None:
     pytest.fail(f"{message} is due within a test that takes no time")
 
 
 @settings(max_examples=60)
 @given(steps, st.sets(seat_numbers))
-def test_whoever_comes_goes_and_votes(
+def test_any_sequence_of_absences_and_votes(
     steps: list[tuple[str, int, int] | tuple[str, int]], programs: set[int]
 ) -> None:
-    """A bot gets a seat exactly if its player was away for long and more than half of the people here agree.
+    """A bot gets a seat if and only if its player is overdue and more than half of the people present agree.
 
-    For programs there are no votes, and none of theirs counts.
+    Programs neither vote nor are voted on.
     """
 
-    async def told() -> None:
+    async def check() -> None:
         entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
         entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
         state = PersistentState(entries, RandomChance(random.Random(1)))
         state.game = begun(state.options, 1)
         here: dict[Seat, Session] = {}
         stand_in = StandIn(at_random, 1)
-        scheduler = Scheduler(asyncio.get_running_loop(), asyncio.TaskGroup(), nothing_is_due)
+        scheduler = Scheduler(asyncio.get_running_loop(), asyncio.TaskGroup(), fail_if_due)
         policy = ActingPolicy(state, here, stand_in, Limits(), scheduler)
         overdue: set[int] = set()
         for what, number, *on in steps:
@@ -552,7 +552,7 @@ def test_whoever_comes_goes_and_votes(
         policy.stop_timers()
         stand_in.close()
 
-    asyncio.run(told())
+    asyncio.run(check())
 
 
 @given(st.integers(0, 5))
@@ -564,11 +564,11 @@ def test_a_vote_needs_more_than_half(voters: int) -> None:
 # -- clocks ---------------------------------------------------------------------------------------
 
 
-async def test_a_move_clock_moves_for_who_is_slow() -> None:
-    """Each turn has its time; players keep their seats, and may be quicker the next time."""
+async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
+    """Each turn has its own time, and a slow player keeps the seat."""
     time = ManualClock()
     async with (
-        served(pause=LONG, time=time) as server,
+        served(pause=LONG_PAUSE, time=time) as server,
         game(server.port, 2, absence=MoveClock(5)) as peers,
     ):
         time.advance(4.999)
@@ -578,24 +578,24 @@ async def test_a_move_clock_moves_for_who_is_slow() -> None:
         assert (await peers[0].refused(peers[0].random_move(random.Random(1)))).code == Code.TIME_UP
         assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
     async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
-        told = []
+        moves = []
         for _ in range(6):
             time.advance(5)
-            told.append(await peers[0].until(Events))
-        assert {events.by for events in told} == {"clock"}
-        assert [events.turn for events in told] == [1, 0] * 3
-        assert {events.clock for events in told} == {5000}
-        assert all(events.legal is not None for events in told[1::2])
+            moves.append(await peers[0].until(Events))
+        assert {events.by for events in moves} == {"clock"}
+        assert [events.turn for events in moves] == [1, 0] * 3
+        assert {events.clock for events in moves} == {5000}
+        assert all(events.legal is not None for events in moves[1::2])
         await peers[1].done(Leave(peers[1].next_id()))
         state = await state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1] == SeatSummary("Player 1")
 
 
-async def test_time_is_judged_by_the_clock_when_a_move_is_handled() -> None:
-    """A move that had to wait for its turn at the table is too late if its time has run out meanwhile."""
+async def test_the_clock_is_read_when_a_move_is_handled() -> None:
+    """A move is too late if its time ran out while it was queued at the table."""
     time = ManualClock()
     async with (
-        served(pause=LONG, time=time) as server,
+        served(pause=LONG_PAUSE, time=time) as server,
         game(server.port, 2, absence=MoveClock(5)) as peers,
     ):
         table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
@@ -607,19 +607,19 @@ async def test_time_is_judged_by_the_clock_when_a_move_is_handled() -> None:
         assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
 
 
-async def test_what_falls_due_does_not_wait_behind_what_strangers_ask() -> None:
-    """However many spectators ask for the game just when an absent player's time is up."""
+async def test_timers_are_handled_before_queued_requests() -> None:
+    """Spectators who sync when an absent player's time is up do not delay the bot."""
     time = ManualClock()
     async with (
-        served(pause=LONG, time=time) as server,
+        served(pause=LONG_PAUSE, time=time) as server,
         game(server.port, 2, watched=True, absence=ByBot(60)) as peers,
         contextlib.AsyncExitStack() as stack,
     ):
         table, spectator = table_of(server, peers), peers[2]
         crowd = [await stack.enter_async_context(connected(server.port)) for _ in range(20)]
-        for stranger in crowd:
-            await stranger.watch(peers[0].code)
-        await gone(peers[1], spectator)
+        for newcomer in crowd:
+            await newcomer.watch(peers[0].code)
+        await disconnect(peers[1], spectator)
         async with table._turns:
             asked = [Sync(peer.next_id(), 0) for peer in (*crowd, spectator)]
             for peer, sync in zip((*crowd, spectator), asked, strict=True):
@@ -630,14 +630,14 @@ async def test_what_falls_due_does_not_wait_behind_what_strangers_ask() -> None:
         state = await spectator.until(TableState)
         while not state.seats[1].bot:
             assert not any(isinstance(message, Done) for message in spectator.received), (
-                "the table came second"
+                "a request was handled first"
             )
             state = await spectator.until(TableState)
         await spectator.until(Done)
 
 
 async def test_a_move_in_time_starts_the_next_clock() -> None:
-    """What is left of the turn is told with each move and to whoever comes; nobody moved instead."""
+    """Moves and snapshots carry the time left, and the stand-in makes no move."""
     time = ManualClock()
     async with (
         served(time=time) as server,
@@ -655,24 +655,24 @@ async def test_a_move_in_time_starts_the_next_clock() -> None:
             assert snapshot.clock == 540_000
 
 
-async def test_who_has_used_up_the_game_clock_may_watch() -> None:
-    """The stand-in moves at once for all of them until the end, and they are told no legal moves."""
+async def test_players_whose_game_clocks_have_run_out_may_watch() -> None:
+    """The stand-in moves for them to the end, and they are sent no legal moves."""
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
-        told = []
+        moves = []
         while peers[0].view is None or peers[0].view.result is None:
             time.advance(30)
-            told.append(await peers[0].until(Events))
+            moves.append(await peers[0].until(Events))
         await all_caught_up(peers, peers[0].seq)
-        assert {events.by for events in told} == {"clock"}
-        assert told[0].clock == 30_000
-        assert {events.clock for events in told[2:-1]} == {0}
-        assert all(events.legal is None for events in told[2:])
+        assert {events.by for events in moves} == {"clock"}
+        assert moves[0].clock == 30_000
+        assert {events.clock for events in moves[2:-1]} == {0}
+        assert all(events.legal is None for events in moves[2:])
         check_views(table_of(server, peers), peers)
 
 
-async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
-    """What the moves took is charged, the time in between and the running turn are not."""
+async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
+    """Completed moves are charged; the time in between and the interrupted turn are not."""
     time = ManualClock()
     async with (
         served(tmp_path, time=time) as server,
@@ -696,7 +696,7 @@ async def test_used_time_lasts_over_a_restart(tmp_path: Path) -> None:
 
 @given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
 def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
-    """What a seat may still think is what it had, less what it used, and never less than nothing."""
+    """A seat's time left is its allowance less its used time, and never negative."""
     clocks = Clocks(GameClock(seconds), 4)
     used = [0] * 4
     for number, taken in turns:
@@ -711,7 +711,7 @@ def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int
 
 
 @given(st.sampled_from([WAIT, ByVote(0), ByBot(0), MoveClock(7)]), st.integers(0, 10**9))
-def test_other_policies_have_no_clock_for_the_game(policy: Absence, taken: int) -> None:
+def test_other_policies_have_no_game_clock(policy: Absence, taken: int) -> None:
     clocks = Clocks(policy, 2)
     clocks.charge(Seat(0), taken)
     assert clocks.left(Seat(0)) is None
@@ -723,15 +723,15 @@ def test_other_policies_have_no_clock_for_the_game(policy: Absence, taken: int) 
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
-async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -> None:
-    """Whatever the policy: it holds the seat for all to see until the program is back."""
+async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> None:
+    """Under every policy it visibly holds the seat until the program is back."""
     async with (
         served() as server,
         game(server.port, 2, programs={1}, absence=policy) as peers,
     ):
         anna, program = peers
         await play_on(peers, random.Random(1), moves=1)
-        assert (await gone(program, anna)).seats[1].bot
+        assert (await disconnect(program, anna)).seats[1].bot
         for _ in range(2):
             assert (await anna.until(Events)).by == "bot"
             await anna.done(anna.random_move(random.Random(1)))
@@ -744,14 +744,14 @@ async def test_a_bot_moves_at_once_for_a_program_that_is_away(policy: Absence) -
 
 
 async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """And its clock, which ran on meanwhile, still ends the turn."""
+    """Its move clock ran on meanwhile, and still ends the turn."""
     time = ManualClock()
     async with (
-        served(pause=LONG, time=time) as server,
+        served(pause=LONG_PAUSE, time=time) as server,
         game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
     ):
         policy = policy_of(server, peers)
-        await gone(peers[0], peers[1])
+        await disconnect(peers[0], peers[1])
         assert policy._substitute_move is not None
         time.advance(200)
         assert policy.time_left() == 400_000
@@ -762,11 +762,11 @@ async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() 
             assert (await again.refused(again.random_move(random.Random(1)))).code == Code.TIME_UP
 
 
-async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) -> None:
-    """The programs went with the server, as where one hosts; it goes on with a person."""
+async def test_a_game_with_programs_is_played_to_the_end_after_a_restart(tmp_path: Path) -> None:
+    """When its programs ended with the server, the game goes on as soon as a person returns."""
     async with served(tmp_path) as server, game(server.port, 3, programs={1, 2}) as peers:
         await play_on(peers, random.Random(1), moves=4)
-        await gone(peers[0], peers[1])
+        await disconnect(peers[0], peers[1])
     async with served(tmp_path) as server:
         assert policy_of(server, peers)._substitute_move is None
         assert len(table_game(server, peers).events) == peers[0].seq
@@ -776,37 +776,37 @@ async def test_a_restart_brings_a_game_with_programs_to_its_end(tmp_path: Path) 
 
 
 async def test_programs_do_not_play_an_abandoned_game() -> None:
-    """While no person is here nobody moves for one of them; when one comes the game goes on."""
+    """Without a person present no bot moves for a program; when one returns the game goes on."""
     async with served() as server, game(server.port, 3, programs={1, 2}) as peers:
         anna, *_ = peers
         await play_on(peers, random.Random(1), moves=1)
-        await gone(anna, peers[1])
-        await gone(peers[1], peers[2])
+        await disconnect(anna, peers[1])
+        await disconnect(peers[1], peers[2])
         await eventually(lambda: table_of(server, peers).players_here == 1)
         assert policy_of(server, peers)._substitute_move is None
         async with back(server.port, anna) as (anna,):
             assert (await anna.until(Events)).by == "bot"
 
 
-async def test_programs_among_themselves_wait_for_nobody() -> None:
-    """A table where only programs play goes on when one of them ends."""
+async def test_a_game_of_programs_alone_goes_on() -> None:
+    """When one of them leaves, the stand-in plays for it."""
     async with served() as server, game(server.port, 2, programs={0, 1}) as peers:
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
         await play_with_stand_in(peers[:1], random.Random(1))
 
 
-async def test_programs_have_no_vote(tmp_path: Path) -> None:
-    """More than half of the people here is enough, also after a restart; on programs there is no vote."""
+async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
+    """More than half of the people present is enough, also after a restart."""
     async with (
         served(tmp_path) as server,
         game(server.port, 4, programs={1, 2}, absence=ByVote(0)) as peers,
     ):
         anna, program, other, dario = peers
-        await gone(dario, anna)
+        await disconnect(dario, anna)
         state = await state_where(anna, lambda state: state.seats[3].seconds_left == 0)
         assert tally(state, 3) == ([], 1)
         assert (await program.refused(vote(program, 3))).code == Code.PROGRAMS_DO_NOT_VOTE
-        await gone(other, anna)
+        await disconnect(other, anna)
         await anna.done(vote(anna, 2))  # as good as done
         assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.BOT_PLAYS_ALREADY
         assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
@@ -821,15 +821,15 @@ async def test_programs_have_no_vote(tmp_path: Path) -> None:
 
 
 async def test_the_stand_in_sees_what_its_seat_sees() -> None:
-    """One pair of eyes, no other hand, and others' wolves as wolves."""
+    """It sees with its seat's eyes alone: no other hand, and others' wolves without their kind."""
     views: list[View] = []
 
-    def looking(view: View, legal: Legal, rng: random.Random) -> Command:
+    def recording_brain(view: View, legal: Legal, rng: random.Random) -> Command:
         views.append(view)
         return at_random(view, legal, rng)
 
-    async with served(stand_in=looking) as server, game(server.port, 3, absence=ByBot(0)) as peers:
-        await gone(peers[2], peers[0])
+    async with served(stand_in=recording_brain) as server, game(server.port, 3, absence=ByBot(0)) as peers:
+        await disconnect(peers[2], peers[0])
         await play_with_stand_in(peers[:2], random.Random(1))
     assert len(views) == 12
     for view in views:
@@ -850,40 +850,40 @@ def cheating(_view: View, legal: Legal, _rng: random.Random) -> Command:
     return Place(Seat((legal.seat + 1) % 2), legal.pieces[0], legal.fields[0])
 
 
-def silent(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+def returning_none(_view: View, _legal: Legal, _rng: random.Random) -> Command:
     return None  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("brain", [raising, cheating, silent])
+@pytest.mark.parametrize("brain", [raising, cheating, returning_none])
 async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFixture, brain: Choose) -> None:
-    """The game goes to its end; one line of the log says so, and nothing of what the brain said."""
+    """The game is played to the end; one log line says so, without the failing brain's message."""
     caplog.set_level(logging.INFO)
     async with (
         served(stand_in=brain) as server,
         game(server.port, 2, absence=ByBot(0), random_layout=False) as peers,
     ):
-        await gone(peers[1], peers[0])
+        await disconnect(peers[1], peers[0])
         await play_with_stand_in(peers[:1], random.Random(1))
         check_views(table_of(server, peers), peers[:1])
-    complaints = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert len(complaints) == 1
-    assert "at random" in complaints[0].getMessage()
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 1
+    assert "at random" in warnings[0].getMessage()
     assert "Em*" not in caplog.text
 
 
-async def test_a_thinking_stand_in_delays_no_one() -> None:
-    """While it thinks for one table, this one is asked and answers."""
+async def test_a_thinking_stand_in_delays_nobody() -> None:
+    """While it thinks for one table, other tables play on."""
     thinks, may_move = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(view: View, legal: Legal, rng: random.Random) -> Command:
+    def slow_brain(view: View, legal: Legal, rng: random.Random) -> Command:
         loop.call_soon_threadsafe(thinks.set)
         may_move.wait(TIMEOUT)
         return at_random(view, legal, rng)
 
-    async with served(stand_in=slow) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+    async with served(stand_in=slow_brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         try:
-            await gone(peers[0], peers[1])
+            await disconnect(peers[0], peers[1])
             await thinks.wait()
             async with game(server.port, 2) as others:
                 await play_on(others, random.Random(1), moves=2)

@@ -1,4 +1,4 @@
-"""Indistinguishable: who may not know the kind of a wolf piece is sent the same bytes whatever it is."""
+"""A client that may not know the kind of a wolf piece receives the same bytes for either kind."""
 
 import contextlib
 import itertools
@@ -43,19 +43,19 @@ from server.logs import describe
 from tests.server.match import Script, piece_of
 from tests.server.peer import Peer, all_caught_up, blanked, connected, game, http_get, play_on
 
-OURS = ("server", "palatinus", "engine", "protocol")  # loggers
-OFF_THE_CLOCK = (
+OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
+TIMED_METRICS = (
     "palatinus_event_loop_lag_seconds ",
     "palatinus_commit_seconds_sum ",
     "palatinus_connections ",
 )
-PARTINGS = {"disconnected", "connection closed"}  # when they are noticed is the network's matter
+CLOSING_LINES = {"disconnected", "connection closed"}  # when they are noticed is the network's matter
 WATCHING = 0  # the seat that must not notice a difference; the spectator must not either
 
 
 @dataclass(frozen=True)
-class Heard:
-    """Everything that the watching seat and the spectators were sent, the server's log, and its metrics."""
+class Received:
+    """Everything sent to the watching seat and the spectators, and the server's log and metrics."""
 
     seat: list[bytes]
     spectator: list[bytes]
@@ -64,23 +64,23 @@ class Heard:
     metrics: list[str]
 
 
-def plan(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
-    """Return the faces that each seat places, in order; `swapped`, the others' wolves come in reverse."""
+def planned_faces(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
+    """Return the faces that each seat places, in order; if `swapped`, all other seats' wolves in reverse."""
     others = frozenset(range(players)) - {WATCHING}
     return Script(players, seed=seed, swapped=others if swapped else frozenset()).faces()
 
 
-async def heard_in(
+async def play_and_record(
     players: int, seed: int, log: pytest.LogCaptureFixture, *, swapped: bool, away: int | None = None
-) -> Heard:
-    """Play a game to the last move but one, with mishaps on the way, and return what others heard of it.
+) -> Received:
+    """Play all but the last move, with refusals and absences, and return what the others received.
 
     The player of seat `away` leaves at the start; the stand-in places what the plan has for that seat.
     """
     log.clear()
     rng = random.Random(seed)
     fields = rng.sample(FIELDS, len(FIELDS))
-    faces = plan(players, seed, swapped=swapped)
+    faces = planned_faces(players, seed, swapped=swapped)
     latecomers: list[bytes] = []
 
     def planned(view: View, legal: Legal, _rng: random.Random) -> Command:
@@ -105,47 +105,49 @@ async def heard_in(
             seat = turn % players
             if seat == away:
                 continue
-            await mishaps(peers, peers[seat], rng, turn, fields[turn - 1] if turn else None)
-            await place(peers[seat], faces[seat][turn // players], fields[turn])
+            await send_refused_messages(peers, peers[seat], rng, turn, fields[turn - 1] if turn else None)
+            await place_face(peers[seat], faces[seat][turn // players], fields[turn])
             present = [peer for peer in peers if peer.seat is None or peer.seat != away]
             await all_caught_up(present, peers[seat].seq + ((seat + 1) % players == away))
             for peer in (peers[WATCHING], peers[-1]):
                 if rng.random() < 0.3:
-                    await caught_up_again(peer, rng)
+                    await sync_again(peer, rng)
             if rng.random() < 0.2:
-                latecomers += await seen_by_latecomer(server.port, peers[-1], rng)
+                latecomers += await frames_of_latecomer(server.port, peers[-1], rng)
             if turn % 5 == 3 and away is None:
                 who = turn // 5 % players
-                await newer.enter_async_context(gone_and_back(server.port, peers, who, rng))
+                await newer.enter_async_context(reconnected(server.port, peers, who, rng))
         for peer in peers:
-            await peer.ask(Ping(peer.next_id()))  # all that was on its way has come
+            await peer.ask(Ping(peer.next_id()))  # everything sent before has arrived
         _, metrics = await http_get(server.port, "/metrics")
-        # Before the players part: a stand-in would move for those who part first.
+        # Before the players leave: a stand-in would move for the first to leave.
         lines = sorted(
-            _plain(record, code)
+            _without_addresses(record, code)
             for record in log.records
-            if record.name.startswith(OURS) and record.getMessage() not in PARTINGS
+            if record.name.startswith(OUR_LOGGERS) and record.getMessage() not in CLOSING_LINES
         )
         tokens = [peer.token for peer in peers if peer.token]
     blank = [code.encode(), *(token.encode() for token in tokens)]
-    return Heard(
+    return Received(
         [blanked(frame, blank) for frame in peers[WATCHING].frames[start[WATCHING] :]],
         [blanked(frame, blank) for frame in peers[-1].frames[start[-1] :]],
         [blanked(frame, blank) for frame in latecomers],
         lines,
-        [line for line in metrics.splitlines() if not line.startswith(OFF_THE_CLOCK)],
+        [line for line in metrics.splitlines() if not line.startswith(TIMED_METRICS)],
     )
 
 
-async def place(mover: Peer, face: str, field: str) -> None:
-    """Have a move of a plan made."""
+async def place_face(mover: Peer, face: str, field: str) -> None:
+    """Have a peer place the piece that the plan names."""
     assert mover.view is not None
     assert mover.seat is not None
     await mover.done(PlacePiece(mover.next_id(), piece_of(mover.view, mover.seat, face), field))
 
 
-async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int, taken: str | None) -> None:
-    """Have much refused, of the mover, of others and of the watching seat, and say something now and then."""
+async def send_refused_messages(
+    peers: list[Peer], mover: Peer, rng: random.Random, turn: int, taken: str | None
+) -> None:
+    """Have some messages refused, from the mover and others, and chat now and then."""
     other = peers[(peers.index(mover) + 1) % (len(peers) - 1)]
     what = turn % 8
     if what == 0 and taken is not None:
@@ -163,14 +165,14 @@ async def mishaps(peers: list[Peer], mover: Peer, rng: random.Random, turn: int,
         await mover.done(Say(mover.next_id(), "hm"))
     elif what == 5:
         watching = peers[WATCHING]
-        for message in in_vain(watching):
+        for message in refused_messages(watching):
             await watching.refused(message)
     elif what == 6:
         await peers[-1].refused(PlacePiece(peers[-1].next_id(), "Em*", "A1"))
 
 
-def in_vain(peer: Peer) -> list[ClientMessage]:
-    """Return what a player in the middle of a game may not ask."""
+def refused_messages(peer: Peer) -> list[ClientMessage]:
+    """Return requests that are refused to a player in the middle of a game."""
     return [
         OpenTable(peer.next_id(), 2, "Anna"),
         JoinTable(peer.next_id(), peer.code, "Anna"),
@@ -183,30 +185,30 @@ def in_vain(peer: Peer) -> list[ClientMessage]:
 
 
 @contextlib.asynccontextmanager
-async def gone_and_back(port: int, peers: list[Peer], seat: int, rng: random.Random) -> AsyncIterator[None]:
-    """Break a player's line, and have the player return on another one; the others hear of both."""
+async def reconnected(port: int, peers: list[Peer], seat: int, rng: random.Random) -> AsyncIterator[None]:
+    """Break a player's connection and resume on a new one; the others see both."""
     gone = peers[seat]
     others = [peer for peer in peers if peer is not gone]
     await gone.socket.close()
     for peer in others:
-        await sees(peer, seat, here=False)
+        await see_presence(peer, seat, here=False)
     async with connected(port) as back:
         back.id, back.seat = gone.id, gone.seat
-        await back_at(back, gone, rng)
+        await resume_as(back, gone, rng)
         for peer in others:
-            await sees(peer, seat, here=True)
+            await see_presence(peer, seat, here=True)
         back.frames[:0] = gone.frames
         peers[seat] = back
         yield
 
 
-async def sees(peer: Peer, seat: int, *, here: bool) -> None:
+async def see_presence(peer: Peer, seat: int, *, here: bool) -> None:
     while (await peer.until(TableState)).seats[seat].here is not here:
         pass
 
 
-async def back_at(back: Peer, gone: Peer, rng: random.Random) -> None:
-    """Have a peer take the place of another, and catch up from a random event or from nothing."""
+async def resume_as(back: Peer, gone: Peer, rng: random.Random) -> None:
+    """Have a peer take over from another, and catch up from a random event or from the start."""
     after = rng.choice([0, rng.randint(1, gone.seq)])
     back.seat, back.token = gone.seat, gone.token
     back.go_back_to(after, gone.seen)
@@ -219,8 +221,8 @@ async def back_at(back: Peer, gone: Peer, rng: random.Random) -> None:
     assert back.view == gone.view
 
 
-async def caught_up_again(peer: Peer, rng: random.Random) -> None:
-    """Ask for what happened since a random event, or for everything."""
+async def sync_again(peer: Peer, rng: random.Random) -> None:
+    """Ask again for the events since a random one, or for everything."""
     seen, seq, legal = list(peer.seen), peer.seq, peer.legal
     after = rng.choice([0, rng.randint(1, seq)])
     peer.go_back_to(after, seen)
@@ -229,8 +231,8 @@ async def caught_up_again(peer: Peer, rng: random.Random) -> None:
     assert (peer.seq, peer.legal) == (seq, legal)
 
 
-async def seen_by_latecomer(port: int, spectator: Peer, rng: random.Random) -> list[bytes]:
-    """Return what somebody is sent who looks in for a moment, with or without knowing some events."""
+async def frames_of_latecomer(port: int, spectator: Peer, rng: random.Random) -> list[bytes]:
+    """Return what a client receives that watches for a moment, with or without knowing some events."""
     async with connected(port) as late:
         late.id = 0
         await late.refused(JoinTable(late.next_id(), spectator.code, "Late"))
@@ -244,19 +246,19 @@ async def seen_by_latecomer(port: int, spectator: Peer, rng: random.Random) -> l
         return late.frames
 
 
-def _plain(record: logging.LogRecord, code: str) -> str:
+def _without_addresses(record: logging.LogRecord, code: str) -> str:
     text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {describe(record)}")
     return text.replace(code, "CODE")
 
 
-async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixture) -> None:
-    """Not at any level: frames bear hidden pieces and tokens."""
+async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCaptureFixture) -> None:
+    """At no level: frames contain hidden pieces and tokens."""
     caplog.set_level(logging.DEBUG)
     async with running(Config()) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)
         async with connected(server.port) as again:
             await again.resume(peers[0].code, peers[0].token)
-    ours = [describe(record) for record in caplog.records if record.name.startswith(OURS)]
+    ours = [describe(record) for record in caplog.records if record.name.startswith(OUR_LOGGERS)]
     assert ours
     for line in ours:
         assert "BINARY" not in line
@@ -267,16 +269,19 @@ async def test_the_log_tells_no_token_and_no_frame(caplog: pytest.LogCaptureFixt
 async def test_swapping_hidden_kinds_changes_no_byte(
     caplog: pytest.LogCaptureFixture, players: int, away: int | None
 ) -> None:
-    """Events, refusals, syncs, snapshots, lists, chat and the log are the same, to the last byte.
+    """Events, refusals, syncs, snapshots, lists, chat and the log stay the same to the last byte.
 
-    So are the moves of the stand-in, which holds a seat in one of the games.
+    So do the moves of the stand-in, which holds a seat in one of the games.
     """
     caplog.set_level(logging.DEBUG)
     seed = players
-    one = await heard_in(players, seed, caplog, swapped=False, away=away)
-    two = await heard_in(players, seed, caplog, swapped=True, away=away)
+    one = await play_and_record(players, seed, caplog, swapped=False, away=away)
+    two = await play_and_record(players, seed, caplog, swapped=True, away=away)
     for seat in range(1, players):
-        assert plan(players, seed, swapped=False)[seat] != plan(players, seed, swapped=True)[seat]
+        assert (
+            planned_faces(players, seed, swapped=False)[seat]
+            != planned_faces(players, seed, swapped=True)[seat]
+        )
     assert one.seat == two.seat
     assert one.spectator == two.spectator
     assert one.latecomers == two.latecomers
@@ -287,34 +292,34 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert one.latecomers
     assert any("took seat" in line for line in one.log)
     if away is None:
-        heard = {msgpack.unpackb(frame)["t"] for frame in one.seat + one.spectator + one.latecomers}
-        assert heard == {kind.__struct_config__.tag for kind in get_args(ServerMessage)}
+        received = {msgpack.unpackb(frame)["t"] for frame in one.seat + one.spectator + one.latecomers}
+        assert received == {kind.__struct_config__.tag for kind in get_args(ServerMessage)}
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics
 
 
-async def heard_over_a_restart(folder: Path, *, swapped: bool) -> list[list[bytes]]:
-    """Return what the watching seat and a spectator are sent after a restart in the middle of a game."""
+async def frames_after_a_restart(folder: Path, *, swapped: bool) -> list[list[bytes]]:
+    """Return what the watching seat and a spectator receive after a restart in the middle of a game."""
     players, seed = 3, 1
     rng = random.Random(seed)
     fields = rng.sample(FIELDS, len(FIELDS))
-    faces = plan(players, seed, swapped=swapped)
+    faces = planned_faces(players, seed, swapped=swapped)
     turns = iter(range(6 * players))
     async with (
         running(Config(seed=seed, data=folder)) as server,
         game(server.port, players, watched=True) as before,
     ):
         for turn in itertools.islice(turns, 4 * players):
-            await place(before[turn % players], faces[turn % players][turn // players], fields[turn])
+            await place_face(before[turn % players], faces[turn % players][turn // players], fields[turn])
             await all_caught_up(before, before[turn % players].seq)
     async with running(Config(seed=seed, data=folder)) as server, contextlib.AsyncExitStack() as stack:
         peers = [await stack.enter_async_context(connected(server.port)) for _ in before]
         for number, (peer, gone) in enumerate(zip(peers, before, strict=True)):
             peer.id = 1000 * number
-            await back_at(peer, gone, rng)
+            await resume_as(peer, gone, rng)
         for turn in turns:
             mover = peers[turn % players]
-            await place(mover, faces[turn % players][turn // players], fields[turn])
+            await place_face(mover, faces[turn % players][turn // players], fields[turn])
             await all_caught_up(peers, mover.seq)
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))
@@ -323,8 +328,8 @@ async def heard_over_a_restart(folder: Path, *, swapped: bool) -> list[list[byte
 
 
 async def test_swapping_hidden_kinds_changes_no_byte_after_a_restart(tmp_path: Path) -> None:
-    """What is told from the journal is redacted like what was told at once."""
-    one = await heard_over_a_restart(tmp_path / "one", swapped=False)
-    two = await heard_over_a_restart(tmp_path / "two", swapped=True)
+    """What comes from the journal is redacted like what comes from the running game."""
+    one = await frames_after_a_restart(tmp_path / "one", swapped=False)
+    two = await frames_after_a_restart(tmp_path / "two", swapped=True)
     assert one == two
     assert all(one)
