@@ -13,7 +13,7 @@ from client.ui.update.table.cursor import HEX_POSITIONS, moved
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
 
-_LOG_LINES: Final = 5
+_LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
 
 
 def acted(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[Ui, Request | None]:

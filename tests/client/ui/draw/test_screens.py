@@ -15,7 +15,7 @@ from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
-from client.ui.update.dispatch import updated
+from client.ui.update.dispatch import pressed, updated
 from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
@@ -355,3 +355,14 @@ def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
                     action = frame.action_at(text.index(field), y)
                     assert action is not None
                     assert getattr(action, "cell", None) == cell
+
+
+def test_every_line_of_the_log_can_be_scrolled_to() -> None:
+    """Where the log is shortest, with a notice below it."""
+    ui, model = placing()
+    ui = replace(ui, log=tuple(f"no. {number}." for number in range(20)))
+    seen = ""
+    for _ in ui.log:
+        seen += text_of(drawn(replace(ui, notice=Notice("Read this.")), model, UNICODE, 80, 24))
+        ui, _request = pressed(ui, "pageup", model)
+    assert [line for line in ui.log if line not in seen] == []

@@ -326,7 +326,7 @@ def test_one_request_at_a_time() -> None:
 
 def test_the_log_scrolls_within_its_length() -> None:
     for ui, model in (placing(), laying()):
-        assert after(ui, model, "pageup").scroll == min(5, len(ui.log) - 1)
+        assert after(ui, model, "pageup").scroll == min(2, len(ui.log) - 1)
         assert after(ui, model, *["pageup"] * 50).scroll == len(ui.log) - 1
         assert after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
 
