@@ -28,7 +28,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NAME_TOO_MANY_MARKS: Template(
             "That name cannot be used: it has too many combining marks on one letter."
         ),
-        Code.NAME_BLANK: Template("That name cannot be used: it is empty, or begins or ends with a space."),
+        Code.NAME_BLANK: Template(
+            "That name cannot be used: it has to begin and end with a visible character."
+        ),
         Code.NAME_NOT_COMPOSED: Template(
             "That name cannot be used: it is not in Unicode's composed form (NFC)."
         ),
@@ -43,7 +45,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "That message cannot be sent: it has too many combining marks on one letter."
         ),
         Code.TEXT_BLANK: Template(
-            "That message cannot be sent: it is empty, or begins or ends with a space."
+            "That message cannot be sent: it has to begin and end with a visible character."
         ),
         Code.TEXT_NOT_COMPOSED: Template(
             "That message cannot be sent: it is not in Unicode's composed form (NFC)."

@@ -6,8 +6,11 @@ from typing import Final, NamedTuple
 
 # Controls, formats (bidirectional overrides among them), surrogates, private use, unassigned, separators.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks that show nothing: with them one name could look like another, or be invisible.
-_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Letters, signs and marks that show nothing: with them one name could look like another, or be invisible.
+_BLANK: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
+)
+_MARKS: Final = frozenset({"Mn", "Me"})  # which show nothing without a letter before them
 _MOST_MARKS: Final = 2  # combining marks on one letter; more of them reach into other lines
 
 
@@ -34,10 +37,10 @@ def unsafe(text: str) -> Unsafe | None:
         category = unicodedata.category(character)
         if category in _UNSAFE or character in _BLANK:
             return Unsafe(TextFault.UNPRINTABLE, {"character": f"U+{ord(character):04X}"})
-        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        marks = marks + 1 if category in _MARKS else 0
         if marks > _MOST_MARKS:
             return Unsafe(TextFault.TOO_MANY_MARKS, {})
-    if text != text.strip() or not text:
+    if text != text.strip() or not text or unicodedata.category(text[0]) in _MARKS:
         return Unsafe(TextFault.BLANK, {})
     if unicodedata.normalize("NFC", text) != text:
         return Unsafe(TextFault.NOT_COMPOSED, {})

@@ -6,24 +6,12 @@ from typing import Final
 from protocol.codes import Code
 from protocol.text import unsafe
 from server.refusal import Refusal
+from server.tables.confusables import skeleton
 
-# Alphabets that look alike, by the first words of their letters' Unicode names.
-_ALPHABETS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-
-# What each letter on the left is taken for, case by case: a capital may deceive where its small one does not.
-_TAKEN_FOR: Final = str.maketrans(
-    {
-        look: letter
-        for letter, looks in {
-            "A": "АΑ", "B": "ВΒ", "C": "СϹ", "E": "ЕΕ", "H": "НΗ", "J": "ЈͿ", "K": "КΚ", "M": "МΜ", "N": "Ν",
-            "O": "ОΟ0", "P": "РΡ", "S": "Ѕ", "T": "ТΤ", "V": "Ѵ", "X": "ХΧ", "Y": "ҮΥ", "Z": "Ζ",
-            "a": "аα", "c": "сϲ", "d": "ԁ", "e": "е", "h": "һ", "i": "іι", "j": "јϳ", "l": "I1|ӀІΙ", "n": "η",
-            "o": "оοσ", "p": "рρ", "q": "ԛ", "r": "г", "s": "ѕ", "u": "υ", "v": "νѵ", "w": "ԝω", "x": "хχ",
-            "y": "уγү",
-        }.items()
-        for look in looks
-    }
-)  # fmt: skip
+# Scripts that look alike, by the first words of their letters' Unicode names.
+_ALPHABETS: Final = frozenset(
+    {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "CANADIAN"}
+)
 
 
 def check_name(name: str) -> None:
@@ -36,11 +24,17 @@ def check_name(name: str) -> None:
 
 def alike(name: str, other: str) -> bool:
     """Tell whether two names differ by no more than case, spaces, marks that do not show, or look-alikes."""
-    return _folded(name) == _folded(other) or _skeleton(name) == _skeleton(other)
+    return not _looks(name).isdisjoint(_looks(other))
 
 
 def _first_word(letter: str) -> str:
     return unicodedata.name(letter, "").split(" ", 1)[0]
+
+
+def _looks(name: str) -> set[str]:
+    """Return what a hasty reader may take the name for: as it is, by its letters, and letter for letter."""
+    plain = unicodedata.normalize("NFKC", name)
+    return {_folded(plain), *(_folded(skeleton(form)).replace("vv", "w") for form in (name, plain))}
 
 
 def _folded(name: str) -> str:
@@ -48,9 +42,3 @@ def _folded(name: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     shown = (letter for letter in folded if "VARIATION SELECTOR" not in unicodedata.name(letter, ""))
     return "".join("".join(shown).split())
-
-
-def _skeleton(name: str) -> str:
-    """Return what a hasty reader takes the name for."""
-    plain = unicodedata.normalize("NFKC", name).translate(_TAKEN_FOR)
-    return _folded(plain).replace("rn", "m").replace("vv", "w")

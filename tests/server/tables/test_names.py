@@ -1,5 +1,9 @@
 """Names: nobody passes for somebody else, and the names of the world are welcome."""
 
+import importlib.resources
+import itertools
+import json
+
 import pytest
 
 from protocol.codes import Code
@@ -21,6 +25,14 @@ from server.tables.names import alike, check_name
         ("Bernd", "Bemd"),
         ("Straße", "STRASSE"),
         ("ﬁona", "Fiona"),
+        ("Ȧsa", "Åsa"),  # a dot for a ring
+        ("ı\u0307vo", "ivo"),  # a dotless i with a dot
+        ("ɡina", "gina"),  # script g
+        ("ɑnna", "anna"),  # Latin alpha
+        ("ꓮꓠꓠꓮ", "Anna"),  # all Lisu
+        ("ᎪᏞ", "AL"),  # all Cherokee
+        ("ᗅᕼ", "Ah"),  # all Canadian
+        ("Anna\ufe0f", "Anna"),
     ],
 )
 def test_look_alikes(name: str, other: str) -> None:
@@ -38,6 +50,10 @@ def test_look_alikes(name: str, other: str) -> None:
         ("Bot 1", "Bot 2"),
         ("花子", "太郎"),
         ("Νίκος", "Νίκη"),
+        ("Mia", "Maria"),
+        ("Iris", "Inis"),
+        ("Åsa", "Asa"),
+        ("Ivo", "Iva"),
     ],
 )
 def test_different_names(name: str, other: str) -> None:
@@ -45,7 +61,36 @@ def test_different_names(name: str, other: str) -> None:
     assert not alike(name, other)
 
 
-@pytest.mark.parametrize("name", ["Annа", "Νina", "Օlga", "Ꭺnna", "Ѕam"])
+def test_everything_in_unicodes_own_list_is_taken_for_what_it_looks_like() -> None:
+    """Each character with each other one, and with the texts that look like it, if names may have them."""
+    groups = confusables()
+    assert len(groups) > 1000
+    pairs = 0
+    for group in groups:
+        usable = [text for text in group if can_be_a_name(text)]
+        for name, other in itertools.combinations(usable, 2):
+            assert alike(f"{name}nna", f"{other}nna"), f"{name} and {other}"
+            pairs += 1
+    assert pairs > 10_000
+
+
+def confusables() -> list[set[str]]:
+    """Return the groups of texts that look alike."""
+    path = importlib.resources.files("homoglyphs_fork") / "confusables.json"
+    listed: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
+    groups = [{text, *others} for text, others in listed.items() if len(others) > 1 or text < others[0]]
+    return [{text.replace("\u200e", "") for text in group} for group in groups]
+
+
+def can_be_a_name(text: str) -> bool:
+    try:
+        check_name(text)
+    except Refusal:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["Annа", "Νina", "Օlga", "Ꭺnna", "Ѕam", "ᗅnna"])
 def test_alphabets_that_look_alike_are_not_mixed(name: str) -> None:
     """A name whose letters are not what they seem is refused, whoever else is there."""
     with pytest.raises(Refusal, match="mixes letters") as refusal:
