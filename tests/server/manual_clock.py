@@ -1,4 +1,4 @@
-"""Time that passes when a test says so."""
+"""A clock that only tests advance."""
 
 import asyncio
 import heapq
@@ -17,7 +17,7 @@ class _Call:
 
 
 class ManualClock:
-    """A clock in seconds, for `Config.timers`: calls fall due when a test lets time pass, or at once."""
+    """A clock in seconds for `Config.timers` that tests advance; calls without a delay are due at once."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -35,7 +35,7 @@ class ManualClock:
         return call
 
     def advance(self, seconds: float) -> None:
-        """Let so many seconds pass, and call what falls due meanwhile."""
+        """Let this many seconds pass, and call everything that falls due."""
         end = self._now + seconds
         while self._calls and self._calls[0][0] <= end:
             self._now, _, call = heapq.heappop(self._calls)

@@ -1,4 +1,4 @@
-"""A game over sockets by a script, on a clock that the script moves: a few values decide all of it."""
+"""A game over sockets from a script, on a manual clock: a few values determine all of it."""
 
 import contextlib
 import random
@@ -28,7 +28,7 @@ LIMITS: Final = Limits(stand_in_seconds=STAND_IN_SECONDS, burst=1_000_000, rate=
 
 @dataclass(frozen=True)
 class Script:
-    """What decides a match.
+    """The values that determine a match.
 
     Pieces are placed at random, or by a plan if `swapped` is a set: of seats that place wolf farmers where
     the plan has wolf merchants, and the other way round.
@@ -44,7 +44,7 @@ class Script:
     def faces(self) -> list[list[str]]:
         """Return what the plan has each seat place, in order: `0 m*` is a wolf merchant of its first people.
 
-        Soldiers come early enough for R4.3, and wolves at the same moments, swapped or not.
+        Soldiers come early enough for R4.3, and wolves have the same places in the order, swapped or not.
         """
         swapped = self.swapped or frozenset()
         rng = random.Random(self.seed)
@@ -78,13 +78,13 @@ class Script:
 
 
 def piece_of(view: View, seat: Seat, face: str) -> Piece:
-    """Return the seat's piece that a plan calls `0 m*`, say."""
+    """Return the seat's piece that the plan calls `0 m*`, say."""
     number, kind = face.split()
     return Piece(view.start.peoples[seat][int(number)] + kind)
 
 
 class Match:
-    """A running match: its peers by seat, the spectator last, and the seats whose players are away."""
+    """A running match: its peers by seat, the spectator last, and the seats of absent players."""
 
     def __init__(
         self,
@@ -120,14 +120,14 @@ class Match:
         return sum(tile is None for tile in view.tiles) + view.to_place
 
     async def settle(self) -> None:
-        """Wait until the table has done all that it was asked to, and everybody has been sent it."""
+        """Wait until the table has handled every request, and everybody has received the results."""
         # The table refuses this after all that came before, and only the spectator is answered.
         await self.spectator.refused(Vote(self.spectator.next_id(), 0, agree=True))
         for peer in self.present:
             await peer.ask(Ping(peer.next_id()))
 
     async def turn(self) -> None:
-        """Play a turn, with what the policy is for: absences, returns, votes, and time that runs out."""
+        """Play a turn, and now and then an absence, a return, a vote or an expired clock."""
         self.turns += 1
         if self.away and self.turns % 7 == 1:
             await self._come_back(min(self.away))
@@ -167,7 +167,7 @@ class Match:
         self.stand_in_moves += 1
 
     async def _out_of_time(self, mover: Peer) -> bool:
-        """Let the mover think for a moment, or now and then for too long; return whether it was too long."""
+        """Let time pass for the mover, now and then too much; return whether it was too much."""
         await self._pass_time(self._rng.randrange(8) / 4)
         match self._script.absence:
             case MoveClock(seconds) if self.turns % 5 == 4:
@@ -186,7 +186,7 @@ class Match:
         await self.settle()
 
     async def _go_away(self, seat: int) -> None:
-        """Break a player's connection, and have the others replace the player if the policy lets them."""
+        """Break a player's connection, and let the others replace the player if the policy allows it."""
         self.away.add(seat)
         await self.peers[seat].socket.close()
         await self._seen(seat, here=False)
@@ -220,7 +220,7 @@ class Match:
         await self._seen(seat, here=True)
 
     async def _seen(self, seat: int, *, here: bool) -> None:
-        """Wait until everybody has seen the player go or come."""
+        """Wait until everybody has seen the player leave or return."""
         while (await self.spectator.until(TableState)).seats[seat].here is not here:
             pass
         await self.settle()
@@ -253,7 +253,7 @@ class Match:
 
 @contextlib.asynccontextmanager
 async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match]:
-    """Begin a match on a server of its own."""
+    """Start a match on its own server."""
     clock = ManualClock()
     config = Config(
         data=data,

@@ -1,4 +1,4 @@
-"""`palatinus serve` as a process of its own, to be stopped, interrupted and killed."""
+"""`palatinus serve` as a separate process that tests stop, interrupt and kill."""
 
 import asyncio
 import contextlib
@@ -16,14 +16,14 @@ PROGRAM = Path(__file__).parents[2] / "palatinus.py"
 
 @dataclass
 class Serving:
-    """A server process that has told where it is reached."""
+    """A server process that has announced its address."""
 
     process: Process
     port: int
     announced: list[str]
 
     async def ended(self) -> tuple[int, str, str]:
-        """Wait for the end; return exit code, what else was printed, and what went to stderr."""
+        """Wait for the end; return the exit code, the rest of the output, and stderr."""
         async with asyncio.timeout(TIMEOUT):
             out, err = await self.process.communicate()
         return self.process.returncode or 0, out.decode(), err.decode()
@@ -37,7 +37,7 @@ async def started(*options: str) -> Process:
 
 @contextlib.asynccontextmanager
 async def serving(*options: str) -> AsyncIterator[Serving]:
-    """Run a server process on a free port; it is killed in the end if it still runs."""
+    """Run a server process on a free port, and kill it in the end if it is still running."""
     process = await started("--host", "127.0.0.1", "--port", "0", *options)
     try:
         assert process.stdout is not None
@@ -55,7 +55,7 @@ async def serving(*options: str) -> AsyncIterator[Serving]:
 
 
 async def refused_to_start(*options: str) -> tuple[int, str]:
-    """Run a server that cannot start; return its exit code and what it says about it."""
+    """Run a server that cannot start; return its exit code and its error message."""
     process = await started(*options)
     async with asyncio.timeout(TIMEOUT):
         out, err = await process.communicate()

@@ -1,4 +1,4 @@
-"""Every refusal code is provoked once; a new one without a provocation fails."""
+"""Every refusal code is provoked once; a new code without a provocation fails."""
 
 import contextlib
 import random
@@ -72,7 +72,7 @@ async def hello_twice(server: Running, stack: contextlib.AsyncExitStack) -> Refu
 
 
 def with_password(offered: str | None) -> Provocation:
-    """Say hello to a server that wants a password."""
+    """Return a provocation: a hello to a server with a password."""
 
     async def provoked(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
@@ -125,7 +125,7 @@ async def not_stored(server: Running, stack: contextlib.AsyncExitStack) -> Refus
 
 
 def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
-    """Send a message from outside to a table of three with two seats taken."""
+    """Return a provocation: a message from outside to a table of three with two seats taken."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         host = await stack.enter_async_context(connected(server.port))
@@ -136,7 +136,7 @@ def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
 
 
 def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote | Rematch) -> Provocation:
-    """Send a message as seat (2: spectator) of a full table of two that has not begun."""
+    """Return a provocation: a message as seat (2: spectator) of a full table of two before its game."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         peers = await stack.enter_async_context(full_table(server.port, 2, watched=True))
@@ -168,7 +168,7 @@ async def already_started(server: Running, stack: contextlib.AsyncExitStack) -> 
 
 
 def join_late(moves: int) -> Provocation:
-    """Join a table after so many moves."""
+    """Return a provocation: joining a table after this many moves."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         peers = await stack.enter_async_context(game(server.port, 2))
@@ -239,7 +239,7 @@ async def time_up(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
 
 
 def voting(seat: int) -> Provocation:
-    """Vote on a seat of a running game; the player of seat 1 has just gone."""
+    """Return a provocation: a vote on a seat of a running game when the player of seat 1 has just left."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
         peers = await stack.enter_async_context(game(server.port, 2, absence=ByVote(600)))
@@ -299,8 +299,8 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
 
 
 @pytest.mark.parametrize("code", Code)
-async def test_every_code_has_its_cause(code: Code) -> None:
-    """The refusal has the id of what it answers if there was one, and all facts of its sentence."""
+async def test_every_code_can_be_provoked(code: Code) -> None:
+    """The refusal has the id of its request, if there was one, and all facts of its sentence."""
     async with memory_server() as server, contextlib.AsyncExitStack() as stack:
         refused = await PROVOCATIONS[code](server, stack)
         assert refused.code == code

@@ -1,4 +1,4 @@
-"""The server's event loop is the fast one exactly if that is installed."""
+"""The server uses uvloop if and only if it is installed."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""The four invariants over real sockets: for every seat and a spectator, under every absence policy.
+"""The four invariants over real sockets, for every seat and a spectator, under every absence policy.
 
 Tiles are laid, players come and go, vote and run out of time, and the stand-in plays for them.
 """
@@ -23,7 +23,7 @@ from server.config import Config
 from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match
 from tests.server.peer import Peer, blanked, check_views, fields_in, peer_on_turn, table_of
-from tests.server.storage.test_journal import back, facts
+from tests.server.storage.test_journal import resumed, table_facts
 
 SCRIPTS = {
     "wait": Script(3, WAIT, seed=1),
@@ -45,7 +45,7 @@ EVERY_SCRIPT = pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRI
 
 @EVERY_SCRIPT
 async def test_the_fold_of_the_events_is_the_snapshot(script: Script) -> None:
-    """At every turn a client has folded what a snapshot shows, and what its seat may know of the game."""
+    """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know."""
     async with match(script) as playing:
         while playing.turns_left:
             await playing.turn()
@@ -57,7 +57,7 @@ async def test_the_fold_of_the_events_is_the_snapshot(script: Script) -> None:
 
 
 async def check_snapshot(peer: Peer) -> None:
-    """Fail unless a snapshot shows what the peer has folded, and the same legal moves."""
+    """Fail unless a snapshot equals what the peer has folded, legal moves included."""
     view, seq, legal = peer.view, peer.seq, peer.legal
     assert view is not None
     await peer.done(Sync(peer.next_id(), 0))
@@ -71,8 +71,8 @@ async def check_snapshot(peer: Peer) -> None:
 # -- indistinguishable ----------------------------------------------------------------------------
 
 
-async def frames_in(script: Script) -> list[list[bytes]]:
-    """Return all that each seat and the spectator are sent before the last move, after which all is known."""
+async def frames_of_match(script: Script) -> list[list[bytes]]:
+    """Return everything each seat and the spectator are sent before the last move, which reveals all."""
     async with match(script) as playing:
         while playing.turns_left > 1:
             await playing.turn()
@@ -82,12 +82,12 @@ async def frames_in(script: Script) -> list[list[bytes]]:
 
 @EVERY_SCRIPT
 async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
-    """R4.2: for each seat and a spectator, another game swaps the kinds of all others' wolves."""
+    """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
     seats = frozenset(range(script.players))
-    first = await frames_in(replace(script, swapped=frozenset()))
+    first = await frames_of_match(replace(script, swapped=frozenset()))
     for watcher in range(script.players + 1):
         swapped = seats - {watcher}
-        second = await frames_in(replace(script, swapped=swapped))
+        second = await frames_of_match(replace(script, swapped=swapped))
         same = [one == other for one, other in zip(first, second, strict=True)]
         assert same == [seat not in swapped for seat in range(script.players + 1)]
 
@@ -97,7 +97,7 @@ async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Sc
 
 @EVERY_SCRIPT
 async def test_a_server_rebuilt_from_its_journal_is_the_same(script: Script, tmp_path: Path) -> None:
-    """Whenever it ends, for every seat and a spectator; and a record replays to the same events."""
+    """At any moment, for every seat and a spectator; and a record replays to the same events."""
     data = tmp_path / "data"
     async with match(script, data) as playing:
         while playing.turns_left:
@@ -112,8 +112,8 @@ async def check_rebuilt(playing: Match, data: Path) -> None:
     """Fail unless a server on this folder has the same match."""
     table, clock = table_of(playing.server, playing.peers), ManualClock()
     config = Config(data=data, limits=LIMITS, timers=lambda: clock)
-    async with running(config) as server, back(server.port, *playing.present) as peers:
-        assert facts(table_of(server, peers).state) == facts(table.state)
+    async with running(config) as server, resumed(server.port, *playing.present) as peers:
+        assert table_facts(table_of(server, peers).state) == table_facts(table.state)
         for peer, before in zip(peers, playing.present, strict=True):
             assert (peer.view, peer.seq, peer.legal) == (before.view, before.seq, before.legal)
             await check_snapshot(peer)
@@ -126,8 +126,8 @@ async def check_rebuilt(playing: Match, data: Path) -> None:
 
 
 @EVERY_SCRIPT
-async def test_a_command_is_accepted_exactly_if_it_is_listed(script: Script) -> None:
-    """Only the seat on turn has a list; whatever else is tried is refused, and a listed command is played."""
+async def test_a_command_is_accepted_if_and_only_if_it_is_listed(script: Script) -> None:
+    """Only the seat on turn has a list; a listed command is played, and any other is refused."""
     async with match(script) as playing:
         game = table_of(playing.server, playing.peers).state.game
         assert game is not None
@@ -142,13 +142,13 @@ async def test_a_command_is_accepted_exactly_if_it_is_listed(script: Script) -> 
 
 
 async def check_refusals(playing: Match) -> None:
-    """Fail if a command is accepted, or changes anything, that was not listed to the peer that sends it."""
+    """Fail if a command that was not listed is accepted or changes anything."""
     seq = playing.spectator.seq
     for peer in playing.present:
         listed = set(listed_commands(peer))
         assert listed < EVERY_COMMAND
         for command in sorted(EVERY_COMMAND - listed, key=str):
-            await peer.send(message(peer, *command))
+            await peer.send(message_of(peer, *command))
         for _ in EVERY_COMMAND - listed:
             await peer.until(Refused)
     await playing.settle()
@@ -165,7 +165,7 @@ def listed_commands(peer: Peer) -> Iterable[tuple[object, object]]:
             return itertools.product(pieces, fields_in(peer.legal))
 
 
-def message(peer: Peer, first: Any, second: Any) -> Lay | PlacePiece:
+def message_of(peer: Peer, first: Any, second: Any) -> Lay | PlacePiece:
     """Return a command as a message: a position and an orientation, or a piece and a field."""
     if isinstance(first, int):
         return Lay(peer.next_id(), first, second)

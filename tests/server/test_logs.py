@@ -15,7 +15,7 @@ log = logging.getLogger("server.somewhere")
 
 
 @pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
+def _restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -23,7 +23,7 @@ def _logging_as_it_was() -> Iterator[None]:
     root.setLevel(level)
 
 
-def written(*, as_json: bool, verbose: bool = True) -> list[str]:
+def log_lines(*, as_json: bool, verbose: bool = True) -> list[str]:
     out = io.StringIO()
     log_to(out, verbose=verbose, as_json=as_json)
     log.info("took seat", extra=about(table="KXQT", seat=2, address="192.0.2.1:4711"))
@@ -35,19 +35,21 @@ def written(*, as_json: bool, verbose: bool = True) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_people_read_one_line_an_event() -> None:
-    took, sent, failed = (line.partition(" ")[2] for line in written(as_json=False))
-    assert took == "INFO took seat: table=KXQT seat=2 address=192.0.2.1:4711"
-    assert sent == 'ERROR sent away: reason="a \\"very\\"\\n\\u001b[31mred line"'
+def test_each_event_is_one_line_of_text() -> None:
+    """A traceback is shortened to the error and where it was raised."""
+    took_seat, sent_away, failed = (line.partition(" ")[2] for line in log_lines(as_json=False))
+    assert took_seat == "INFO took seat: table=KXQT seat=2 address=192.0.2.1:4711"
+    assert sent_away == 'ERROR sent away: reason="a \\"very\\"\\n\\u001b[31mred line"'
     assert failed.startswith(
         "ERROR table failed and is closed: table=KXQT  KeyError: 'NO SUCH VARIABLE' at __getitem__:"
     )
 
 
-def test_programs_read_one_object_a_line() -> None:
-    took, sent, failed = (json.loads(line) for line in written(as_json=True))
-    assert datetime.fromisoformat(took.pop("time")).tzinfo is not None
-    assert took == {
+def test_each_event_is_one_json_object() -> None:
+    """It has the time, level, logger, event and all facts."""
+    took_seat, sent_away, failed = (json.loads(line) for line in log_lines(as_json=True))
+    assert datetime.fromisoformat(took_seat.pop("time")).tzinfo is not None
+    assert took_seat == {
         "level": "info",
         "logger": "server.somewhere",
         "event": "took seat",
@@ -55,12 +57,13 @@ def test_programs_read_one_object_a_line() -> None:
         "seat": 2,
         "address": "192.0.2.1:4711",
     }
-    assert sent["reason"] == 'a "very"\n\x1b[31mred line'
+    assert sent_away["reason"] == 'a "very"\n\x1b[31mred line'
     assert failed["error"].startswith("KeyError: 'NO SUCH VARIABLE' at __getitem__:")
 
 
-def test_who_comes_and_goes_is_told_only_when_asked() -> None:
-    assert [json.loads(line)["event"] for line in written(as_json=True, verbose=False)] == [
+def test_info_lines_are_logged_only_if_verbose() -> None:
+    """Warnings and errors are always logged."""
+    assert [json.loads(line)["event"] for line in log_lines(as_json=True, verbose=False)] == [
         "sent away",
         "table failed and is closed",
     ]

@@ -1,4 +1,4 @@
-"""What plain HTTP is told of the server: health and metrics."""
+"""Health and metrics over plain HTTP."""
 
 import random
 from pathlib import Path
@@ -23,8 +23,8 @@ async def samples(port: int) -> dict[str, float]:
     }
 
 
-async def test_metrics_tell_what_has_happened(tmp_path: Path) -> None:
-    """Tables, people, moves, refusals, returns and commits, from the first to the last."""
+async def test_metrics_count_what_happens(tmp_path: Path) -> None:
+    """Tables, players, spectators, moves, refusals, resumes and commits are counted."""
     async with running(Config(data=tmp_path, watched=True)) as server:
         before = await samples(server.port)
         assert before["palatinus_moves_total"] == 0
@@ -51,14 +51,15 @@ async def test_metrics_tell_what_has_happened(tmp_path: Path) -> None:
 
 
 async def test_metrics_count_finished_games() -> None:
+    """A finished game is counted, and its table is in the stage `over`."""
     async with running(Config(watched=True)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1))
         assert (await samples(server.port))["palatinus_games_total"] == 1
         assert (await samples(server.port))["palatinus_tables,over"] == 1
 
 
-async def test_nobody_is_told_who_was_not_meant_to_be() -> None:
-    """Unless the host wants it, there is nothing at these paths."""
+async def test_without_the_option_there_are_no_metrics() -> None:
+    """Unless the host asks for them, these paths are answered like any other."""
     async with running(Config()) as server:
         for path in ("/healthz", "/metrics"):
             status, text = await http_get(server.port, path)
@@ -67,7 +68,7 @@ async def test_nobody_is_told_who_was_not_meant_to_be() -> None:
 
 
 async def test_health_follows_the_journal(tmp_path: Path) -> None:
-    """A server that cannot store moves is not well until it can again."""
+    """The server is unhealthy while it cannot store moves."""
     async with running(Config(data=tmp_path, watched=True)) as server, connected(server.port) as peer:
         assert await http_get(server.port, "/healthz") == (200, "ok\n")
         with full_disk(server):

@@ -1,4 +1,4 @@
-"""`palatinus serve` as a stranger runs it: addresses, signals, and wrong use told in one line."""
+"""`palatinus serve` as a user runs it: addresses, signals, and one-line errors for wrong use."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tests.server.process import refused_to_start, serving
 
 
 def check_one_line(code: int, err: str, *words: str) -> None:
-    """Fail unless wrong use ended in exit code 2 and one clear line that has `words`."""
+    """Fail unless the server ended with exit code 2 and one clear line that contains `words`."""
     assert code == 2
     assert err.startswith("palatinus"), err
     assert err.endswith("\n")
@@ -36,14 +36,14 @@ def check_one_line(code: int, err: str, *words: str) -> None:
 
 
 async def test_the_addresses_are_printed_as_commands() -> None:
-    """Others type what stands there."""
+    """Guests can type the printed line to join."""
     async with serving("--memory") as server:
         assert server.announced[-1] == f"  palatinus join ws://127.0.0.1:{server.port}"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: Path) -> None:
-    """Clients get a close code and a reason; the exit code is 0; stderr stays empty."""
+    """Clients get a close code and a reason, the exit code is 0, and stderr stays empty."""
     async with serving("--data", str(tmp_path)) as server:
         async with game(server.port, 2, watched=True) as peers, connected(server.port) as in_lobby:
             _, silent = await asyncio.open_connection("127.0.0.1", server.port)
@@ -57,24 +57,24 @@ async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: 
         assert out == "Palatinus has stopped.\n"
 
 
-async def test_a_port_in_use_is_told_in_one_line() -> None:
-    """What is wrong, and what to do."""
+async def test_a_port_in_use_is_reported_in_one_line() -> None:
+    """The line says what is wrong and what to do."""
     async with memory_server() as other:
         code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
         check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
         assert "attempting" not in err
 
 
-async def test_a_host_that_is_none_is_told_in_one_line() -> None:
-    """A name that cannot be found, cannot be a name, or is not this machine's."""
+async def test_an_invalid_host_is_reported_in_one_line() -> None:
+    """The name is unknown or malformed, or belongs to another machine."""
     hosts = ("no such host", "x" * 300, "a..b", "192.0.2.1")
     starts = [refused_to_start("--memory", "--host", host, "--port", "0") for host in hosts]
     for code, err in await asyncio.gather(*starts):
         check_one_line(code, err, "--host")
 
 
-async def test_a_bad_option_is_told_in_one_line() -> None:
-    """With the option's name."""
+async def test_a_bad_option_is_reported_in_one_line() -> None:
+    """The line names the option."""
     wrong = (
         ["--port", "65536"],
         ["--port", "-1"],
@@ -92,30 +92,30 @@ async def test_a_bad_option_is_told_in_one_line() -> None:
         check_one_line(code, err, options[-1] if options[-1] == "--memory" else options[0])
 
 
-async def test_a_data_folder_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
-    """A file in its place, say."""
+async def test_an_invalid_data_folder_is_reported_in_one_line(tmp_path: Path) -> None:
+    """A file in place of the folder is an example."""
     (tmp_path / "file").write_text("x")
     code, err = await refused_to_start("--port", "0", "--data", str(tmp_path / "file"))
     check_one_line(code, err, "--data")
 
 
-async def test_a_folder_for_records_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
-    """At the start, and not when the first game is over."""
+async def test_an_invalid_records_folder_is_reported_in_one_line(tmp_path: Path) -> None:
+    """It is reported at the start, and not when the first game is over."""
     (tmp_path / "file").write_text("x")
     for records in (tmp_path / "file", tmp_path / "file" / "below"):
         code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
         check_one_line(code, err, str(records), "--records")
 
 
-async def test_a_journal_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
-    """The file stays as it is."""
+async def test_an_invalid_journal_is_reported_in_one_line(tmp_path: Path) -> None:
+    """The file is not changed."""
     (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)
     code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
     check_one_line(code, err, str(tmp_path), "--data")
     assert (tmp_path / FILE_NAME).read_bytes() == b"no database at all " * 100
 
 
-async def test_a_journal_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+async def test_a_journal_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     """Two servers would write into each other's tables."""
     async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
         await peer.open(2)
@@ -125,7 +125,7 @@ async def test_a_journal_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         await peer.nothing_but_pong()
 
 
-def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
+def test_all_interfaces_are_announced_by_usable_addresses() -> None:
     """Nobody can join 0.0.0.0."""
     everywhere = "0.0.0.0"  # noqa: S104 - nothing listens there
     assert "127.0.0.1" in reachable(everywhere)
@@ -134,8 +134,8 @@ def test_all_interfaces_are_announced_by_addresses_that_can_be_typed() -> None:
     assert reachable("game.example") == ["game.example"]
 
 
-async def test_all_addresses_are_those_of_ipv4_too() -> None:
-    """What `--host ::` announces can be joined."""
+async def test_a_server_on_all_ipv6_addresses_accepts_ipv4() -> None:
+    """The addresses announced for `--host ::` can be joined."""
     if not socket.has_dualstack_ipv6():
         pytest.skip("this system has no IPv6")
     async with running(Config(host="::")) as server:
@@ -145,12 +145,12 @@ async def test_all_addresses_are_those_of_ipv4_too() -> None:
             await writer.wait_closed()
 
 
-def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    """They stand there twice, so that a help page need not load the server."""
+def test_the_help_shows_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help text repeats them, so that it need not import the server."""
     limits = Limits()
     with pytest.raises(SystemExit):
         main(["serve", "--help", "--lang", "en"])
-    told = " ".join(capsys.readouterr().out.split())
+    help_text = " ".join(capsys.readouterr().out.split())
     for option, default in (
         ("--max-tables", f"{limits.tables}"),
         (
@@ -161,7 +161,7 @@ def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None
         ("--connections-per-address", f"{limits.connections_per_address}"),
         ("--rate", f"{limits.rate:g}"),
     ):
-        text = told.rpartition(f"{option} N ")[2]
+        text = help_text.rpartition(f"{option} N ")[2]
         assert text[: text.index(")")].endswith(f"(default: {default}"), option
 
 
@@ -177,8 +177,8 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
-    """The address says wss; plain connections and silent ones end without harm."""
+async def test_a_server_with_a_certificate_speaks_tls(certificate: Path) -> None:
+    """The address starts with wss; plain and silent connections end without harm."""
     key = certificate.with_name("key.pem")
     async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
         assert server.announced[-1] == f"  palatinus join wss://127.0.0.1:{server.port}"
@@ -198,15 +198,15 @@ async def test_tls_is_spoken_with_a_certificate(certificate: Path) -> None:
         assert (code, err) == (0, "")
 
 
-async def test_who_comes_and_goes_by_tls_is_counted_once(certificate: Path) -> None:
-    """However often an address comes, those who have left it take no place."""
+async def test_closed_tls_connections_are_not_counted(certificate: Path) -> None:
+    """An address can connect again and again up to its limit."""
     trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
     key, limits = certificate.with_name("key.pem"), Limits(connections_per_address=1)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
         for _ in range(3):
             async with asyncio.timeout(TIMEOUT):
                 while True:
-                    with contextlib.suppress(InvalidStatus):  # the one before is still leaving
+                    with contextlib.suppress(InvalidStatus):  # the previous connection is still closing
                         async with connect(
                             f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None
                         ) as client:
@@ -215,8 +215,8 @@ async def test_who_comes_and_goes_by_tls_is_counted_once(certificate: Path) -> N
                     await asyncio.sleep(0.005)
 
 
-async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
-    """A connection that no limit counts yet must end soon."""
+async def test_a_connection_without_a_tls_handshake_is_closed(certificate: Path) -> None:
+    """No limit counts it yet, so it must end soon."""
     key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -225,8 +225,8 @@ async def test_who_does_not_agree_on_tls_is_let_go(certificate: Path) -> None:
         writer.close()
 
 
-async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate: Path) -> None:
-    """Missing, without its key, no certificate, or a key without one: never plain in its place."""
+async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path) -> None:
+    """It is missing, malformed or without its key; the server never starts without TLS instead."""
     key = str(certificate.with_name("key.pem"))
     missing = str(certificate.with_name("missing.pem"))
     wrong = (
@@ -242,8 +242,8 @@ async def test_a_certificate_that_cannot_be_used_is_told_in_one_line(certificate
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")
-@pytest.mark.skipif(find_spec("uvloop") is not None, reason="uvloop turns them away without a word")
-async def test_without_open_files_it_complains_once_and_goes_on() -> None:
+@pytest.mark.skipif(find_spec("uvloop") is not None, reason="uvloop closes them without logging")
+async def test_running_out_of_open_files_is_logged_once() -> None:
     """A thousand lines a second would fill the disk."""
     import resource
 

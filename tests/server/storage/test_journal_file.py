@@ -1,4 +1,4 @@
-"""The journal's file over the versions: older ones are migrated, nothing of anyone's is overwritten."""
+"""The journal's file across versions: older ones are migrated, and no file is overwritten."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ VERSION_1 = """
     PRAGMA user_version = 1;
     PRAGMA journal_mode = WAL;
 """
-# What made it version 2.
+# The migration from version 1 to version 2.
 FROM_1_TO_2 = """
     ALTER TABLE entry ADD COLUMN time INTEGER;
     CREATE TABLE archive (code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL);
@@ -48,10 +48,10 @@ async def entries(tmp_path: Path) -> dict[str, list[Entry]]:
     ):
         await play_on(first, random.Random(1), moves=5)
         await play_on(second, random.Random(1), moves=7)
-    return await held(tmp_path / "before")
+    return await stored_entries(tmp_path / "before")
 
 
-async def held(data: Path) -> dict[str, list[Entry]]:
+async def stored_entries(data: Path) -> dict[str, list[Entry]]:
     journal = SqliteJournal(data)
     try:
         return journal.tables()
@@ -78,19 +78,19 @@ def version(path: Path) -> int:
         return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def unfinished(data: Path) -> list[Path]:
+def unfinished_copies(data: Path) -> list[Path]:
     return list(data.glob("*.unfinished"))
 
 
-async def test_a_file_of_version_1_is_migrated_and_kept_beside(
+async def test_a_file_of_version_1_is_migrated_and_copied(
     tmp_path: Path, entries: dict[str, list[Entry]]
 ) -> None:
-    """Every table goes on, and the old file stays beside the new one for its owner's eyes."""
+    """Every table goes on, and a private copy of the old file stays beside the new one."""
     path = write_version_1(tmp_path, entries)
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         assert server.lobby.tables.keys() == {*entries, peers[0].code}
     assert version(path) == SCHEMA_VERSION
-    assert (await held(tmp_path)).items() >= entries.items()
+    assert (await stored_entries(tmp_path)).items() >= entries.items()
     copy = tmp_path / f"{FILE_NAME}.v1"
     assert copy.stat().st_mode & 0o077 == 0
     assert version(copy) == 1
@@ -99,10 +99,10 @@ async def test_a_file_of_version_1_is_migrated_and_kept_beside(
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
 
 
-async def test_archived_games_of_version_2_count_as_played_and_each_as_somebody_elses(
+async def test_archived_games_of_version_2_count_as_played(
     tmp_path: Path, entries: dict[str, list[Entry]]
 ) -> None:
-    """Nobody knows who opened them: they give way to nobody before their time."""
+    """Each counts as left by another address, since nobody knows by whom it was opened."""
     path = write_version_1(tmp_path, {})
     lines = {code: [(1, entry_text(entry)) for entry in known] for code, known in entries.items()}
     with contextlib.closing(sqlite3.connect(path)) as database:
@@ -122,11 +122,11 @@ async def test_archived_games_of_version_2_count_as_played_and_each_as_somebody_
 
 
 async def test_an_older_copy_is_not_overwritten(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:
-    """Whoever put an old file back may want both."""
+    """A user who restored an old file may want both copies."""
     first = tmp_path / f"{FILE_NAME}.v1"
     first.write_text("dear to somebody")
     write_version_1(tmp_path, entries)
-    assert await held(tmp_path) == entries
+    assert await stored_entries(tmp_path) == entries
     assert first.read_text() == "dear to somebody"
     assert version(tmp_path / f"{FILE_NAME}.v1-2") == 1
 
@@ -154,24 +154,24 @@ opened(Path(sys.argv[1]))
 
 
 @pytest.mark.parametrize("moment", ["backup", "ALTER TABLE", "CREATE TABLE archive", "user_version = "])
-async def test_a_migration_that_is_killed_is_done_again(
+async def test_a_killed_migration_is_repeated(
     tmp_path: Path, entries: dict[str, list[Entry]], moment: str
 ) -> None:
-    """At whatever moment: the file is as it was, or as it should be."""
+    """Whenever it is killed, the file is either unchanged or fully migrated."""
     path = write_version_1(tmp_path, entries)
     root = Path(__file__).parents[3]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED_WHILE_MIGRATING, str(path), moment, cwd=root
     )
     assert await process.wait() == -signal.SIGKILL
-    assert await held(tmp_path) == entries
+    assert await stored_entries(tmp_path) == entries
     assert version(path) == SCHEMA_VERSION
-    assert not unfinished(tmp_path)
+    assert not unfinished_copies(tmp_path)
 
 
 @pytest.mark.parametrize("number", [0, 1, SCHEMA_VERSION])
-def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path, number: int) -> None:
-    """Whatever version it bears."""
+def test_a_foreign_database_is_refused_and_not_changed(tmp_path: Path, number: int) -> None:
+    """Its version number makes no difference."""
     path = tmp_path / FILE_NAME
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE bookmark (address)")
@@ -185,7 +185,7 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path, numbe
 
 @pytest.mark.parametrize(("durable", "level"), [("normal", 1), ("full", 2)])
 async def test_games_are_played_at_either_durability(tmp_path: Path, durable: str, level: int) -> None:
-    """What is promised is what SQLite is told; several tables at once are stored either way."""
+    """SQLite is set to the promised durability, and several tables at once are stored at either."""
     async with (
         running(Config(data=tmp_path, durable=durable)) as server,  # type: ignore[arg-type]
         game(server.port, 2) as first,
@@ -196,22 +196,22 @@ async def test_games_are_played_at_either_durability(tmp_path: Path, durable: st
         assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)
         await asyncio.gather(*(play_on(peers, random.Random(2), moves=6) for peers in (first, second)))
         tables = {code: table.state.entry_count for code, table in server.lobby.tables.items()}
-    assert {code: len(known) for code, known in (await held(tmp_path)).items()} == tables
+    assert {code: len(known) for code, known in (await stored_entries(tmp_path)).items()} == tables
 
 
-async def test_what_is_appended_during_a_checkpoint_is_stored_after_it(
+async def test_entries_appended_during_a_checkpoint_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
 ) -> None:
-    """The write-ahead log is cleared while the tables go on, and nothing is lost over it."""
+    """Tables go on while the write-ahead log is cleared, and nothing is lost."""
     monkeypatch.setattr("server.storage.sqlite_journal._ENTRIES_BETWEEN_CHECKPOINTS", 3)
     known = next(iter(entries.values()))
     codes = [f"AAA{letter}" for letter in "BCDFGH"]
     journal = SqliteJournal(tmp_path)
 
-    async def appended(code: str) -> None:
+    async def append_all(code: str) -> None:
         for number, entry in enumerate(known):
             await journal.append(code, number, [entry])
 
-    await asyncio.gather(*map(appended, codes))
+    await asyncio.gather(*map(append_all, codes))
     await journal.close()
-    assert await held(tmp_path) == dict.fromkeys(codes, known)
+    assert await stored_entries(tmp_path) == dict.fromkeys(codes, known)

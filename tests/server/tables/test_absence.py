@@ -79,7 +79,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.process import serving
-from tests.server.storage.test_journal import back
+from tests.server.storage.test_journal import resumed
 
 seat_numbers = st.integers(0, 3)
 
@@ -275,14 +275,14 @@ async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
         policy_of(server, peers).mark_overdue(Seat(1))
         await table._context.give_seats_to_bots()
         assert table.state.bot_seats == {1}
-    async with served(tmp_path) as server, back(server.port, peers[0]) as (anna,):
+    async with served(tmp_path) as server, resumed(server.port, peers[0]) as (anna,):
         assert server.lobby.tables[anna.code].state.bot_seats == {1}
         state = await anna.ask(Leave(anna.next_id()))
         await anna.resume(anna.code, anna.token, anna.seq)
         state = await anna.until(TableState)
         assert state.seats[1] == SeatSummary("Player 1", bot=True)
         assert state.seats[2].seconds_left == 600
-        async with back(server.port, peers[1]):
+        async with resumed(server.port, peers[1]):
             assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
@@ -295,7 +295,7 @@ async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
         await state_where(anna, held_by_bot(1))
         server.process.kill()
         await anna.closed()
-    async with serving("--data", str(tmp_path)) as server, back(server.port, anna) as (anna,):
+    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna) as (anna,):
         assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
         if anna.legal is None:
             assert (await anna.until(Events)).by == "bot"
@@ -317,7 +317,7 @@ async def test_a_killed_server_keeps_the_clocks(tmp_path: Path) -> None:
         assert all(590_000 < clock <= 600_000 for clock in clocks)
         server.process.kill()
         await anna.closed()
-    async with serving("--data", str(tmp_path)) as server, back(server.port, anna, bruno) as (anna, bruno):
+    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna, bruno) as (anna, bruno):
         state = await state_where(anna, lambda state: state.seats[1].here)
         again = [seat.clock or 0 for seat in state.seats]
         assert anna.view is not None
@@ -424,7 +424,7 @@ async def test_votes_count_while_their_voters_are_present(tmp_path: Path) -> Non
         state = await disconnect(bruno, anna)
         assert tally(state, 3) == ([], 2)
         await carla.done(vote(carla, 3))
-    async with served(tmp_path) as server, back(server.port, anna, carla) as (anna, carla):
+    async with served(tmp_path) as server, resumed(server.port, anna, carla) as (anna, carla):
         await eventually(lambda: {1, 3} <= policy_of(server, [anna])._overdue)
         assert server.lobby.tables[anna.code].state.votes == {3: {1, 2}}
         await anna.socket.close()
@@ -688,7 +688,7 @@ async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
         await peers[0].done(Leave(peers[0].next_id()))
         state = await state_where(peers[1], lambda state: not state.seats[0].here)
         assert [seat.clock for seat in state.seats][1] == left[1]
-    async with served(tmp_path) as server, back(server.port, *peers) as again:
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         clocks = table_of(server, again).state.clocks
         assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
         assert policy_of(server, again).time_left() == left[0]
@@ -735,7 +735,7 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
         for _ in range(2):
             assert (await anna.until(Events)).by == "bot"
             await anna.done(anna.random_move(random.Random(1)))
-        async with back(server.port, program) as (again,):
+        async with resumed(server.port, program) as (again,):
             state = await state_where(anna, lambda state: state.seats[1].here)
             assert not state.seats[1].bot
             await again.caught_up(len(table_game(server, peers).events))
@@ -755,7 +755,7 @@ async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() 
         assert policy._substitute_move is not None
         time.advance(200)
         assert policy.time_left() == 400_000
-        async with back(server.port, peers[0]) as (again,):
+        async with resumed(server.port, peers[0]) as (again,):
             assert policy._substitute_move is None
             time.advance(400)
             await eventually(lambda: policy._substitute_move is not None)
@@ -770,7 +770,7 @@ async def test_a_game_with_programs_is_played_to_the_end_after_a_restart(tmp_pat
     async with served(tmp_path) as server:
         assert policy_of(server, peers)._substitute_move is None
         assert len(table_game(server, peers).events) == peers[0].seq
-        async with back(server.port, peers[0]) as (anna,):
+        async with resumed(server.port, peers[0]) as (anna,):
             assert {events.by for events in await play_with_stand_in([anna], random.Random(2))} == {"bot"}
             check_views(table_of(server, peers), [anna])
 
@@ -784,7 +784,7 @@ async def test_programs_do_not_play_an_abandoned_game() -> None:
         await disconnect(peers[1], peers[2])
         await eventually(lambda: table_of(server, peers).players_here == 1)
         assert policy_of(server, peers)._substitute_move is None
-        async with back(server.port, anna) as (anna,):
+        async with resumed(server.port, anna) as (anna,):
             assert (await anna.until(Events)).by == "bot"
 
 
@@ -810,7 +810,7 @@ async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
         await anna.done(vote(anna, 2))  # as good as done
         assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.BOT_PLAYS_ALREADY
         assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
-    async with served(tmp_path) as server, back(server.port, anna, program) as (anna, program):
+    async with served(tmp_path) as server, resumed(server.port, anna, program) as (anna, program):
         await eventually(lambda: 3 in policy_of(server, peers)._overdue)
         await anna.done(vote(anna, 3))
         assert table_of(server, peers).state.bot_seats == {3}

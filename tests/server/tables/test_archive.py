@@ -1,4 +1,4 @@
-"""Games that everyone has left: put away, and back as they were when one of their players comes back."""
+"""Games without any player present: they are archived, and restored when a player comes back."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ from tests.server.peer import (
     table_of,
 )
 
-SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
+SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
 
 
 @given(
@@ -49,23 +49,23 @@ SOON = Limits(unattended_seconds=0.01, over_seconds=0.01)
     )
 )
 def test_packing_loses_nothing(lines: list[Line]) -> None:
-    """Whatever names there are, and where the times are not known, as in journals of version 1."""
+    """Any names are kept, and so are missing times, as in journals of version 1."""
     assert unpacked(packed(lines)) == lines
 
 
-def in_file(data: Path, table: str) -> set[str]:
-    """Return the codes that a journal which nobody uses has in one of its two tables."""
+def codes_in_file(data: Path, table: str) -> set[str]:
+    """Return the codes in one of the two tables of a journal that no server uses."""
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
         return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
 
 
-async def listed(peer: Peer) -> set[str]:
+async def listed_codes(peer: Peer) -> set[str]:
     answer = await peer.ask(ListTables(peer.next_id()))
     assert isinstance(answer, Tables)
     return {line.table for line in answer.tables}
 
 
-async def back_at(port: int, stack: contextlib.AsyncExitStack, before: list[Peer]) -> list[Peer]:
+async def all_resumed(port: int, stack: contextlib.AsyncExitStack, before: list[Peer]) -> list[Peer]:
     """Bring players back over new connections, all at the same time, from what they last knew."""
     again = [await stack.enter_async_context(connected(port)) for _ in before]
     for peer, known in zip(again, before, strict=True):
@@ -80,8 +80,8 @@ async def back_at(port: int, stack: contextlib.AsyncExitStack, before: list[Peer
 
 @pytest.mark.parametrize("absence", [WAIT, ByBot(600)])
 async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) -> None:
-    """Nobody has to look for cycles: that would stop all other tables."""
-    async with running(Config(limits=SOON)) as server:
+    """It is freed without the garbage collector, which would stop all other tables."""
+    async with running(Config(limits=SHORT_LIMITS)) as server:
         gc.collect()
         gc.disable()
         try:
@@ -94,9 +94,9 @@ async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) ->
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: Path, restarted: bool) -> None:
-    """Out of memory and list meanwhile, also over a restart; nobody notices who comes back."""
-    config = Config(data=tmp_path, limits=SOON)
+async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, restarted: bool) -> None:
+    """Meanwhile it is neither in memory nor in the list; a restart makes no difference."""
+    config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(running(config))
         async with game(server.port, 3) as peers:
@@ -105,12 +105,12 @@ async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: P
         await eventually(lambda: not server.lobby.tables)
         if restarted:
             await stack.aclose()
-            assert in_file(tmp_path, "archive") == {peers[0].code}
-            assert not in_file(tmp_path, "entry")
+            assert codes_in_file(tmp_path, "archive") == {peers[0].code}
+            assert not codes_in_file(tmp_path, "entry")
             server = await stack.enter_async_context(running(config))
         async with connected(server.port) as other:
-            assert await listed(other) == set()
-        again = await back_at(server.port, stack, peers)
+            assert await listed_codes(other) == set()
+        again = await all_resumed(server.port, stack, peers)
         table = table_of(server, peers)
         assert table.state.entry_count == entries
         check_views(table, again)
@@ -122,9 +122,12 @@ async def test_a_game_that_everyone_left_comes_back_with_its_players(tmp_path: P
         assert server.lobby.tables[peers[0].code].state.stage == "over"
 
 
-async def test_a_finished_game_is_kept_too(tmp_path: Path) -> None:
+async def test_a_finished_game_is_archived_too(tmp_path: Path) -> None:
     """Its players may look at the result again."""
-    async with running(Config(data=tmp_path, limits=SOON)) as server, contextlib.AsyncExitStack() as stack:
+    async with (
+        running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(3))
         await eventually(lambda: not server.lobby.tables)
@@ -134,34 +137,37 @@ async def test_a_finished_game_is_kept_too(tmp_path: Path) -> None:
         assert peer.view == peers[1].view
 
 
-async def test_the_archive_opens_to_its_games_players_alone(tmp_path: Path) -> None:
-    """Not to those who know the code; wrong tokens end the connection as they do elsewhere."""
-    async with running(Config(data=tmp_path, limits=SOON)) as server, connected(server.port) as stranger:
+async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None:
+    """Knowing the code is not enough, and wrong tokens end the connection as elsewhere."""
+    async with (
+        running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server,
+        connected(server.port) as outsider,
+    ):
         async with game(server.port, 2) as peers:
             code = peers[0].code
         await eventually(lambda: not server.lobby.tables)
-        assert (await stranger.refused(Watch(1, code))).code == Code.NO_SUCH_TABLE
-        assert (await stranger.refused(JoinTable(2, code, "Anna"))).code == Code.NO_SUCH_TABLE
+        assert (await outsider.refused(Watch(1, code))).code == Code.NO_SUCH_TABLE
+        assert (await outsider.refused(JoinTable(2, code, "Anna"))).code == Code.NO_SUCH_TABLE
         for number in range(4):
-            assert (await stranger.refused(Resume(3 + number, code, "guessed"))).code == Code.BAD_TOKEN
+            assert (await outsider.refused(Resume(3 + number, code, "guessed"))).code == Code.BAD_TOKEN
         assert not server.lobby.tables
-        await stranger.send(Resume(9, code, "guessed"))
-        assert await stranger.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
+        await outsider.send(Resume(9, code, "guessed"))
+        assert await outsider.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
 
 
-async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: Path) -> None:
-    """The request that waited while the archive was written is answered from there."""
-    async with running(Config(data=tmp_path, limits=SOON)) as server, connected(server.port) as peer:
+async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Path) -> None:
+    """A request queued while the game is archived is answered from the archive."""
+    async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server, connected(server.port) as peer:
         journal = server.lobby._journal
         assert isinstance(journal, SqliteJournal)
         archive, waiting, may_go_on = journal.archive, asyncio.Event(), asyncio.Event()
 
-        async def slowly(code: str, game: ArchivedGame) -> None:
+        async def delayed_archive(code: str, game: ArchivedGame) -> None:
             waiting.set()
             await may_go_on.wait()
             await archive(code, game)
 
-        journal.archive = slowly  # type: ignore[method-assign]
+        journal.archive = delayed_archive  # type: ignore[method-assign]
         async with game(server.port, 2) as peers:
             table = table_of(server, peers)
         await waiting.wait()
@@ -175,9 +181,9 @@ async def test_who_comes_back_just_when_the_game_is_put_away_finds_it(tmp_path: 
         assert server.lobby.tables[peers[0].code] is not table
 
 
-async def test_a_game_that_cannot_be_put_away_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Until the journal can be written again; it is tried again by itself."""
-    async with running(Config(data=tmp_path, limits=SOON)) as server:
+async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The server tries again until the journal can be written."""
+    async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
         journal = server.lobby._journal
         assert isinstance(journal, SqliteJournal)
         async with game(server.port, 2) as peers:
@@ -188,8 +194,8 @@ async def test_a_game_that_cannot_be_put_away_stays(tmp_path: Path, caplog: pyte
         await eventually(lambda: not server.lobby.tables)
 
 
-async def test_the_archive_lets_go_of_those_put_away_first(tmp_path: Path) -> None:
-    """It is bounded, in memory and in the file."""
+async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> None:
+    """It is limited, in memory and in the file."""
     limits = Limits(unattended_seconds=0.01, archived_tables=2)
     codes = []
     async with running(Config(data=tmp_path, limits=limits)) as server:
@@ -198,13 +204,13 @@ async def test_the_archive_lets_go_of_those_put_away_first(tmp_path: Path) -> No
                 codes.append(peers[0].code)
             await eventually(lambda: not server.lobby.tables)
         assert list(server.lobby._journal.archived) == codes[2:]
-    assert in_file(tmp_path, "archive") == set(codes[2:])
+    assert codes_in_file(tmp_path, "archive") == set(codes[2:])
 
 
-async def test_a_game_that_comes_back_just_when_the_archive_is_too_full_is_not_removed(
+async def test_a_game_restored_while_the_archive_is_full_is_kept(
     tmp_path: Path,
 ) -> None:
-    """Whatever goes to make room for another one."""
+    """Another game is removed to make room."""
     journal = SqliteJournal(tmp_path, most_archived=1)
     try:
         for code in ("BACK", "NEXT"):
@@ -215,11 +221,11 @@ async def test_a_game_that_comes_back_just_when_the_archive_is_too_full_is_not_r
         )
     finally:
         await journal.close()
-    assert (in_file(tmp_path, "entry"), in_file(tmp_path, "archive")) == ({"BACK"}, {"NEXT"})
+    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == ({"BACK"}, {"NEXT"})
 
 
-async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -> None:
-    """Nobody fills the house with games that nobody is at; whoever left one loses nothing."""
+async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
+    """They are archived when the server is full, and their players lose nothing."""
     async with (
         running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
         connected(server.port) as anna,
@@ -241,38 +247,38 @@ async def test_games_that_everyone_left_make_room_for_new_ones(tmp_path: Path) -
             resume = Resume(2, left_first[0].code, left_first[0].token)
             assert (await late.refused(resume)).code == Code.TOO_MANY_TABLES
             await bruno.done(Leave(bruno.next_id()))
-            again = await back_at(server.port, stack, left_first)
+            again = await all_resumed(server.port, stack, left_first)
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(5), moves=2)
             await all_caught_up(again, again[0].seq)
 
 
-async def resting(server: Running, games: int) -> list[list[Peer]]:
-    """Begin games and leave them, one after the other; return their players."""
+async def unattended_games(server: Running, games: int) -> list[list[Peer]]:
+    """Start games and leave them, one after the other; return their players."""
     left = []
     for _ in range(games):
         async with game(server.port, 2) as peers:
             pass
-        await eventually(lambda: code_is_at_rest(server, peers[0].code))
+        await eventually(lambda: is_unattended(server, peers[0].code))
         left.append(peers)
     return left
 
 
-def code_is_at_rest(server: Running, code: str) -> bool:
+def is_unattended(server: Running, code: str) -> bool:
     """Return whether nobody is at the table, or it is in the archive."""
     table = server.lobby.tables.get(code)
     return table is None or table.unattended_since is not None
 
 
-async def test_games_that_come_back_make_room_too(tmp_path: Path) -> None:
-    """Whoever goes from one archived game to the next never has more than one of them in memory."""
+async def test_restored_games_make_room_too(tmp_path: Path) -> None:
+    """A client that goes from one archived game to the next has only one of them in memory."""
     async with running(Config(data=tmp_path, limits=Limits(tables=2))) as server:
-        left = await resting(server, 6)
-        async with connected(server.port) as wanderer:
+        left = await unattended_games(server, 6)
+        async with connected(server.port) as player:
             for peers in left:
-                await wanderer.resume(peers[0].code, peers[0].token)
+                await player.resume(peers[0].code, peers[0].token)
                 assert len(server.lobby.tables) <= 2
-                await wanderer.done(Leave(wanderer.next_id()))
+                await player.done(Leave(player.next_id()))
         async with connected(server.port) as other:
             await other.open(2)
         assert {code for code in left_codes(left) if code in server.lobby._journal.archived}
@@ -282,10 +288,10 @@ def left_codes(left: list[list[Peer]]) -> list[str]:
     return [peers[0].code for peers in left]
 
 
-async def test_fewer_tables_after_a_restart_are_reached(tmp_path: Path) -> None:
-    """Room is made until there is some, however many tables are too many."""
+async def test_a_lower_limit_of_tables_is_reached_after_a_restart(tmp_path: Path) -> None:
+    """Opening a table archives as many others as the limit demands."""
     async with running(Config(data=tmp_path)) as server:
-        await resting(server, 4)
+        await unattended_games(server, 4)
     async with (
         running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
         connected(server.port) as peer,
@@ -295,14 +301,14 @@ async def test_fewer_tables_after_a_restart_are_reached(tmp_path: Path) -> None:
         assert len(server.lobby.tables) == 2
 
 
-async def test_those_who_open_at_the_same_time_put_different_tables_away(tmp_path: Path) -> None:
-    """There is a resting game for each of them, so nobody is refused."""
+async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:
+    """There is an unattended game for each of them, so none is refused."""
     openers, limits = 5, Limits(tables=5)
     async with (
         running(Config(data=tmp_path, limits=limits)) as server,
         contextlib.AsyncExitStack() as stack,
     ):
-        await resting(server, openers)
+        await unattended_games(server, openers)
         peers = [await stack.enter_async_context(connected(server.port)) for _ in range(openers)]
         await asyncio.gather(*(peer.open(2) for peer in peers))
         assert server.lobby.tables.keys() == {peer.code for peer in peers}
@@ -311,10 +317,10 @@ async def test_those_who_open_at_the_same_time_put_different_tables_away(tmp_pat
 
 
 @pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
-async def test_games_come_back_at_a_pace(tmp_path: Path, limit: str) -> None:
-    """To bring a game back costs no less than to open a table, and counts as much."""
+async def test_restoring_games_is_rate_limited(tmp_path: Path, limit: str) -> None:
+    """Restoring a game counts as much as opening a table."""
     async with running(Config(data=tmp_path, limits=Limits(tables=1))) as server:
-        left = await resting(server, 4)
+        left = await unattended_games(server, 4)
     slow = Limits(**{"tables": 1, limit: 2})
     async with running(Config(data=tmp_path, limits=slow)) as server, connected(server.port) as peer:
         for peers in left[:2]:
@@ -325,39 +331,38 @@ async def test_games_come_back_at_a_pace(tmp_path: Path, limit: str) -> None:
         await peer.resume(left[1][0].code, left[1][0].token)  # which is in memory
 
 
-async def test_whoever_opens_many_tables_makes_room_with_their_own(tmp_path: Path) -> None:
-    """What other addresses left stays in memory for as long as there is anything of the opener's own."""
+async def test_an_address_with_many_tables_makes_room_with_its_own(tmp_path: Path) -> None:
+    """Games of other addresses stay in memory as long as the opener has unattended games."""
     async with running(Config(data=tmp_path, limits=Limits(tables=3))) as server:
-        (friends,) = await resting(server, 1)
+        (friends,) = await unattended_games(server, 1)
         table = table_of(server, friends)
         table.state.opened = replace(table.state.opened, origin="elsewhere")
-        await resting(server, 8)
+        await unattended_games(server, 8)
         assert server.lobby.tables[friends[0].code] is table
 
 
-async def test_strangers_do_not_push_a_game_out_of_the_archive(tmp_path: Path) -> None:
-    """Whoever leaves more games than an address has room for, pushes out their own; also after a restart."""
+async def test_games_of_one_address_do_not_displace_those_of_others(tmp_path: Path) -> None:
+    """An address beyond its share displaces its own games, also after a restart."""
     limits = Limits(tables=1, archived_tables=6, archived_per_address=2)
     async with running(Config(data=tmp_path, limits=limits)) as server:
-        (friends,) = await resting(server, 1)
-    async with running(
-        Config(data=tmp_path, limits=limits)
-    ) as server:  # where one address has another pseudonym
-        left = await resting(server, 12)
+        (friends,) = await unattended_games(server, 1)
+    # After the restart, the same address has another pseudonym.
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        left = await unattended_games(server, 12)
         archived = server.lobby._journal.archived
         assert friends[0].code in archived
         assert len(archived) == 6
-    assert in_file(tmp_path, "archive") == {friends[0].code, *left_codes(left[6:11])}
+    assert codes_in_file(tmp_path, "archive") == {friends[0].code, *left_codes(left[6:11])}
 
 
-async def test_games_that_were_played_outlast_those_that_were_not(tmp_path: Path) -> None:
-    """Every player has to have moved: a game that was only begun is soon begun again."""
+async def test_played_games_outlast_unplayed_ones(tmp_path: Path) -> None:
+    """A game counts as played once every player has moved."""
     limits = Limits(tables=1, archived_tables=2)
     async with running(Config(data=tmp_path, limits=limits)) as server:
         async with game(server.port, 2) as played:
             await play_on(played, random.Random(7), moves=2)
-        left = await resting(server, 4)
-    assert in_file(tmp_path, "archive") == {played[0].code, left[2][0].code}
+        left = await unattended_games(server, 4)
+    assert codes_in_file(tmp_path, "archive") == {played[0].code, left[2][0].code}
 
 
 @given(
@@ -365,10 +370,8 @@ async def test_games_that_were_played_outlast_those_that_were_not(tmp_path: Path
     st.integers(1, 5),
     st.integers(5, 10),
 )
-def test_nobody_with_a_fair_share_loses_a_played_game_to_a_larger_one(
-    games: list[tuple[str, bool]], share: int, most: int
-) -> None:
-    """Whatever comes in whatever order."""
+def test_the_largest_address_loses_games_first(games: list[tuple[str, bool]], share: int, most: int) -> None:
+    """If every address is within its share, unplayed games go before played ones."""
     index = ArchiveIndex(share)
     for number, (origin, played) in enumerate(games):
         index.add(str(number), ArchivedGame(origin, played))
@@ -383,8 +386,8 @@ def test_nobody_with_a_fair_share_loses_a_played_game_to_a_larger_one(
             counts[gone.origin] -= 1
 
 
-async def test_without_a_journal_a_game_that_everyone_left_ends() -> None:
-    """There is nothing to keep it in."""
+async def test_without_a_journal_an_unattended_game_ends() -> None:
+    """There is no archive to keep it in."""
     async with memory_server(unattended_seconds=0.01) as server, connected(server.port) as peer:
         async with game(server.port, 2) as peers:
             pass
@@ -393,9 +396,9 @@ async def test_without_a_journal_a_game_that_everyone_left_ends() -> None:
         assert refused.code == Code.NO_SUCH_TABLE
 
 
-async def test_a_damaged_game_in_the_archive_harms_nobody_else(tmp_path: Path) -> None:
-    """It is told to the log and to whoever asks for it; the others play on."""
-    config = Config(data=tmp_path, limits=SOON)
+async def test_a_damaged_archived_game_harms_no_other(tmp_path: Path) -> None:
+    """It is logged and refused to its players; the others play on."""
+    config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with running(config) as server, game(server.port, 2) as peers:
         pass
     async with running(config) as server:

@@ -1,4 +1,4 @@
-"""Whole games over real sockets: what every peer folds is what its seat may know, event by event."""
+"""Whole games over real sockets: every peer's fold is what its seat may know, event by event."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ from tests.server.peer import (
 @pytest.mark.parametrize("random_layout", [True, False], ids=["random layout", "laid by players"])
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layout: bool) -> None:
-    """After every event each player's view and the spectator's equal the server's own, redacted."""
+    """After every event, each player's and the spectator's view equals the server's own, redacted."""
     chooser = random.Random(players)
     async with (
         memory_server() as server,
@@ -44,10 +44,10 @@ async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layo
             assert (await peer.until(TableState)).stage == "over"
 
 
-async def test_many_tables_play_at_once_and_keep_apart() -> None:
-    """Each table's peers hear their own game alone."""
+async def test_many_tables_play_at_once_without_mixing() -> None:
+    """Each table's peers receive only their own game."""
 
-    async def one(port: int, number: int) -> None:
+    async def play_one_game(port: int, number: int) -> None:
         async with game(port, 2 + number % 4) as peers:
             await play_on(peers, random.Random(number))
             check_views(table_of(server, peers), peers)
@@ -57,34 +57,33 @@ async def test_many_tables_play_at_once_and_keep_apart() -> None:
 
     async with memory_server() as server, asyncio.TaskGroup() as tables:
         for number in range(8):
-            tables.create_task(one(server.port, number))
+            tables.create_task(play_one_game(server.port, number))
 
 
-async def test_only_the_seat_on_turn_is_told_its_legal_moves() -> None:
-    """Others and spectators never receive `legal`: it would give a hand away."""
+async def test_legal_moves_are_sent_to_the_seat_on_turn_only() -> None:
+    """Others and spectators never receive `legal`, which would reveal a hand."""
     async with memory_server() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
         await play_on(peers, random.Random(3))
         for peer in peers:
-            told = [message for message in peer.received if isinstance(message, Events)]
-            for message in told:
+            for message in _events(peer):
                 assert (message.legal is not None) == (message.turn is not None and message.turn == peer.seat)
         assert sum(message.legal is not None for peer in peers for message in _events(peer)) == 6 + 36
 
 
-async def test_a_wolf_is_told_whole_to_its_owner_alone() -> None:
-    """The others get its people and its field."""
+async def test_the_kind_of_a_wolf_is_sent_to_its_owner_only() -> None:
+    """The others receive its people and its field."""
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         await play_on(peers, random.Random(4))
         for peer in peers:
-            told = [event_of(event) for message in _events(peer) for event in message.events]
-            own = [event for event in told if isinstance(event, Placed) and event.piece.wolf]
-            hidden = [event for event in told if isinstance(event, WolfPlaced)]
+            events = [event_of(event) for message in _events(peer) for event in message.events]
+            own = [event for event in events if isinstance(event, Placed) and event.piece.wolf]
+            hidden = [event for event in events if isinstance(event, WolfPlaced)]
             assert {event.seat for event in own} == (set() if peer.seat is None else {peer.seat})
             assert {event.seat for event in hidden} == {0, 1} - {peer.seat}
 
 
-async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
-    """A spectator who comes in at any moment gets a snapshot and goes on from it."""
+async def test_a_late_spectator_sees_the_same_game() -> None:
+    """At any moment a spectator gets a snapshot and goes on from it."""
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         table = table_of(server, peers)
         chooser = random.Random(5)
@@ -98,8 +97,8 @@ async def test_who_comes_late_sees_the_same_as_who_was_there() -> None:
                 check_views(table, [late])
 
 
-async def test_a_dropped_player_plays_on_from_where_it_was() -> None:
-    """Only the missing events come, and the game goes on."""
+async def test_a_disconnected_player_resumes_the_game() -> None:
+    """Only the missing events are sent, and the game goes on."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         chooser = random.Random(6)
@@ -118,7 +117,7 @@ async def test_a_dropped_player_plays_on_from_where_it_was() -> None:
 
 
 async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
-    """A typical move, that is: not the start, and not the scoring."""
+    """This is the average, without the start and the scoring."""
     async with memory_server() as server, game(server.port, 4, watched=True) as peers:
         before = [len(peer.frames) for peer in peers]
         await play_on(peers, random.Random(7), moves=28)
@@ -127,19 +126,19 @@ async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
             assert sum(sizes) / len(sizes) < 100
 
 
-async def test_the_server_keeps_what_the_peers_were_told() -> None:
-    """Folding the server's own events, redacted, gives each seat's view: nothing else was told."""
+async def test_views_are_folds_of_the_events_on_the_server() -> None:
+    """Folding the server's own events, redacted, gives each seat's view: no more was sent."""
     async with memory_server() as server, full_table(server.port, 2, random_layout=True) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
         await all_caught_up(peers, peers[0].seq)
         await play_on(peers, random.Random(8), moves=9)
-        mine = table_of(server, peers).state.game
-        assert mine is not None
+        server_game = table_of(server, peers).state.game
+        assert server_game is not None
         for peer in peers:
             assert peer.seat is not None
             eyes = eyes_of(peer.seat)
-            assert peer.view == folded([redacted(event, eyes) for event in mine.events], eyes)
-            assert peer.view == snapshot(mine.view, eyes)
+            assert peer.view == folded([redacted(event, eyes) for event in server_game.events], eyes)
+            assert peer.view == snapshot(server_game.view, eyes)
 
 
 def _events(peer: object) -> list[Events]:

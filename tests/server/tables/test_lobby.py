@@ -33,58 +33,58 @@ from server.tables.lobby import Lobby
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
 
 
-async def lines(peer: Peer) -> list[TableSummary]:
+async def table_list(peer: Peer) -> list[TableSummary]:
     answer = await peer.ask(ListTables(peer.next_id()))
     assert isinstance(answer, Tables)
     return answer.tables
 
 
-async def state_where(peer: Peer, fits: Callable[[TableState], bool]) -> TableState:
-    """Return the first state of the table from now on that fits."""
+async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
+    """Return the next state of the table that meets the condition."""
     state = await peer.until(TableState)
-    while not fits(state):
+    while not condition(state):
         state = await peer.until(TableState)
     return state
 
 
-async def gone(lobby: Lobby, code: str) -> None:
+async def table_gone(lobby: Lobby, code: str) -> None:
     """Wait until there is no table with this code."""
     await eventually(lambda: code not in lobby.tables)
 
 
 async def test_the_list_shows_tables_newest_first() -> None:
-    """Host, seats, stage and option of each table."""
+    """Each table is listed with host, seats, stage and options."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
-        assert await lines(anna) == []
+        assert await table_list(anna) == []
         first = await anna.open(2, "Anna")
         second = await bruno.open(5, "Bruno", random_layout=True)
-        assert await lines(anna) == [
+        assert await table_list(anna) == [
             TableSummary(second.table, "Bruno", 5, 1, "gathering", random_layout=True),
             TableSummary(first.table, "Anna", 2, 1, "gathering"),
         ]
 
 
-async def test_the_list_tells_the_stage() -> None:
+async def test_the_list_shows_the_stage() -> None:
     """A table is gathering, then playing, then over."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        assert (await lines(peers[0]))[0].stage == "playing"
+        assert (await table_list(peers[0]))[0].stage == "playing"
         await play_on(peers, random.Random(1))
-        assert (await lines(peers[0]))[0].stage == "over"
+        assert (await table_list(peers[0]))[0].stage == "over"
 
 
 async def test_a_list_of_very_many_tables_can_be_read() -> None:
-    """The list is cut to what a message may hold."""
+    """The list is cut to the size that a message may have."""
     async with memory_server() as server, connected(server.port) as peer:
         seated = await peer.open(2)
         table = server.lobby.tables[seated.table]
         server.lobby.tables.update({f"no. {number}": table for number in range(520)})
-        assert len(await lines(peer)) == ARRAY_LENGTH
+        assert len(await table_list(peer)) == ARRAY_LENGTH
         for number in range(520):
             del server.lobby.tables[f"no. {number}"]
 
 
 async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
-    """Everybody at the table is told who sits where."""
+    """The state shows the opener in that seat."""
     async with memory_server() as server, connected(server.port) as peer:
         seated = await peer.open(3, "Anna", random_layout=True)
         assert seated.seat == 0
@@ -101,7 +101,7 @@ async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
 
 
 async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
-    """A free seat may be chosen by its number; every seat has a token of its own."""
+    """A seat may be chosen by number, and each seat has its own token."""
     async with (
         memory_server() as server,
         connected(server.port) as anna,
@@ -150,15 +150,15 @@ async def test_a_seat_that_is_taken_or_does_not_exist_is_refused() -> None:
     ],
     ids=ascii,
 )
-async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
-    """Control, format, blank and private characters reach no other terminal, nor the refusal itself."""
+async def test_an_unsafe_name_is_refused(name: str) -> None:
+    """Control, format, blank and private characters reach neither other terminals nor the refusal."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2)).table
         refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
         assert refused.code.startswith("name-")
         assert unsafe(refused.text) is None
         assert (await bruno.refused(OpenTable(bruno.next_id(), 2, name))).code == refused.code
-        assert [line.taken for line in await lines(bruno)] == [1]
+        assert [line.taken for line in await table_list(bruno)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_a_name_that_may_not_be_shown_is_refused(name: str) -> None:
     ids=ascii,
 )
 async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str) -> None:
-    """Nobody can pass for somebody else by case, width, ligatures, spaces or invisible marks."""
+    """Nobody can impersonate a player by case, width, ligatures, spaces or invisible marks."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2, "Anna")).table
         refused = await bruno.refused(JoinTable(bruno.next_id(), code, name))
@@ -175,8 +175,8 @@ async def test_a_name_that_looks_like_another_at_the_table_is_refused(name: str)
 
 
 @pytest.mark.parametrize("name", ["Žofie", "Иван", "花子", "Ann", "Anna 2", "a" * 20, "🦊", "कि"])
-async def test_names_of_all_scripts_are_welcome(name: str) -> None:
-    """What can be shown safely is shown as it was given."""
+async def test_names_in_all_scripts_are_shown_unchanged(name: str) -> None:
+    """A name that can be shown safely is shown as given."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2, "Anna")).table
         await bruno.join(code, name)
@@ -184,7 +184,7 @@ async def test_names_of_all_scripts_are_welcome(name: str) -> None:
 
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
-    """The lowest seat that is taken is host; the seat can be taken by somebody else."""
+    """The lowest taken seat is host, and another player can take the free seat."""
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(Leave(host.next_id()))
@@ -197,8 +197,8 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
         await late.done(StartGame(late.next_id()))
 
 
-async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
-    """A seat that was given up is given up, also when somebody else has it."""
+async def test_a_seat_given_up_cannot_be_resumed() -> None:
+    """The old token is refused, also when another player has the seat."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         resume = Resume(second.next_id(), host.code, second.token)
@@ -211,8 +211,8 @@ async def test_whoever_left_cannot_come_back_with_the_old_token() -> None:
         assert (await second.refused(Resume(second.next_id(), host.code, old))).code == Code.BAD_TOKEN
 
 
-async def test_a_table_closes_when_everybody_left_it() -> None:
-    """Spectators are told, and are in the lobby again."""
+async def test_a_table_closes_when_everybody_has_left() -> None:
+    """Spectators are told, and return to the lobby."""
     async with (
         memory_server() as server,
         full_table(server.port, 2, watched=True) as (host, second, spectator),
@@ -221,13 +221,13 @@ async def test_a_table_closes_when_everybody_left_it() -> None:
         await second.done(Leave(second.next_id()))
         refused = await spectator.until(Refused)
         assert (refused.code, refused.id) == (Code.TABLE_CLOSED, None)
-        assert await lines(spectator) == []
+        assert await table_list(spectator) == []
         assert (await host.refused(Watch(host.next_id(), host.code))).code == Code.NO_SUCH_TABLE
         await spectator.open(2)
 
 
 async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
-    """However many joins and watches are under way when a table closes, each gets its answer."""
+    """Joins and watches sent while a table closes are all answered."""
     async with memory_server() as server, connected(server.port) as host:
         code = (await host.open(2)).table
         peers = [connected(server.port) for _ in range(20)]
@@ -240,11 +240,11 @@ async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
                 pass
         for peer in peers:
             await peer.__aexit__(None, None, None)
-        await gone(server.lobby, code)
+        await table_gone(server.lobby, code)
 
 
-async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
-    """A player whose connection broke comes back to the seat; the others see both."""
+async def test_a_seat_is_kept_for_the_grace_time() -> None:
+    """A player who lost the connection resumes the seat; the others see both."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: not state.seats[1].here)
@@ -254,8 +254,8 @@ async def test_a_seat_is_kept_for_a_time_of_grace() -> None:
             assert state.seats[1].name == "Player 1"
 
 
-async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
-    """Who does not come back before the game starts makes room."""
+async def test_a_seat_is_freed_after_the_grace_time() -> None:
+    """A player who does not come back before the game starts loses the seat."""
     async with memory_server(seat_grace_seconds=0.05) as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
         await state_where(host, lambda state: state.seats[1].name is None)
@@ -264,8 +264,8 @@ async def test_a_seat_is_freed_after_the_time_of_grace() -> None:
             assert (await again.refused(resume)).code == Code.BAD_TOKEN
 
 
-async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
-    """Coming back stops the clock: an earlier absence does not shorten the grace of a later one."""
+async def test_the_grace_time_starts_when_the_player_last_left() -> None:
+    """An earlier absence does not shorten the grace time of a later one."""
     async with memory_server(seat_grace_seconds=0.8) as server, full_table(server.port, 2) as (host, second):
         table = table_of(server, [host])
         clock = asyncio.get_running_loop().time
@@ -281,16 +281,16 @@ async def test_the_grace_counts_from_the_last_time_the_player_left() -> None:
         await state_where(host, lambda state: state.seats[1].name is None)
 
 
-async def test_a_table_that_everybody_lost_before_the_game_is_closed() -> None:
-    """When the grace of the last seat has run out, the table is gone."""
+async def test_a_table_without_players_is_closed_after_the_grace_time() -> None:
+    """This holds before the game only."""
     async with memory_server(seat_grace_seconds=0.05) as server, connected(server.port) as peer:
         await peer.open(2)
         await peer.socket.close()
-        await gone(server.lobby, peer.code)
+        await table_gone(server.lobby, peer.code)
 
 
-async def test_a_running_table_keeps_its_seats_and_is_closed_only_after_long_absence() -> None:
-    """The grace does not count during a game; the time for unattended tables does."""
+async def test_a_running_game_keeps_its_seats() -> None:
+    """The grace time does not apply; the limit for unattended tables does."""
     limits = {"seat_grace_seconds": 0.01, "unattended_seconds": 0.3}
     async with memory_server(**limits) as server, connected(server.port) as later:
         async with game(server.port, 2) as peers:
@@ -301,11 +301,11 @@ async def test_a_running_table_keeps_its_seats_and_is_closed_only_after_long_abs
             True,
         ]
         await later.done(Leave(later.next_id()))
-        await gone(server.lobby, code)
+        await table_gone(server.lobby, code)
 
 
 async def test_a_finished_table_is_closed_when_everybody_has_left() -> None:
-    """Not while somebody still looks at the result."""
+    """It stays as long as somebody looks at the result."""
     async with memory_server(over_seconds=0.05) as server, connected(server.port) as late:
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(1))
@@ -314,23 +314,23 @@ async def test_a_finished_table_is_closed_when_everybody_has_left() -> None:
             await late.watch(code)
         assert code in server.lobby.tables
         await late.done(Leave(late.next_id()))
-        await gone(server.lobby, code)
+        await table_gone(server.lobby, code)
 
 
 async def test_closed_tables_leave_nothing_behind() -> None:
-    """No timer keeps a table that has ended in memory."""
+    """No timer keeps a closed table in memory."""
     async with memory_server() as server, connected(server.port) as peer:
         await peer.open(2)
         table = weakref.ref(server.lobby.tables[peer.code])
         await peer.done(Leave(peer.next_id()))
-        await gone(server.lobby, peer.code)
+        await table_gone(server.lobby, peer.code)
         await peer.nothing_but_pong()
         gc.collect()
         assert table() is None
 
 
 async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
-    """The seat is kept, and is shown as away meanwhile."""
+    """The seat is kept, and its player is shown as away."""
     async with memory_server() as server, game(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1")
@@ -338,8 +338,8 @@ async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
         await state_where(host, lambda state: state.seats[1].here)
 
 
-async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
-    """A client that numbers its messages anew on each connection still gets out of the table."""
+async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:
+    """A client that restarts its ids on each connection can still leave the table."""
     async with memory_server() as server, game(server.port, 2) as (_, second):
         for _ in range(2):
             await second.done(Leave(77))
@@ -347,8 +347,8 @@ async def test_a_leave_is_carried_out_again_under_the_same_id() -> None:
             await second.resume(second.code, second.token)
 
 
-async def test_one_sits_at_one_table_at_a_time() -> None:
-    """Open, join, resume and watch are refused at a table."""
+async def test_a_player_is_at_one_table_at_a_time() -> None:
+    """At a table, open, join, resume and watch are refused."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         for message in (
             OpenTable(1000, 2, "Twice"),
@@ -359,8 +359,8 @@ async def test_one_sits_at_one_table_at_a_time() -> None:
             assert (await second.refused(message)).code == Code.AT_A_TABLE
 
 
-async def test_a_token_opens_only_its_own_table() -> None:
-    """A guessed token, another table's token and a token's hash are refused; a few wrong ones end it."""
+async def test_a_token_is_valid_at_its_own_table_only() -> None:
+    """Guesses, other tables' tokens and hashes are refused, and a few of them end the connection."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         first = await anna.open(2)
         second = await bruno.open(2)
@@ -376,8 +376,8 @@ async def test_a_token_opens_only_its_own_table() -> None:
         assert await bruno.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
 
 
-async def test_tables_are_limited_in_all() -> None:
-    """The refusal changes nothing, and a table that closes makes room."""
+async def test_the_number_of_tables_is_limited() -> None:
+    """The refusal changes nothing, and a closed table makes room."""
     async with (
         memory_server(tables=1) as server,
         connected(server.port) as anna,
@@ -386,13 +386,13 @@ async def test_tables_are_limited_in_all() -> None:
         await anna.open(2)
         assert (await bruno.refused(OpenTable(1, 2, "Bruno"))).code == Code.TOO_MANY_TABLES
         await anna.done(Leave(anna.next_id()))
-        await gone(server.lobby, anna.code)
+        await table_gone(server.lobby, anna.code)
         await bruno.open(2)
 
 
 @pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
-async def test_tables_are_opened_at_a_pace(limit: str) -> None:
-    """By connection and by address; the refusal tells when to try again, and nobody is kept from playing."""
+async def test_opening_tables_is_rate_limited(limit: str) -> None:
+    """Per connection and per address; the refusal says when to try again, and joining is always possible."""
     async with (
         memory_server(**{limit: 2}) as server,
         connected(server.port) as anna,
@@ -412,23 +412,23 @@ async def test_tables_are_opened_at_a_pace(limit: str) -> None:
             assert (await bruno.refused(OpenTable(7, 2, "Bruno"))).code == Code.TOO_SOON
 
 
-def test_whoever_waited_a_minute_may_go_on() -> None:
-    """Any minute counts, not the clock's; those who have done nothing for one are not remembered."""
-    pace = PerMinuteLimit(2)
+def test_a_client_that_has_waited_a_minute_may_go_on() -> None:
+    """The minute slides with time, and clients that were idle for a minute are forgotten."""
+    limit = PerMinuteLimit(2)
     for now in (0.0, 30.0):
-        assert pace.wait("a", now) == 0
-        pace.count("a", now)
-    assert pace.wait("a", 30.5) == 30
-    assert pace.wait("b", 30.5) == 0
-    assert pace.wait("a", 60.0) == 0
-    pace.count("a", 60.0)
-    assert pace.wait("a", 60.0) == 30
-    pace.count("b", 200.0)
-    assert list(pace._times) == ["b"]
+        assert limit.wait("a", now) == 0
+        limit.count("a", now)
+    assert limit.wait("a", 30.5) == 30
+    assert limit.wait("b", 30.5) == 0
+    assert limit.wait("a", 60.0) == 0
+    limit.count("a", 60.0)
+    assert limit.wait("a", 60.0) == 30
+    limit.count("b", 200.0)
+    assert list(limit._times) == ["b"]
 
 
 async def test_spectators_are_limited() -> None:
-    """A spectator too many is told so; one who leaves makes room."""
+    """A spectator beyond the limit is refused, and one who leaves makes room."""
     async with (
         memory_server(spectators=1) as server,
         full_table(server.port, 2, watched=True) as peers,
@@ -439,8 +439,8 @@ async def test_spectators_are_limited() -> None:
         await late.watch(peers[0].code)
 
 
-async def test_everybody_at_the_table_hears_what_is_said() -> None:
-    """Players by seat, spectators without one; nobody else."""
+async def test_chat_reaches_everybody_at_the_table() -> None:
+    """Players speak with their seat, spectators without one; nobody else receives it."""
     async with (
         memory_server() as server,
         full_table(server.port, 2, watched=True) as peers,
@@ -449,25 +449,25 @@ async def test_everybody_at_the_table_hears_what_is_said() -> None:
         await peers[1].done(Say(peers[1].next_id(), "hello 🦊"))
         await peers[2].done(Say(peers[2].next_id(), "I watch"))
         for peer in peers:
-            said = [message for message in peer.received if isinstance(message, Said)]
-            while len(said) < 2:
-                said.append(await peer.until(Said))
-            assert said == [Said("hello 🦊", 1), Said("I watch")]
+            chat = [message for message in peer.received if isinstance(message, Said)]
+            while len(chat) < 2:
+                chat.append(await peer.until(Said))
+            assert chat == [Said("hello 🦊", 1), Said("I watch")]
         await other.nothing_but_pong()
 
 
 @pytest.mark.parametrize(
     "text", ["\x1b]0;title\x07", "two\nlines", "bell\x07", "\u202ereversed", "\x9b31m", " "]
 )
-async def test_what_a_terminal_could_act_on_cannot_be_said(text: str) -> None:
-    """The sender is refused, and the others hear nothing."""
+async def test_unsafe_chat_is_refused(text: str) -> None:
+    """Text that a terminal could act on reaches nobody."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         assert (await host.refused(Say(host.next_id(), text))).code.startswith("text-")
         await second.nothing_but_pong()
 
 
 async def test_spectators_do_not_play() -> None:
-    """They may speak and sync, no more."""
+    """They may chat and sync, but do nothing else."""
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         spectator = peers[2]
         assert (await spectator.refused(StartGame(1))).code == Code.NOT_A_PLAYER

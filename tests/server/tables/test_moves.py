@@ -1,4 +1,4 @@
-"""Moves one by one: refused ones change nothing, repeated ones count once, missed ones are told later."""
+"""Moves, one at a time: refused ones change nothing, repeated ones count once, missed ones are sent later."""
 
 import asyncio
 import contextlib
@@ -44,15 +44,15 @@ async def check_refused(
     server: Running,
     peers: list[Peer],
     seat: int,
-    why: tuple[str, str | None],
+    reason: tuple[str, str | None],
     *moves: Lay | PlacePiece | StartGame,
 ) -> None:
-    """Send `moves` as `seat`: each must be refused so, tell nobody else and change nothing."""
+    """Send `moves` as `seat`; fail unless each is refused with this reason and changes nothing."""
     table = table_of(server, peers)
     for move in moves:
         entries = table.state.entry_count
         refused = await peers[seat].refused(move)
-        assert (refused.code, refused.rule) == why, refused
+        assert (refused.code, refused.rule) == reason, refused
         assert refused.text.endswith((".", f"({refused.rule})"))
         for peer in peers:
             await peer.nothing_but_pong()
@@ -60,15 +60,15 @@ async def check_refused(
         check_views(table, peers)
 
 
-async def test_before_the_game_there_are_no_moves() -> None:
-    """Nothing can be laid or placed at a table that has not begun."""
+async def test_moves_before_the_game_are_refused() -> None:
+    """Nothing can be laid or placed at a table whose game has not started."""
     async with memory_server() as server, full_table(server.port, 2) as (host, other):
         assert (await host.refused(Lay(host.next_id(), 1, 0))).code == Code.NOT_STARTED
         assert (await host.refused(PlacePiece(host.next_id(), "Em", "A1"))).code == Code.NOT_STARTED
         await other.nothing_but_pong()
 
 
-async def test_the_game_is_started_once() -> None:
+async def test_a_game_starts_only_once() -> None:
     """A second start is refused, to the host and to others."""
     async with memory_server() as server, game(server.port, 2) as peers:
         for seat in (0, 1):
@@ -78,20 +78,20 @@ async def test_the_game_is_started_once() -> None:
 
 
 async def test_moves_out_of_turn_are_refused() -> None:
-    """While tiles are laid and while pieces are placed."""
+    """This holds while tiles are laid and while pieces are placed."""
     async with (
         memory_server() as server,
         game(server.port, 2, random_layout=False) as laying,
         game(server.port, 2) as placing,
     ):
-        why = (Fault.NOT_YOUR_TURN, "R3.3")
-        await check_refused(server, laying, 1, why, Lay(7, 1, 0), PlacePiece(8, "Em", "A1"))
-        why = (Fault.NOT_YOUR_TURN, "R4.1")
-        await check_refused(server, placing, 1, why, PlacePiece(7, "Sm", "A1"), Lay(8, 1, 0))
+        reason = (Fault.NOT_YOUR_TURN, "R3.3")
+        await check_refused(server, laying, 1, reason, Lay(7, 1, 0), PlacePiece(8, "Em", "A1"))
+        reason = (Fault.NOT_YOUR_TURN, "R4.1")
+        await check_refused(server, placing, 1, reason, PlacePiece(7, "Sm", "A1"), Lay(8, 1, 0))
 
 
 async def test_moves_of_the_other_phase_are_refused() -> None:
-    """No piece is placed before the tiles lie, no tile is laid after that."""
+    """No piece is placed before all tiles are laid, and no tile is laid afterwards."""
     async with (
         memory_server() as server,
         game(server.port, 2, random_layout=False) as laying,
@@ -102,7 +102,7 @@ async def test_moves_of_the_other_phase_are_refused() -> None:
 
 
 async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
-    """Not on another tile, and not apart from the others."""
+    """A tile is laid neither on another tile nor apart from the others."""
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
         await all_caught_up(peers, peers[0].seq)
@@ -110,27 +110,28 @@ async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
         await check_refused(server, peers, 1, (Fault.POSITION_APART, "R3.3"), Lay(peers[1].next_id(), 3, 0))
 
 
-async def test_nobody_lays_the_tile_of_another() -> None:
-    """Whoever just laid cannot lay the next one too."""
+async def test_nobody_lays_another_players_tile() -> None:
+    """The player who has just laid a tile cannot lay the next one."""
     async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
         await peers[0].done(Lay(peers[0].next_id(), 1, 0))
         await all_caught_up(peers, peers[0].seq)
         await check_refused(server, peers, 0, (Fault.NOT_YOUR_TURN, "R3.3"), Lay(peers[0].next_id(), 2, 0))
 
 
-async def test_pieces_come_from_the_own_hand() -> None:
-    """Another people's piece, or one that has been used up, cannot be placed."""
+async def test_pieces_come_from_the_players_own_hand() -> None:
+    """A piece of another people, or one that has been used up, cannot be placed."""
     async with memory_server() as server, game(server.port, 5) as peers:
-        why = (Fault.NOT_IN_HAND, "R4.1")
-        await check_refused(server, peers, 0, why, PlacePiece(7, "Sm", "A1"), PlacePiece(8, "Lf*", "A1"))
+        reason = (Fault.NOT_IN_HAND, "R4.1")
+        await check_refused(server, peers, 0, reason, PlacePiece(7, "Sm", "A1"), PlacePiece(8, "Lf*", "A1"))
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em*", "A1"))
         await all_caught_up(peers, peers[0].seq)
         await play_on(peers, random.Random(1), moves=4)
-        await check_refused(server, peers, 0, why, PlacePiece(9, "Em*", "B1"))  # R3.5: five players have one
+        # R3.5: five players have one wolf merchant each.
+        await check_refused(server, peers, 0, reason, PlacePiece(9, "Em*", "B1"))
 
 
 async def test_a_field_holds_one_piece() -> None:
-    """One's own or another's."""
+    """A piece cannot be placed on a taken field."""
     async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "C4"))
         await all_caught_up(peers, peers[0].seq)
@@ -138,7 +139,7 @@ async def test_a_field_holds_one_piece() -> None:
 
 
 async def test_soldiers_are_placed_in_time() -> None:
-    """When only a soldier may be placed, the refusal of anything else says so (R4.3)."""
+    """When only a soldier may be placed, every other piece is refused for that reason (R4.3)."""
     async with memory_server() as server, game(server.port, 5) as peers:
         chooser = random.Random(2)
         for _ in range(3):
@@ -159,8 +160,8 @@ async def test_soldiers_are_placed_in_time() -> None:
         await check_refused(server, peers, 0, (Fault.SOLDIER_DUE, "R4.3"), *moves)
 
 
-async def test_after_the_end_there_are_no_moves() -> None:
-    """The result stands."""
+async def test_moves_after_the_end_are_refused() -> None:
+    """The result does not change."""
     async with memory_server() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(3))
         for peer in peers:
@@ -169,7 +170,7 @@ async def test_after_the_end_there_are_no_moves() -> None:
 
 
 async def test_a_repeated_move_is_answered_and_counts_once() -> None:
-    """The second answer is Done; nobody else hears of it."""
+    """The second answer is Done, and nobody else is sent anything."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         move = peers[0].random_move(random.Random(4))
@@ -185,7 +186,7 @@ async def test_a_repeated_move_is_answered_and_counts_once() -> None:
 
 
 async def test_a_refused_move_stays_refused_under_its_id() -> None:
-    """The same message gets the same refusal, even when it would be legal by now."""
+    """The same message gets the same refusal, even if the move has become legal."""
     async with memory_server() as server, game(server.port, 2) as peers:
         early = PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
@@ -195,8 +196,8 @@ async def test_a_refused_move_stays_refused_under_its_id() -> None:
         await peers[1].done(PlacePiece(peers[1].next_id(), "Sm", "A1"))
 
 
-async def test_an_id_is_not_used_for_two_things() -> None:
-    """Another message with a used id is refused and changes nothing; each seat has ids of its own."""
+async def test_an_id_is_used_for_one_message_only() -> None:
+    """A different message under a used id is refused; each seat has its own ids."""
     async with memory_server() as server, game(server.port, 2) as peers:
         await peers[0].done(PlacePiece(7, "Em", "A1"))
         await all_caught_up(peers, peers[0].seq)
@@ -214,8 +215,8 @@ async def test_an_id_is_not_used_for_two_things() -> None:
         await peers[1].done(PlacePiece(7, "Sm", "A2"))
 
 
-async def test_what_was_said_under_an_id_is_said_once() -> None:
-    """A repeated sentence is answered and not told again."""
+async def test_repeated_chat_is_sent_once() -> None:
+    """The repetition is answered and not sent to the others."""
     async with memory_server() as server, full_table(server.port, 2) as (host, other):
         await host.done(Say(7, "hello"))
         await other.receive()
@@ -224,7 +225,7 @@ async def test_what_was_said_under_an_id_is_said_once() -> None:
 
 
 async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
-    """The answer that was lost with the connection is given again."""
+    """The answer that was lost with the old connection is given again."""
     async with memory_server() as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
         move = peers[0].random_move(random.Random(6))
@@ -238,8 +239,8 @@ async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
             check_views(table, [again, peers[1]])
 
 
-async def test_from_any_event_a_sync_brings_the_rest_or_everything() -> None:
-    """Missing events follow gaplessly on what is there; from 0, or from beyond the last, comes a snapshot."""
+async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
+    """Events continue without a gap; from 0, or from beyond the last one, a snapshot is sent."""
     async with (
         memory_server(burst=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as peers,
@@ -249,7 +250,7 @@ async def test_from_any_event_a_sync_brings_the_rest_or_everything() -> None:
             await play_on(peers, random.Random(7), moves=moves)
             for peer in peers:
                 seen = list(peer.seen)
-                for after in starts(peer):
+                for after in event_numbers(peer):
                     legal = peer.legal
                     peer.go_back_to(after, seen)
                     await peer.send(Sync(peer.next_id(), after))
@@ -260,8 +261,8 @@ async def test_from_any_event_a_sync_brings_the_rest_or_everything() -> None:
                 peer.seen = seen
 
 
-async def test_from_any_event_a_resume_brings_the_rest_or_everything() -> None:
-    """As with sync; each resume takes the seat over from the one before."""
+async def test_a_resume_brings_the_missing_events_or_a_snapshot() -> None:
+    """Each resume takes the seat over from the connection before."""
     async with (
         memory_server(burst=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as (host, other, _),
@@ -271,7 +272,7 @@ async def test_from_any_event_a_resume_brings_the_rest_or_everything() -> None:
         for moves in (3, 12):
             await play_on([host, other], random.Random(8), moves=moves)
             seen, legal = list(host.seen), host.legal
-            for after in starts(host):
+            for after in event_numbers(host):
                 again = await connections.enter_async_context(connected(server.port))
                 again.seat = host.seat
                 again.go_back_to(after, seen)
@@ -284,16 +285,16 @@ async def test_from_any_event_a_resume_brings_the_rest_or_everything() -> None:
                     CloseReason.TAKEN_OVER,
                 )
                 again.token, again.seen = host.token, seen
-                host = again  # noqa: PLW2901 - whoever has the seat
+                host = again  # noqa: PLW2901 - the peer that has the seat
 
 
-def starts(peer: Peer) -> list[int]:
-    """Return event numbers to catch up from: all there are, and some there are not."""
+def event_numbers(peer: Peer) -> list[int]:
+    """Return event numbers to catch up from, existing ones and others."""
     return [*range(peer.seq + 2), LARGEST_ID]
 
 
 def check_catching_up(message: Events | Snapshot, after: int, last: int) -> None:
-    """Fail unless `message` is what is missing after event `after`, and no more."""
+    """Fail unless `message` is exactly what is missing after event `after`."""
     if 0 < after <= last:
         assert isinstance(message, Events)
         assert (message.seq, len(message.events)) == (after + 1, last - after)
@@ -302,8 +303,8 @@ def check_catching_up(message: Events | Snapshot, after: int, last: int) -> None
         assert message.seq == last
 
 
-async def test_a_takeover_closes_the_older_connection_alone() -> None:
-    """The seat goes on with the newer one; the others only see that its player is here."""
+async def test_a_takeover_closes_only_the_older_connection() -> None:
+    """The seat continues on the newer one, and the others always see its player as present."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         await newer.resume(peers[0].code, peers[0].token)
         assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
@@ -314,18 +315,18 @@ async def test_a_takeover_closes_the_older_connection_alone() -> None:
 
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
-    """What it sent when the takeover was under way already is not played."""
+    """A move queued behind the takeover is not played."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         table = table_of(server, peers)
         storing, may_store = asyncio.Event(), asyncio.Event()
         append = table._context.journal.append
 
-        async def slowly(code: str, first: int, entries: Sequence[Entry]) -> None:
+        async def delayed_append(code: str, first: int, entries: Sequence[Entry]) -> None:
             storing.set()
             await may_store.wait()
             await append(code, first, entries)
 
-        table._context.journal.append = slowly  # type: ignore[method-assign]
+        table._context.journal.append = delayed_append  # type: ignore[method-assign]
         await peers[0].send(PlacePiece(1, "Em", "A1"))
         await storing.wait()
         await newer.send(Resume(1, peers[1].code, peers[1].token))

@@ -1,4 +1,4 @@
-"""Names: nobody passes for somebody else, and the names of the world are welcome."""
+"""Names: nobody can impersonate another player, and names in all scripts are welcome."""
 
 import importlib.resources
 import itertools
@@ -35,8 +35,8 @@ from server.tables.names import alike, check_name
         ("Anna\ufe0f", "Anna"),
     ],
 )
-def test_look_alikes(name: str, other: str) -> None:
-    """Letters of other alphabets, digits for letters, case and ligatures deceive nobody."""
+def test_look_alikes_are_alike(name: str, other: str) -> None:
+    """Letters of other alphabets, digits for letters, case and ligatures make no difference."""
     assert alike(name, other)
     assert alike(other, name)
 
@@ -56,8 +56,8 @@ def test_look_alikes(name: str, other: str) -> None:
         ("Ivo", "Iva"),
     ],
 )
-def test_different_names(name: str, other: str) -> None:
-    """Names that can be told apart may sit at one table."""
+def test_different_names_are_not_alike(name: str, other: str) -> None:
+    """Names that can be told apart may be at one table."""
     assert not alike(name, other)
 
 
@@ -92,7 +92,7 @@ def can_be_a_name(text: str) -> bool:
 
 @pytest.mark.parametrize("name", ["Annа", "Νina", "Օlga", "Ꭺnna", "Ѕam", "ᗅnna"])
 def test_alphabets_that_look_alike_are_not_mixed(name: str) -> None:
-    """A name whose letters are not what they seem is refused, whoever else is there."""
+    """A name with look-alike letters of another alphabet is refused, whoever else is at the table."""
     with pytest.raises(Refusal, match="mixes letters") as refusal:
         check_name(name)
     assert refusal.value.code == Code.NAME_MIXED_ALPHABETS
@@ -101,6 +101,6 @@ def test_alphabets_that_look_alike_are_not_mixed(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["Иван 2", "Γιώργος", "花子 Hanako", "Ани", "Nino ♥", "दीपा", "Łukasz", "محمد"]
 )
-def test_names_of_the_world_pass(name: str) -> None:
-    """One alphabet beside digits, signs, or scripts that nobody mistakes for it."""
+def test_names_in_all_scripts_are_accepted(name: str) -> None:
+    """One alphabet may be mixed with digits, signs and scripts that nobody confuses with it."""
     check_name(name)

@@ -1,4 +1,4 @@
-"""Playing again: the players of a finished game find each other at the next table, in the same seats."""
+"""Rematches: the players of a finished game meet at the next table, in the same seats."""
 
 import contextlib
 import random
@@ -15,8 +15,8 @@ from tests.server.peer import Peer, connected, eventually, game, memory_server, 
 
 
 @contextlib.asynccontextmanager
-async def finished(server: Running, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a table whose game they have played to its end."""
+async def finished_game(server: Running, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
+    """Seat peers at a table and play their game to its end."""
     async with game(server.port, players, **options) as peers:
         await play_on(peers, random.Random(1))
         for peer in peers:
@@ -24,27 +24,27 @@ async def finished(server: Running, players: int, **options: Any) -> AsyncIterat
         yield peers
 
 
-async def state_where(peer: Peer, fits: Callable[[TableState], bool]) -> TableState:
-    """Return the first state of the table from now on that fits."""
+async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
+    """Return the next state of the table that meets the condition."""
     state = await peer.until(TableState)
-    while not fits(state):
+    while not condition(state):
         state = await peer.until(TableState)
     return state
 
 
-async def again(peer: Peer) -> Seated:
-    """Play again; the peer knows nothing of the new game yet."""
+async def rematch(peer: Peer) -> Seated:
+    """Ask for a rematch; the peer knows nothing of the new game yet."""
     answer = await peer.ask(Rematch(peer.next_id()))
     assert isinstance(answer, Seated), answer
     peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
     return answer
 
 
-async def test_everybody_comes_to_the_same_seat_of_a_table_like_the_one_before() -> None:
-    """The others are told where and who; the next seat begins; the tokens of before hold the new seats."""
-    async with memory_server() as server, finished(server, 3, starting=2, watched=True) as peers:
+async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
+    """The others see the next table and its players, the next seat starts, and the old tokens are valid."""
+    async with memory_server() as server, finished_game(server, 3, starting=2, watched=True) as peers:
         before = peers[0].code
-        seated = await again(peers[1])
+        seated = await rematch(peers[1])
         assert (seated.seat, seated.token) == (1, None)
         assert seated.table != before
         state = await peers[1].until(TableState)
@@ -61,73 +61,74 @@ async def test_everybody_comes_to_the_same_seat_of_a_table_like_the_one_before()
         refused = await peers[1].refused(StartGame(peers[1].next_id()))
         assert (refused.code, "Player 0" in refused.text) == (Code.SEAT_KEPT, True)
         for peer in (peers[0], peers[2]):
-            assert (await again(peer)).table == seated.table
+            assert (await rematch(peer)).table == seated.table
         await peers[0].done(StartGame(peers[0].next_id()))
         for peer in peers[:3]:
             await peer.caught_up(peers[0].seq)
         assert peers[0].view is not None
         assert peers[0].view.turn == 0
         await play_on(peers[:3], random.Random(2), moves=3)
-        async with connected(server.port) as back:
-            await back.resume(seated.table, peers[2].token)
+        async with connected(server.port) as resumed:
+            await resumed.resume(seated.table, peers[2].token)
             assert (await peers[2].closed())[0] == CloseCode.TAKEN_OVER
 
 
-async def test_who_watches_or_still_plays_does_not_play_again() -> None:
+async def test_a_spectator_or_a_player_of_a_running_game_gets_no_rematch() -> None:
+    """Only players of a finished game do."""
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_OVER
         assert (await peers[2].refused(Rematch(peers[2].next_id()))).code == Code.NOT_A_PLAYER
         await play_on(peers, random.Random(1))
         assert (await peers[2].refused(Rematch(peers[2].next_id()))).code == Code.NOT_A_PLAYER
-        async with connected(server.port) as stranger:
-            assert (await stranger.refused(Rematch(stranger.next_id()))).code == Code.NOT_AT_A_TABLE
+        async with connected(server.port) as outsider:
+            assert (await outsider.refused(Rematch(outsider.next_id()))).code == Code.NOT_AT_A_TABLE
 
 
-async def test_a_seat_is_kept_for_its_player_and_then_free_for_others() -> None:
-    """Nobody else can sit there meanwhile; who comes too late takes what is free, or stays where they are."""
-    async with memory_server(rematch_grace_seconds=0.3) as server, finished(server, 3) as peers:
-        code = (await again(peers[0])).table
+async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
+    """A player who comes too late takes a free seat, or stays at the old table."""
+    async with memory_server(rematch_grace_seconds=0.3) as server, finished_game(server, 3) as peers:
+        code = (await rematch(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
             assert (await late.refused(JoinTable(late.next_id(), code, "Late"))).code == Code.TABLE_FULL
             await state_where(peers[0], lambda state: state.seats[1].name is None)
             await state_where(peers[0], lambda state: state.seats[2].name is None)
             assert (await late.join(code, "Late", 1)).seat == 1
-            assert (await again(peers[1])).seat == 2
+            assert (await rematch(peers[1])).seat == 2
             refused = await peers[2].refused(Rematch(peers[2].next_id()))
             assert refused.code == Code.TABLE_FULL
             await peers[2].done(Say(peers[2].next_id(), "then not"))  # at the old table still
             await later.watch(code)
 
 
-async def test_nobody_comes_and_the_table_is_closed() -> None:
-    """The one who asked goes, the seats become free, and the next who asks opens another table."""
+async def test_a_next_table_without_players_is_closed() -> None:
+    """The next player who asks for a rematch opens another one."""
     async with (
         memory_server(rematch_grace_seconds=0.1, seat_grace_seconds=0.1) as server,
-        finished(server, 2) as peers,
+        finished_game(server, 2) as peers,
     ):
-        code = (await again(peers[0])).table
+        code = (await rematch(peers[0])).table
         await peers[0].socket.close()
         await eventually(lambda: code not in server.lobby.tables)
-        other = await again(peers[1])
+        other = await rematch(peers[1])
         assert (other.table != code, other.seat) == (True, 1)
 
 
-async def test_asking_again_after_a_lost_answer_leads_to_the_same_seat() -> None:
-    """Whoever lost the line comes back to the old table, asks again, and takes the seat over from before."""
-    async with memory_server() as server, finished(server, 2) as peers:
+async def test_a_repeated_rematch_leads_to_the_same_seat() -> None:
+    """A player whose answer was lost resumes at the old table and asks again."""
+    async with memory_server() as server, finished_game(server, 2) as peers:
         old = peers[0].code
-        first = await again(peers[0])
-        async with connected(server.port) as back:
-            await back.resume(old, peers[0].token)
-            second = await again(back)
+        first = await rematch(peers[0])
+        async with connected(server.port) as resumed:
+            await resumed.resume(old, peers[0].token)
+            second = await rematch(resumed)
             assert (second.table, second.seat) == (first.table, first.seat)
             assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
 
 
-async def test_a_restart_keeps_who_comes_and_who_is_waited_for(tmp_path: Path) -> None:
-    """Also where the next table is: the second player finds it after the restart."""
-    async with running(Config(data=tmp_path)) as server, finished(server, 3) as peers:
-        old, code = peers[0].code, (await again(peers[0])).table
+async def test_a_restart_keeps_the_seats_of_a_rematch(tmp_path: Path) -> None:
+    """Taken and kept seats stay so, and the old table still leads to the next one."""
+    async with running(Config(data=tmp_path)) as server, finished_game(server, 3) as peers:
+        old, code = peers[0].code, (await rematch(peers[0])).table
     async with (
         running(Config(data=tmp_path)) as server,
         connected(server.port) as first,
@@ -142,30 +143,30 @@ async def test_a_restart_keeps_who_comes_and_who_is_waited_for(tmp_path: Path) -
         await second.resume(old, peers[1].token)
         assert (await second.until(TableState)).next == code
         second.view = None
-        assert (await again(second)).table == code
+        assert (await rematch(second)).table == code
         await third.resume(code, peers[2].token)  # straight to the seat that is kept
         await first.done(StartGame(first.next_id()))
 
 
-async def test_a_next_table_in_the_archive_is_found_there(tmp_path: Path) -> None:
-    """Who still sits at the old one comes back to the game that everybody left."""
+async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
+    """A player who is still at the old table comes back to it."""
     limits = Limits(unattended_seconds=0.05)
-    async with running(Config(data=tmp_path, limits=limits)) as server, finished(server, 2) as peers:
-        old, code = peers[0].code, (await again(peers[0])).table
-        await again(peers[1])
+    async with running(Config(data=tmp_path, limits=limits)) as server, finished_game(server, 2) as peers:
+        old, code = peers[0].code, (await rematch(peers[0])).table
+        await rematch(peers[1])
         await peers[0].done(StartGame(peers[0].next_id()))
-        async with connected(server.port) as back:
-            await back.resume(old, peers[1].token)
+        async with connected(server.port) as resumed:
+            await resumed.resume(old, peers[1].token)
             for peer in peers:
                 await peer.socket.close()
             await eventually(lambda: code not in server.lobby.tables)
-            assert (await again(back)).table == code
-            assert (await back.until(TableState)).stage == "playing"
+            assert (await rematch(resumed)).table == code
+            assert (await resumed.until(TableState)).stage == "playing"
 
 
-async def test_the_next_table_and_where_it_is_are_stored_together(tmp_path: Path) -> None:
-    """Or neither: no table is left behind that nobody finds."""
-    async with running(Config(data=tmp_path)) as server, finished(server, 2) as peers:
+async def test_the_next_table_is_stored_with_the_link_to_it(tmp_path: Path) -> None:
+    """Both are stored or neither is, so no table is left that nobody finds."""
+    async with running(Config(data=tmp_path)) as server, finished_game(server, 2) as peers:
         journal = server.lobby._journal
         assert isinstance(journal, SqliteJournal)
         journal._database.execute(
@@ -176,12 +177,13 @@ async def test_the_next_table_and_where_it_is_are_stored_together(tmp_path: Path
         old = peers[0].code
         assert list(server.lobby.tables) == [old] == list(journal.tables())
         journal._database.execute("DROP TRIGGER full")
-        code = (await again(peers[0])).table
+        code = (await rematch(peers[0])).table
         assert list(journal.tables()) == [old, code]
 
 
-async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:
-    async with memory_server(tables=1) as server, finished(server, 2) as peers:
+async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:
+    """The player stays at the old table."""
+    async with memory_server(tables=1) as server, finished_game(server, 2) as peers:
         refused = await peers[0].ask(Rematch(peers[0].next_id()))
         assert isinstance(refused, Refused)
         assert refused.code == Code.TOO_MANY_TABLES
@@ -189,18 +191,18 @@ async def test_the_limits_of_tables_hold_and_the_player_stays() -> None:
         assert (await peers[0].refused(OpenTable(peers[0].next_id(), 2, "A"))).code == Code.AT_A_TABLE
 
 
-async def test_programs_are_programs_again() -> None:
-    """Also one that comes late, when its seat was kept no longer."""
+async def test_programs_are_programs_in_a_rematch_too() -> None:
+    """So is a program that comes after its seat was freed."""
     async with (
         memory_server(rematch_grace_seconds=0.05, stand_in_seconds=0.0) as server,
-        finished(server, 3, programs={1, 2}) as peers,
+        finished_game(server, 3, programs={1, 2}) as peers,
     ):
-        code = (await again(peers[0])).table
-        await again(peers[1])
+        code = (await rematch(peers[0])).table
+        await rematch(peers[1])
         seating = server.lobby.tables[code].state
         assert seating.programs >= {1}
         await eventually(lambda: seating.players[2] is None)
-        await again(peers[2])
+        await rematch(peers[2])
         assert seating.programs == {1, 2}
         await peers[0].done(StartGame(peers[0].next_id()))
         await peers[1].socket.close()

@@ -1,4 +1,4 @@
-"""Journals stay short, whatever people do at a table, and nothing that counts is dropped from them."""
+"""Journals stay short, whatever people do at a table, and keep everything that still counts."""
 
 import contextlib
 import random
@@ -32,12 +32,12 @@ from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.standing import standing
 from server.tables.state import PersistentState
 from tests.server.peer import Peer, connected, full_table, game, play_on, table_of
-from tests.server.storage.test_journal import facts
+from tests.server.storage.test_journal import table_facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0)
 seats = st.integers(0, 4)
 names = st.sampled_from(["Anna", "Bruno", "Carla"])
-comings_and_goings = st.one_of(
+seat_entries = st.one_of(
     st.builds(Taken, seats, names, names),
     st.builds(Kept, seats, names, names, st.booleans()),
     st.builds(Freed, seats),
@@ -48,45 +48,45 @@ comings_and_goings = st.one_of(
 )
 
 
-@given(st.lists(comings_and_goings, max_size=60))
-def test_what_still_counts_makes_the_same_table(happened: list[Entry]) -> None:
-    """Whoever came and went, voted and changed their mind, in any order."""
+@given(st.lists(seat_entries, max_size=60))
+def test_the_standing_entries_make_the_same_table(happened: list[Entry]) -> None:
+    """Players join, leave, vote and change their minds in any order."""
     entries = [Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
     kept = [entries[number] for number in standing(entries)]
     before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
-    assert facts(before) | {"entries": 0} == facts(after) | {"entries": 0}
+    assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert before.next_table == after.next_table
     assert len(kept) <= 1 + 5 + 25 + 5 + 1
     assert standing(kept) == list(range(len(kept)))
 
 
-def rows(data: Path) -> int:
-    """Return how many entries a journal has which nobody uses."""
+def count_rows(data: Path) -> int:
+    """Return the number of entries in a journal that no server uses."""
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
         return int(database.execute("SELECT count(*) FROM entry").fetchone()[0])
 
 
-async def come_and_go(peer: Peer, code: str, times: int) -> None:
+async def join_and_leave(peer: Peer, code: str, times: int) -> None:
     for _ in range(times):
         await peer.join(code, "Restless")
         await peer.done(Leave(peer.next_id()))
 
 
-async def test_coming_and_going_does_not_fill_the_journal(tmp_path: Path) -> None:
-    """A table has room for what counts and a little more; after a restart it is the same table."""
+async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> None:
+    """The journal has little more than what counts, and a restart restores the same table."""
     config = Config(data=tmp_path, limits=FAST)
     async with running(config) as server, full_table(server.port, 3) as peers:
         await peers[2].done(Leave(peers[2].next_id()))
         async with connected(server.port) as restless:
-            await come_and_go(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
-        before = facts(table_of(server, peers).state)
-    assert rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 6
+            await join_and_leave(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
+        before = table_facts(table_of(server, peers).state)
+    assert count_rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 6
     async with running(config) as server:
-        assert facts(table_of(server, peers).state) == before
+        assert table_facts(table_of(server, peers).state) == before
 
 
 async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
-    """However often somebody changes their mind, the game and its votes are what they were."""
+    """However often a player's vote changes, the game and its votes are restored."""
     config = Config(data=tmp_path, limits=FAST)
     async with running(config) as server, game(server.port, 4, absence=ByVote(0)) as peers:
         await play_on(peers, random.Random(1), moves=9)
@@ -97,13 +97,13 @@ async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
             for agree in (True, False):
                 await peers[0].done(Vote(peers[0].next_id(), 3, agree=agree))
         await peers[1].done(Vote(peers[1].next_id(), 3, agree=True))
-        before = facts(table_of(server, peers).state)
-    assert rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 20
+        before = table_facts(table_of(server, peers).state)
+    assert count_rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 20
     async with running(config) as server:
-        assert facts(table_of(server, peers).state) == before
+        assert table_facts(table_of(server, peers).state) == before
 
 
-async def test_a_table_is_removed_off_the_loop(tmp_path: Path) -> None:
+async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None:
     """However long its journal is, the other tables are answered meanwhile."""
     journal = SqliteJournal(tmp_path)
     threads = []
@@ -120,4 +120,4 @@ async def test_a_table_is_removed_off_the_loop(tmp_path: Path) -> None:
         await journal.close()
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
-    assert rows(tmp_path) == 0
+    assert count_rows(tmp_path) == 0

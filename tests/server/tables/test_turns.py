@@ -1,4 +1,4 @@
-"""Turns at a table: one at a time, what is urgent first, and none is lost."""
+"""Turns at a table: one at a time, urgent ones first, and none is lost."""
 
 import asyncio
 import contextlib
@@ -6,14 +6,14 @@ import contextlib
 from server.tables.turns import Turns
 
 
-async def settled() -> None:
-    """Let everything run that can."""
+async def let_all_tasks_run() -> None:
+    """Let every task run until it waits."""
     for _ in range(10):
         await asyncio.sleep(0)
 
 
-async def test_what_is_urgent_comes_first_and_all_else_in_order() -> None:
-    """Also when it comes last."""
+async def test_urgent_turns_come_first_and_all_others_in_order() -> None:
+    """An urgent turn comes first even if it was asked for last."""
     turns, order = Turns(), list[str]()
 
     async def work(name: str) -> None:
@@ -26,20 +26,20 @@ async def test_what_is_urgent_comes_first_and_all_else_in_order() -> None:
     async with asyncio.TaskGroup() as tasks:
         for name in "abXcY":
             tasks.create_task(work(name))
-        await settled()
+        await let_all_tasks_run()
         assert (order, len(turns)) == ([], 5)
         turns.give_back()
     assert "".join(order) == "XYabc"
 
 
-async def test_a_turn_is_not_lost_with_whoever_waited_for_it() -> None:
-    """Not before it was given, and not in the moment in which it was given."""
+async def test_a_turn_is_not_lost_with_a_cancelled_task() -> None:
+    """The task may be cancelled while it waits or at the moment it gets the turn."""
     turns = Turns()
     await turns.take()
     early, late, last = (asyncio.create_task(turns.take()) for _ in range(3))
-    await settled()
+    await let_all_tasks_run()
     early.cancel()
-    await settled()
+    await let_all_tasks_run()
     assert len(turns) == 2
     turns.give_back()
     late.cancel()
