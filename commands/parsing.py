@@ -99,4 +99,5 @@ class Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
         from server.version import installed_version
 
-        parser.exit(message=f"palatinus {installed_version() or _('not installed')}\n")
+        version = installed_version() or _("not installed")
+        parser.exit(message=f"palatinus {version}\n")
