@@ -1,4 +1,4 @@
-"""Server addresses as people type them."""
+"""Server addresses and table codes as people type them."""
 
 import re
 from ipaddress import ip_address
@@ -12,6 +12,10 @@ DEFAULT_PORT: Final = 7733
 
 class BadAddress(ValueError):
     """The text is not a server address; the message says what to write."""
+
+
+class BadCode(ValueError):
+    """The text is not a table code; the message says what one looks like."""
 
 
 def loopback(url: str) -> bool:
@@ -56,3 +60,12 @@ def server_url(text: str) -> str:
     if port is not None:
         return url
     return f"{parts.scheme}://{parts.netloc.rstrip(':')}:{DEFAULT_PORT}{parts.path}"
+
+
+def table_code(text: str) -> str:
+    """Return the table code that `text` spells, in capitals; raises BadCode."""
+    code = text.upper()
+    if re.fullmatch(r"[A-Z]{4}", code) is None:
+        hint = _("{text} is not a table code: a code has four letters, such as KRTV")
+        raise BadCode(hint.format(text=repr(text)))
+    return code

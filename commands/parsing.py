@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,12 +69,13 @@ def move_number(text: str) -> int:
 
 
 def table_code(text: str) -> str:
-    code = text.upper()
-    if re.fullmatch(r"[A-Z]{4}", code) is None:
-        raise argparse.ArgumentTypeError(
-            _("{text} is not a table code: a code has four letters, such as KRTV").format(text=repr(text))
-        )
-    return code
+    from client.address import BadCode
+    from client.address import table_code as code_of
+
+    try:
+        return code_of(text)
+    except BadCode as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def port_number(text: str) -> int:

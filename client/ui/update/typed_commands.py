@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.absence import BadPolicy, policy_named
+from client.address import BadCode, table_code
 from client.language import _
 from client.starting import BadStart, seat_to_start
 from client.table import TableModel
@@ -15,6 +16,7 @@ from client.ui.update import requests
 from client.ui.update.requests import Request
 from client.ui.update.state import Replay
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
+from engine.components import DEALS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
@@ -65,10 +67,8 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
         case [page] if page in PAGES:
             return Read(page)
-        case ["join", code]:
-            return requests.Join(code.upper())
-        case ["watch", code]:
-            return requests.Watch(code.upper())
+        case [("join" | "watch") as verb, code]:
+            return _join(verb, code)
         case ["open", *options]:
             return _open(options)
         case ["refresh"]:
@@ -91,15 +91,28 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, text, model)
+        case [piece] if _PIECE.fullmatch(piece):
+            return _no_piece(text)
     return _no_command(text)
+
+
+def _join(verb: str, text: str) -> Meaning:
+    try:
+        code = table_code(text)
+    except BadCode as error:
+        return Misread(str(error))
+    return requests.Join(code) if verb == "join" else requests.Watch(code)
 
 
 def _open(options: Sequence[str]) -> Meaning:
     """Return the request to open a table: players, `random`, who starts and absence policy in any order."""
     opening, starts = requests.Open(3), "random"
     for word in map(str.lower, options):
-        if word in {"2", "3", "4", "5"}:
+        if word in map(str, DEALS):
             opening = replace(opening, players=int(word))
+        elif word.isdecimal():
+            hint = _("{n} players cannot play. Choose {least} to {most}.")
+            return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
         elif word == "random":
             opening = replace(opening, random_layout=True)
         elif word.startswith("starts:"):
@@ -128,6 +141,11 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
         if (summary.votes_needed and not wanted) or wanted in {str(seat + 1), (summary.name or "").casefold()}
     ]
     return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
+
+
+def _no_piece(line: str) -> Misread:
+    hint = _("'{line}' is not a command. Type a piece and a field, for example: {example}")
+    return Misread(hint.format(line=line.strip(), example="m* C4"))
 
 
 def _no_command(text: str) -> Misread:
@@ -209,11 +227,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
     if matched is None or model.seat is None or model.view is None:
-        return Misread(
-            _("'{line}' is not a command. Type a piece and a field, for example: {example}").format(
-                line=line.strip(), example="m* C4"
-            )
-        )
+        return _no_piece(line)
     if name not in FIELDS:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
         return Misread(text.format(field=name))

@@ -389,6 +389,24 @@ def test_what_is_wrong_with_a_placement_is_told_as_it_was_typed(text: str, sente
     assert notice.text.startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("open 9", "9 players cannot play. Choose 2 to 5."),
+        ("open never", "'never' is not an absence policy. "),
+        ("join abc", "'abc' is not a table code: "),
+        ("watch 1234", "'1234' is not a table code: "),
+        ("m*", "'m*' is not a command. Type a piece and a field, "),
+        ("foo", "'foo' is not a command. Press ? "),
+    ],
+)
+def test_the_answer_to_a_line_says_what_is_wrong_with_it(text: str, sentence: str) -> None:
+    ui, model = placing()
+    notice = after(ui, model, *typed(text)).notice
+    assert notice is not None
+    assert notice.text.startswith(sentence)
+
+
 def test_a_line_is_edited() -> None:
     ui, model = placing()
     keys = (
