@@ -1,4 +1,4 @@
-"""A server that plays a script: what a client does is seen from the other end of the connection."""
+"""A server that follows a script, so that a test sees the client from the other end of the connection."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,10 @@ from client.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 
-TIMEOUT = 20.0  # seconds until a test gives up waiting: never how long anything should take
-QUICK = Timeouts(opening=TIMEOUT, answer=TIMEOUT, keep_trying=TIMEOUT, first_pause=0.001, longest_pause=0.01)
+TIMEOUT = 20.0  # seconds until a test gives up waiting, not how long anything should take
+FAST_RETRIES = Timeouts(
+    opening=TIMEOUT, answer=TIMEOUT, keep_trying=TIMEOUT, first_pause=0.001, longest_pause=0.01
+)
 
 M = TypeVar("M", bound=ClientMessage)
 U = TypeVar("U")
@@ -44,15 +46,15 @@ class Peer:
         return hello
 
     async def until_closed(self) -> None:
-        """Wait for the client to go, which must say nothing more."""
+        """Wait until the client closes the connection; fail if it sends anything more."""
         try:
             message = decode_client(bytes(await self.socket.recv(decode=False)))
         except ConnectionClosed:
             return
-        raise AssertionError(f"the client said {message}")
+        raise AssertionError(f"the client sent {message}")
 
     def drop(self) -> None:
-        """Break the connection as a pulled cable would, but at once."""
+        """Break the connection at once, as an unplugged cable would in time."""
         self.socket.transport.abort()
 
 
@@ -63,23 +65,23 @@ Act: TypeAlias = Callable[[Peer], Awaitable[None]]
 async def scripted(*acts: Act) -> AsyncIterator[str]:
     """Serve the first connection by the first act, the second by the second; yield the address.
 
-    At the end every act must have been played, without an error.
+    In the end, every act must have been played without an error.
     """
     waiting = list(acts)
     failed: list[BaseException] = []
 
-    async def served(socket: ServerConnection) -> None:
+    async def play_act(socket: ServerConnection) -> None:
         assert waiting, "the client connected more often than the script has acts"
         async with asyncio.timeout(TIMEOUT):
             await waiting.pop(0)(Peer(socket))
 
-    async def recorded(socket: ServerConnection) -> None:
+    async def keep_errors(socket: ServerConnection) -> None:
         try:
-            await served(socket)
+            await play_act(socket)
         except (AssertionError, ConnectionClosed, TimeoutError) as error:
             failed.append(error)
 
-    async with serve(recorded, "127.0.0.1", 0, compression=None, close_timeout=1) as server:
+    async with serve(keep_errors, "127.0.0.1", 0, compression=None, close_timeout=1) as server:
         yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         server.close()
         await server.wait_closed()
@@ -89,7 +91,7 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
 
 
 async def next_update(connection: Connection, kind: type[U]) -> U:
-    """Return the next update of this kind."""
+    """Return the next update of this type."""
     async with asyncio.timeout(TIMEOUT):
         async for update in connection.updates():
             if isinstance(update, kind):
@@ -97,8 +99,8 @@ async def next_update(connection: Connection, kind: type[U]) -> U:
     raise AssertionError(f"no {kind.__name__} came before the end")
 
 
-def waiting_updates(connection: Connection) -> list[Update]:
-    """Return the updates that are there already."""
+def queued_updates(connection: Connection) -> list[Update]:
+    """Return the updates that have arrived and were not read."""
     found = []
     while not connection._updates.empty():
         found.append(connection._updates.get_nowait())

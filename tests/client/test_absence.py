@@ -1,4 +1,4 @@
-"""Absence policies as people write them."""
+"""Absence policies as users type them."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from client.table import TableModel
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from server.app import running
 from server.config import Config, Limits
-from tests.client.scripted import QUICK, TIMEOUT
+from tests.client.scripted import FAST_RETRIES, TIMEOUT
 from tests.protocol.messages import policies
 
 
@@ -33,8 +33,8 @@ def test_policies_have_names(text: str, policy: Absence) -> None:
 
 
 @given(policies)
-def test_what_is_written_is_read(policy: Absence) -> None:
-    """Every policy that the wire allows can be written."""
+def test_every_policy_can_be_typed(policy: Absence) -> None:
+    """Every policy that the wire allows can be written and read."""
     written = "wait" if isinstance(policy, Wait) else f"{policy.__struct_config__.tag}:{policy.seconds}"
     assert policy_named(written) == policy
 
@@ -42,7 +42,7 @@ def test_what_is_written_is_read(policy: Absence) -> None:
 @pytest.mark.parametrize(
     "text", ["", "waits", "wait:3", "bot", "bot:", "bot:1w", "bot:-1", "Bot:60", "bot:²"]
 )
-def test_what_is_no_policy_says_what_to_write(text: str) -> None:
+def test_an_unknown_policy_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(BadPolicy, match="Write wait, move-clock:60"):
         policy_named(text)
 
@@ -53,26 +53,31 @@ def test_seconds_have_bounds(text: str) -> None:
         policy_named(text)
 
 
-async def told(connection: Connection, condition: Callable[[TableModel], bool]) -> None:
-    """Wait until the connection's model is as wanted."""
+async def wait_until(connection: Connection, condition: Callable[[TableModel], bool]) -> None:
+    """Wait until the connection's model meets the condition."""
     async with asyncio.timeout(TIMEOUT):
         while not condition(connection.model):
             await anext(connection.updates())
 
 
 async def test_a_vote_through_connections() -> None:
-    """A table opened with a policy; a bot moves for who has left once the other one agrees."""
+    """At a table with votes, a bot replaces an absent player once the other player agrees."""
     async with running(Config(limits=Limits(stand_in_seconds=0.0))) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, timeouts=QUICK) as anna, connected(url, timeouts=QUICK) as bruno:
+        async with (
+            connected(url, timeouts=FAST_RETRIES) as anna,
+            connected(url, timeouts=FAST_RETRIES) as bruno,
+        ):
             code = (await anna.open_table(2, "Anna", starting=1, random_layout=True, absence=ByVote(0))).table
             await bruno.join(code, "Bruno")
-            await told(anna, lambda model: model.state is not None and model.state.seats[1].here)
+            await wait_until(anna, lambda model: model.state is not None and model.state.seats[1].here)
             assert anna.model.state is not None
             assert anna.model.state.absence == ByVote(0)
             await anna.start()
             await bruno.leave()
-            await told(anna, lambda model: model.state is not None and model.state.seats[1].seconds_left == 0)
+            await wait_until(
+                anna, lambda model: model.state is not None and model.state.seats[1].seconds_left == 0
+            )
             await anna.vote(1, agree=True)
-            await told(anna, lambda model: model.legal is not None)
+            await wait_until(anna, lambda model: model.legal is not None)
             assert anna.model.state.seats[1].bot

@@ -1,4 +1,4 @@
-"""Brains: always legal, never better informed than their seat, and as strong as their name says."""
+"""Brains: always legal, never better informed than their seat, and as strong as they should be."""
 
 import copy
 import random
@@ -25,22 +25,22 @@ from protocol.messages import Snapshot
 from protocol.snapshot import snapshot_message, view_of
 from tests.games import begun, finished_games, games, seeds
 
-NAMES = pytest.mark.parametrize("brain", BRAINS.values(), ids=list(BRAINS))
+EVERY_BRAIN = pytest.mark.parametrize("brain", BRAINS.values(), ids=list(BRAINS))
 
 
-def seen(game: Game, seat: Seat) -> View:
+def view_of_seat(game: Game, seat: Seat) -> View:
     return snapshot(game.view, eyes_of(seat))
 
 
-@NAMES
+@EVERY_BRAIN
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
-    """From redacted views alone, every move of a game is legal and the view is left as it was."""
+    """From redacted views alone, every move of a game is legal, and the view is not changed."""
     for seed in range(2):
         game = begun(GameOptions(players, random_layout=bool(seed)), seed)
         rng = random.Random(seed)
         while (legal := game.legal()) is not None:
-            view = seen(game, legal.seat)
+            view = view_of_seat(game, legal.seat)
             before = copy.deepcopy(view)
             command = brain.choose(view, legal, rng)
             assert command in set(legal.commands())
@@ -49,36 +49,34 @@ def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
         assert game.over
 
 
-@NAMES
+@EVERY_BRAIN
 @given(game=games(), seed=seeds)
 def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
-    """A brain need not have played the game so far; with equal chance it makes the same choice."""
+    """A brain need not have seen the game so far, and the same seed leads to the same choice."""
     legal = game.legal()
     assume(legal is not None)
     assert legal is not None
-    choices = [brain.choose(seen(game, legal.seat), legal, random.Random(seed)) for _ in range(2)]
+    choices = [brain.choose(view_of_seat(game, legal.seat), legal, random.Random(seed)) for _ in range(2)]
     assert choices[0] == choices[1]
     assert choices[0] in set(legal.commands())
 
 
-@NAMES
+@EVERY_BRAIN
 @given(game=games(), seed=seeds)
-def test_a_view_off_the_wire_is_as_good(brain: NamedBrain, game: Game, seed: int) -> None:
-    """A brain cannot tell a snapshot that travelled from the server's own."""
+def test_a_decoded_view_leads_to_the_same_choice(brain: NamedBrain, game: Game, seed: int) -> None:
+    """A view from a snapshot off the wire is as good as the original."""
     legal = game.legal()
     assume(legal is not None)
     assert legal is not None
-    view = seen(game, legal.seat)
+    view = view_of_seat(game, legal.seat)
     message = decode_server(encode(snapshot_message(view, len(game.events), legal)))
     assert isinstance(message, Snapshot)
-    travelled = view_of(message, legal.seat)
-    assert brain.choose(travelled, legal, random.Random(seed)) == brain.choose(
-        view, legal, random.Random(seed)
-    )
+    decoded = view_of(message, legal.seat)
+    assert brain.choose(decoded, legal, random.Random(seed)) == brain.choose(view, legal, random.Random(seed))
 
 
-def turned(game: Game, seat: Seat) -> Game:
-    """Return the game's twin, in which other seats' wolves swap merchant and farmer where they can."""
+def with_swapped_wolves(game: Game, seat: Seat) -> Game:
+    """Return the same game, with other seats' wolves swapped between merchant and farmer where possible."""
     twin = Game.new(GameOptions(2), RandomChance(random.Random(0)))
     twin.view, twin.events = copy.deepcopy(game.view), list(game.events)
     for field, piece in game.view.placed.items():
@@ -94,23 +92,25 @@ def turned(game: Game, seat: Seat) -> Game:
     return twin
 
 
-@NAMES
+@EVERY_BRAIN
 @given(game=games(), seed=seeds)
-def test_hidden_pieces_do_not_matter(brain: NamedBrain, game: Game, seed: int) -> None:
-    """R4.2: of two games that look alike to a seat, its brain makes the same one."""
+def test_hidden_pieces_do_not_change_the_choice(brain: NamedBrain, game: Game, seed: int) -> None:
+    """R4.2: in two games that look alike to a seat, its brain makes the same choice."""
     legal = game.legal()
     assume(isinstance(legal, LegalPlaces))
     assert legal is not None
-    twin = turned(game, legal.seat)
+    twin = with_swapped_wolves(game, legal.seat)
     assume(twin.view.placed != game.view.placed)
-    assert seen(twin, legal.seat) == seen(game, legal.seat)
-    choices = [brain.choose(seen(each, legal.seat), legal, random.Random(seed)) for each in (game, twin)]
+    assert view_of_seat(twin, legal.seat) == view_of_seat(game, legal.seat)
+    choices = [
+        brain.choose(view_of_seat(each, legal.seat), legal, random.Random(seed)) for each in (game, twin)
+    ]
     assert choices[0] == choices[1]
 
 
 @given(finished_games())
 def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
-    """R5, R6: with nothing hidden, nothing to come and no doubt, the expected score is the one that comes."""
+    """R5, R6: with nothing hidden and nothing to come, the expected score is the actual one."""
     last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
     placed = game.events[last]
     assert isinstance(placed, Placed)
@@ -135,7 +135,7 @@ def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
 
 @given(finished_games())
 def test_certain_odds_give_the_influence_of_the_scoring(game: Game) -> None:
-    """R6.1 to R6.4: the outlook adds up likelihoods; where all are certain, its sums are the rules'."""
+    """R6.1 to R6.4: where all pieces are certain, the outlook's sums are those of the rules."""
     last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
     view = Game(game.events[:last], RandomChance(random.Random(0))).view
     assert view.turn is not None
@@ -149,8 +149,8 @@ def test_certain_odds_give_the_influence_of_the_scoring(game: Game) -> None:
         assert expected._influence(expected._boards[0], number) == totals
 
 
-def from_scratch(outlook: Outlook, place: Place) -> float:
-    """Return the score of scoring every hill anew."""
+def score_from_scratch(outlook: Outlook, place: Place) -> float:
+    """Score every hill again and return the score."""
     index = FIELDS.index(place.field)
     outlook._owners[index] = place.seat
     score = outlook._replayed(index, place.piece.kind, 0)
@@ -159,21 +159,21 @@ def from_scratch(outlook: Outlook, place: Place) -> float:
 
 
 @given(game=games())
-def test_the_quick_way_to_a_score_is_the_long_one(game: Game) -> None:
-    """Scoring anew only what a placement touches gives what scoring everything anew gives."""
+def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None:
+    """A placement changes only some hills, so the outlook scores only these."""
     legal = game.legal()
     assume(isinstance(legal, LegalPlaces))
     assert isinstance(legal, LegalPlaces)
     places = list(legal.commands())[::7]
-    quick = Outlook(seen(game, legal.seat), legal.seat)
+    quick = Outlook(view_of_seat(game, legal.seat), legal.seat)
     scores = [quick.after(place.field, place.piece.kind) for place in places]
-    assert scores == pytest.approx([from_scratch(quick, place) for place in places])
+    assert scores == pytest.approx([score_from_scratch(quick, place) for place in places])
     assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it changes nothing
 
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_greedy_beats_random(players: int) -> None:
-    """The order of strength holds; `bench.brains` measures by how much."""
+    """The order of strength holds; `bench.brains` measures the difference."""
     won = 0.0
     for seed in range(10):
         game = begun(GameOptions(players), seed)
@@ -181,13 +181,13 @@ def test_greedy_beats_random(players: int) -> None:
         own = Seat(seed % players)
         while (legal := game.legal()) is not None:
             choose = BRAINS["greedy"].choose if legal.seat == own else at_random
-            game.apply(choose(seen(game, legal.seat), legal, rng))
+            game.apply(choose(view_of_seat(game, legal.seat), legal, rng))
         assert game.view.result is not None
         won += own in game.view.result.winners
     assert won >= 7
 
 
-def test_the_users_own_brains(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """A brain is named as module:attribute."""
     module = types.ModuleType("my_brains")
     module.__dict__.update(mine=at_random, number=3)

@@ -1,4 +1,4 @@
-"""The connection: answers find their requests, gaps are filled, and a broken line is mended unnoticed."""
+"""The connection: answers match their requests, gaps are filled, and a lost connection is restored."""
 
 import asyncio
 import contextlib
@@ -54,27 +54,27 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
-from tests.client.scripted import QUICK, TIMEOUT, Peer, next_update, scripted, waiting_updates
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queued_updates, scripted
 from tests.games import played
 
-HASTY = dataclasses.replace(QUICK, opening=0.05, answer=0.05)
+SHORT_TIMEOUTS = dataclasses.replace(FAST_RETRIES, opening=0.05, answer=0.05)
 TOKEN = "a-token"
 
 
 @pytest.fixture
 def game() -> Game:
-    """Return a game in its middle."""
+    """Return a game about halfway through."""
     return played(GameOptions(2, Seat(0)), 1, 12)
 
 
-def told(game: Game, first: int, last: int | None = None) -> Events:
-    """Return the frame that tells seat 0 the events from number `first` to `last`."""
+def events_frame(game: Game, first: int, last: int | None = None) -> Events:
+    """Return the frame with events `first` to `last`, as seat 0 receives them."""
     seen = [redacted(event, eyes_of(Seat(0))) for event in game.events[first - 1 : last]]
     return Events(first, [event_map(event) for event in seen])
 
 
 async def seat_joiner(peer: Peer) -> None:
-    """Let the client in and give it seat 0 at table ABCD."""
+    """Greet the client and give it seat 0 at table ABCD."""
     await peer.welcome()
     join = await peer.receive(JoinTable)
     await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
@@ -83,8 +83,8 @@ async def seat_joiner(peer: Peer) -> None:
 # -- greeting -------------------------------------------------------------------------------------
 
 
-async def test_greeting() -> None:
-    """Hello offers every version and says what program this is; the server's name is kept."""
+async def test_hello_and_welcome() -> None:
+    """Hello offers every version and names the program; the server's name is kept."""
 
     async def act(peer: Peer) -> None:
         hello = await peer.welcome()
@@ -96,31 +96,31 @@ async def test_greeting() -> None:
         assert connection.server == "a script"
 
 
-async def refused(url: str, timeouts: Timeouts = QUICK) -> ConnectFailed:
+async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> ConnectFailed:
     with pytest.raises(ConnectFailed) as failed:
         async with connected(url, timeouts=timeouts):
             pass
     return failed.value
 
 
-async def test_nobody_listens() -> None:
-    """A port without a server is told in a sentence, and may be tried again."""
+async def test_a_port_without_a_server() -> None:
+    """The error is one sentence, and the client may try again."""
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
-    failed = await refused(url)
+    failed = await connection_failure(url)
     assert str(failed) == f"Nothing answers at {url}. Is the server running?"
     assert not failed.final
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
-async def test_no_address(url: str) -> None:
-    """What is no websocket address is said to be none."""
-    assert str(await refused(url)) == f"{url} is not a server address. Write ws://HOST:PORT."
+async def test_an_invalid_address(url: str) -> None:
+    """The error says how to write a server address."""
+    assert str(await connection_failure(url)) == f"{url} is not a server address. Write ws://HOST:PORT."
 
 
 @contextlib.asynccontextmanager
-async def talking(answer: bytes | None) -> AsyncIterator[str]:
-    """Answer everything that is said on TCP with the same bytes, or with silence."""
+async def tcp_server(answer: bytes | None) -> AsyncIterator[str]:
+    """Answer every TCP connection with the same bytes, or not at all."""
 
     done = asyncio.Event()
 
@@ -152,22 +152,22 @@ async def talking(answer: bytes | None) -> AsyncIterator[str]:
         (None, "does not answer", False),
     ],
 )
-async def test_another_kind_of_server(answer: bytes | None, sentence: str, final: bool) -> None:
-    """Servers of other kinds, and silent ones, are told apart from busy ones."""
-    async with talking(answer) as url:
-        failed = await refused(url, HASTY if answer is None else QUICK)
+async def test_other_kinds_of_servers(answer: bytes | None, sentence: str, final: bool) -> None:
+    """Other servers and silent ones are told apart from busy ones."""
+    async with tcp_server(answer) as url:
+        failed = await connection_failure(url, SHORT_TIMEOUTS if answer is None else FAST_RETRIES)
     assert sentence in str(failed)
     assert failed.final == final
 
 
-async def test_a_server_that_does_not_greet() -> None:
-    """A websocket server that never says Welcome is given up."""
+async def test_a_server_that_never_answers_hello() -> None:
+    """The client gives up after the time-out."""
 
     async def act(peer: Peer) -> None:
         await peer.socket.wait_closed()
 
     async with scripted(act) as url:
-        assert "does not answer" in str(await refused(url, HASTY))
+        assert "does not answer" in str(await connection_failure(url, SHORT_TIMEOUTS))
 
 
 @pytest.mark.parametrize(
@@ -179,15 +179,15 @@ async def test_a_server_that_does_not_greet() -> None:
         (b"\x81\xa1t\xa3who", "is not a Palatinus server"),
     ],
 )
-async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str) -> None:
-    """Whatever bytes come for Welcome, the client says in a sentence that this is the wrong place."""
+async def test_a_server_that_answers_hello_with_nonsense(greeting: str | bytes, sentence: str) -> None:
+    """The client says in one sentence that this is not a Palatinus server."""
 
     async def act(peer: Peer) -> None:
         await peer.socket.send(greeting)
         await peer.socket.wait_closed()
 
     async with scripted(act) as url:
-        failed = await refused(url)
+        failed = await connection_failure(url)
     assert sentence in str(failed)
     assert failed.final
 
@@ -204,14 +204,14 @@ async def test_a_server_that_talks_nonsense(greeting: str | bytes, sentence: str
     ],
 )
 async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str) -> None:
-    """A server of another age is told with its own words, which no terminal acts on."""
+    """The server's own words are shown, with control characters escaped."""
 
     async def act(peer: Peer) -> None:
         await peer.send(answer)
         await peer.socket.wait_closed()
 
     async with scripted(act) as url:
-        failed = await refused(url)
+        failed = await connection_failure(url)
     assert sentence in str(failed)
     assert failed.final
 
@@ -219,8 +219,8 @@ async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str
 # -- asking ---------------------------------------------------------------------------------------
 
 
-async def test_answers_find_their_requests() -> None:
-    """Ids count up, and answers may come in any order."""
+async def test_answers_match_their_requests() -> None:
+    """Ids count up, and answers may arrive in any order."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -230,15 +230,15 @@ async def test_answers_find_their_requests() -> None:
         await peer.send(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         async with asyncio.TaskGroup() as tasks:
             tables = tasks.create_task(connection.list_tables())
             tasks.create_task(connection.ping())
         assert [peer.table for peer in tables.result()] == ["ABCD"]
 
 
-async def test_a_refusal_is_raised_where_it_was_caused() -> None:
-    """Code, sentence and rule of a refusal reach whoever asked; the connection goes on."""
+async def test_a_refusal_is_raised_by_the_refused_request() -> None:
+    """It has code, sentence and rule, and the connection goes on."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -247,7 +247,7 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
         await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         with pytest.raises(RequestRefused) as refusal:
             await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
@@ -259,8 +259,8 @@ async def test_a_refusal_is_raised_where_it_was_caused() -> None:
         await connection.ping()
 
 
-async def test_no_answer() -> None:
-    """A request that is not answered ends in a sentence, and an answer that comes too late harms nothing."""
+async def test_a_request_without_an_answer_times_out() -> None:
+    """An answer that arrives later is ignored."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -271,16 +271,16 @@ async def test_no_answer() -> None:
 
     async with (
         scripted(act) as url,
-        connected(url, timeouts=dataclasses.replace(QUICK, answer=0.05)) as connection,
+        connected(url, timeouts=dataclasses.replace(FAST_RETRIES, answer=0.05)) as connection,
     ):
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 seconds"):
             await connection.ping()
-        connection._timeouts = QUICK
+        connection._timeouts = FAST_RETRIES
         await connection.ping()
 
 
-async def test_a_request_can_be_given_up() -> None:
-    """Who is cancelled while waiting leaves nothing behind."""
+async def test_a_request_can_be_cancelled() -> None:
+    """A cancelled request leaves nothing behind."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -288,7 +288,7 @@ async def test_a_request_can_be_given_up() -> None:
         asking.cancel()
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         asking = asyncio.create_task(connection.ping())
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -297,7 +297,7 @@ async def test_a_request_can_be_given_up() -> None:
 
 @pytest.mark.parametrize("nonsense", ["text", b"\xc1", b"\x81\xa1t\xa4what"])
 async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
-    """A message that cannot be read ends the connection for good, with a sentence, for whoever waits too."""
+    """An unreadable message ends the connection for good, and waiting requests fail with a sentence."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -305,7 +305,7 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
         await peer.socket.send(nonsense)
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
             await connection.ping()
         closed = await next_update(connection, Closed)
@@ -315,34 +315,34 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
         assert [update async for update in connection.updates()] == []
 
 
-async def test_a_wrong_kind_of_answer_is_nonsense() -> None:
-    """A Pong does not seat anybody."""
+async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
+    """A Pong does not answer a JoinTable."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
         await peer.send(Pong((await peer.receive(JoinTable)).id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
             await connection.join("ABCD", "ann")
 
 
 async def test_a_message_that_is_too_long_closes_the_connection() -> None:
-    """More than a server may send is not read."""
+    """A message beyond the limit for servers is not read."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
         await peer.socket.send(bytes(300_000))
         await peer.socket.wait_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         closed = await next_update(connection, Closed)
         assert (closed.code, closed.reason) == (1009, "The server sent a message that is too long.")
 
 
-async def test_the_bodys_errors_come_out_as_they_are() -> None:
-    """The context adds nothing to what its body raises, and closes the line."""
+async def test_errors_inside_the_context_are_not_changed() -> None:
+    """The context manager closes the connection and adds nothing to the error."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -350,25 +350,25 @@ async def test_the_bodys_errors_come_out_as_they_are() -> None:
 
     async with scripted(act) as url:
         with pytest.raises(ZeroDivisionError):
-            async with connected(url, timeouts=QUICK):
+            async with connected(url, timeouts=FAST_RETRIES):
                 raise ZeroDivisionError
 
 
-# -- hearing --------------------------------------------------------------------------------------
+# -- receiving ------------------------------------------------------------------------------------
 
 
-async def test_a_gap_is_filled_by_asking(game: Game) -> None:
-    """Missing events are asked for once, and then the view is whole."""
+async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
+    """Missing events are asked for once, and then the view is complete."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.send(told(game, 1, 4), told(game, 6, 7), told(game, 8, 8))
+        await peer.send(events_frame(game, 1, 4), events_frame(game, 6, 7), events_frame(game, 8, 8))
         sync = await peer.receive(Sync)
         assert sync.after == 4
-        await peer.send(told(game, 5), Done(sync.id))
+        await peer.send(events_frame(game, 5), Done(sync.id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         while connection.model.seq < len(game.events):
             await next_update(connection, Happened)
@@ -376,14 +376,14 @@ async def test_a_gap_is_filled_by_asking(game: Game) -> None:
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool) -> None:
-    """If asking does not help, coming back does."""
+async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answered: bool) -> None:
+    """If a sync does not fill the gap, the client reconnects and resumes."""
     seated = asyncio.Event()
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await seated.wait()
-        await peer.send(told(game, 1, 4), told(game, 6, 7))
+        await peer.send(events_frame(game, 1, 4), events_frame(game, 6, 7))
         sync = await peer.receive(Sync)
         if answered:
             await peer.send(Refused("not-started", "No.", sync.id))
@@ -393,23 +393,23 @@ async def test_a_gap_that_stays_open_breaks_the_line(game: Game, answered: bool)
         await peer.welcome()
         resume = await peer.receive(Resume)
         assert resume.after == 4
-        await peer.send(Seated(resume.id, "ABCD", 0), told(game, 5))
+        await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 5))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
-        connection._timeouts = QUICK if answered else HASTY
+        connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
         seated.set()
         lost = await next_update(connection, Lost)
         assert lost.reason.startswith("The server did not send the missing moves")
-        connection._timeouts = QUICK
+        connection._timeouts = FAST_RETRIES
         await next_update(connection, Back)
         await next_update(connection, Happened)
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
 
 
-async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
-    """Updates do not pile up without end; the latest are kept."""
+async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
+    """The number of queued updates is limited, and the latest are kept."""
     many = 1500
 
     async def act(peer: Peer) -> None:
@@ -418,10 +418,10 @@ async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
         await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await connection.ping()
-        updates = waiting_updates(connection)
+        updates = queued_updates(connection)
         assert len(updates) <= 1024
         assert updates[0] == Refreshed()
         assert updates[-1] == Heard(Seat(1), str(many - 1))
@@ -430,13 +430,13 @@ async def test_a_reader_that_falls_behind_is_told_to_look_anew() -> None:
 # -- coming back ----------------------------------------------------------------------------------
 
 
-async def test_a_move_survives_a_broken_line(game: Game) -> None:
-    """The seat is taken again with its token, and the unanswered move sent again under its id."""
+async def test_a_move_survives_a_lost_connection(game: Game) -> None:
+    """The seat is resumed with its token, and the unanswered move is sent again under its id."""
     sent: list[PlacePiece] = []
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.send(told(game, 1, 5))
+        await peer.send(events_frame(game, 1, 5))
         sent.append(await peer.receive(PlacePiece))
         peer.drop()
 
@@ -444,47 +444,47 @@ async def test_a_move_survives_a_broken_line(game: Game) -> None:
         await peer.welcome()
         resume = await peer.receive(Resume)
         assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
-        await peer.send(Seated(resume.id, "ABCD", 0), told(game, 6))
+        await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 6))
         sent.append(await peer.receive(PlacePiece))
         await peer.send(Done(sent[1].id))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await next_update(connection, Happened)
         await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
         assert sent[0] == sent[1]
-        lost, back, *_ = waiting_updates(connection)
+        lost, back, *_ = queued_updates(connection)
         assert isinstance(lost, Lost)
-        assert 0 < lost.retry_in <= QUICK.longest_pause
+        assert 0 < lost.retry_in <= FAST_RETRIES.longest_pause
         assert lost.reason == "The connection to the server was lost."
         assert back == Back()
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
 
 
-async def test_an_answer_between_the_lines_is_enough(game: Game) -> None:
-    """Events that carry the move's id are its answer, wherever they come."""
+async def test_events_with_the_id_of_a_request_answer_it(game: Game) -> None:
+    """Events that carry the id of a request answer it."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         start = await peer.receive(StartGame)
-        frame = told(game, 1)
+        frame = events_frame(game, 1)
         await peer.send(Events(1, frame.events, id=start.id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await connection.start()
         assert connection.model.seq == len(game.events)
 
 
 async def test_a_spectator_watches_again(game: Game) -> None:
-    """Spectators have no token: they ask to watch from where they were."""
+    """Spectators have no token: they ask to watch from the last event they have."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
         watch = await peer.receive(Watch)
-        await peer.send(Watching(watch.id, "ABCD"), told(game, 1, 1))
+        await peer.send(Watching(watch.id, "ABCD"), events_frame(game, 1, 1))
         await peer.send(Pong((await peer.receive(Ping)).id))
         peer.drop()
 
@@ -495,15 +495,15 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         await peer.send(Watching(watch.id, "ABCD"))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.watch("ABCD")
         await connection.ping()
         await next_update(connection, Back)
         assert connection.model.seq == 1
 
 
-def test_pauses_grow_from_a_tenth_of_a_second_to_five_and_differ() -> None:
-    """Each is within its bounds, and no two clients pause alike."""
+def test_pauses_grow_and_differ_between_clients() -> None:
+    """Pauses grow from a tenth of a second to five, each within its bounds."""
     pauses = [list(itertools.islice(Timeouts().pauses(), 9)) for _ in range(2)]
     assert pauses[0] != pauses[1]
     for one in pauses:
@@ -512,7 +512,7 @@ def test_pauses_grow_from_a_tenth_of_a_second_to_five_and_differ() -> None:
 
 
 async def test_in_the_lobby_nothing_is_resumed() -> None:
-    """Without a table, the greeting is all; questions are asked again."""
+    """Without a table, the client greets the server and repeats its requests."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -524,12 +524,12 @@ async def test_in_the_lobby_nothing_is_resumed() -> None:
         await peer.send(Tables((await peer.receive(ListTables)).id, []))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         assert await connection.list_tables() == []
 
 
 async def test_a_seat_is_not_asked_for_twice() -> None:
-    """Whether a lost OpenTable or JoinTable was heard is not known, so whoever asked must look."""
+    """A lost OpenTable or JoinTable may have succeeded, so the player is told to check the list."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -540,14 +540,14 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
         await peer.welcome()
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(NoAnswer, match="Check the list of tables"):
             await connection.open_table(2, "ann")
         await next_update(connection, Back)
 
 
-async def test_who_was_leaving_does_not_come_back() -> None:
-    """A line that breaks during a farewell has said it."""
+async def test_a_player_who_was_leaving_does_not_resume() -> None:
+    """A Leave counts as done if the connection is lost before its answer."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -558,7 +558,7 @@ async def test_who_was_leaving_does_not_come_back() -> None:
         await peer.welcome()
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await connection.leave()
         assert connection.model.table is None
@@ -566,7 +566,7 @@ async def test_who_was_leaving_does_not_come_back() -> None:
 
 
 async def test_leaving_clears_the_table() -> None:
-    """After Done the model is empty, and what still comes from the table is not taken in."""
+    """After Done the model is empty, and further messages from the table are ignored."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -574,16 +574,16 @@ async def test_leaving_clears_the_table() -> None:
         await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await connection.leave()
         assert connection.model.table is None
         await connection.ping()
-        assert waiting_updates(connection) == []
+        assert queued_updates(connection) == []
 
 
 async def test_resuming_by_hand_keeps_the_token() -> None:
-    """Whoever came back with a token, after a restart of the client, comes back with it again."""
+    """A client that was restarted resumes with its token, and keeps it for the next time."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -600,7 +600,7 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
         await peer.send(Done((await peer.receive(Say)).id))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         seated = await connection.resume("ABCD", TOKEN)
         assert seated.seat == 1
         await connection.say("hello")
@@ -618,27 +618,27 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
     ],
 )
 async def test_final_closes(code: int, reason: str, sentence: str) -> None:
-    """Who was sent away does not come back."""
+    """The client does not reconnect after these close codes."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.socket.close(code, reason)
 
-    async with scripted(act) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         assert await next_update(connection, Closed) == Closed(code, sentence)
         assert not connection.online
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013])
-async def test_other_closes_are_mended(code: int) -> None:
-    """Who was not sent away comes back, past lines that break at once."""
+async def test_the_client_reconnects_after_other_closes(code: int) -> None:
+    """It also goes on when new connections are lost at once."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.socket.close(code)
 
-    async def broken(peer: Peer) -> None:
+    async def dropped(peer: Peer) -> None:
         peer.drop()
 
     async def busy(peer: Peer) -> None:
@@ -651,14 +651,17 @@ async def test_other_closes_are_mended(code: int) -> None:
         await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 0))
         await peer.until_closed()
 
-    async with scripted(act, broken, busy, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with (
+        scripted(act, dropped, busy, again) as url,
+        connected(url, timeouts=FAST_RETRIES) as connection,
+    ):
         await connection.join("ABCD", "ann")
         await next_update(connection, Back)
         assert connection.online
 
 
-async def test_a_seat_that_is_gone_closes_the_connection() -> None:
-    """If the token holds no seat any more, the server's sentence says so."""
+async def test_a_lost_seat_closes_the_connection() -> None:
+    """If the token is no longer valid, the server's sentence is shown."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -670,7 +673,7 @@ async def test_a_seat_that_is_gone_closes_the_connection() -> None:
         await peer.send(Refused("bad-token", "That token holds no seat.", (await peer.receive(Resume)).id))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         with pytest.raises(ConnectFailed, match="That token holds no seat"):
             await connection.say("hello")
@@ -678,8 +681,8 @@ async def test_a_seat_that_is_gone_closes_the_connection() -> None:
 
 
 async def test_a_server_that_is_gone_for_good() -> None:
-    """After long enough, whoever waits is told, once and for all."""
-    timeouts = dataclasses.replace(QUICK, keep_trying=0.05)
+    """After the time-out, waiting and later requests fail with the same sentence."""
+    timeouts = dataclasses.replace(FAST_RETRIES, keep_trying=0.05)
     async with contextlib.AsyncExitStack() as staying:
         async with running(Config()) as server:
             peer = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
@@ -699,26 +702,26 @@ async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Conne
     """Seat players at a new table of the server."""
     async with contextlib.AsyncExitStack() as stack:
         url = f"ws://127.0.0.1:{server.port}"
-        players = [await stack.enter_async_context(connected(url, timeouts=QUICK)) for _ in names]
+        players = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in names]
         seated = await players[0].open_table(len(names), names[0], starting=0)
         for player, name in zip(players[1:], names[1:], strict=True):
             await player.join(seated.table, name)
         yield players
 
 
-def cut(connection: Connection) -> None:
-    """Break the client's line, if it has one."""
+def break_connection(connection: Connection) -> None:
+    """Break the client's connection, if it has one."""
     if connection._websocket is not None:
         connection._websocket.transport.abort()
 
 
-def some_command(legal: Legal, rng: random.Random) -> Command:
+def random_command(legal: Legal, rng: random.Random) -> Command:
     commands: list[Command] = list(legal.commands())
     return rng.choice(commands)
 
 
-async def play_on(connection: Connection, rng: random.Random, cuts: float = 0.0) -> None:
-    """Make random moves until the game is over, on a line that breaks now and then."""
+async def play_to_the_end(connection: Connection, rng: random.Random, breaks: float = 0.0) -> None:
+    """Make random moves until the game is over, breaking the connection now and then."""
     moved_at: int | None = None
     async for update in connection.updates():
         model = connection.model
@@ -727,19 +730,19 @@ async def play_on(connection: Connection, rng: random.Random, cuts: float = 0.0)
             return
         if model.legal is not None and model.seq != moved_at:
             moved_at = model.seq
-            playing = asyncio.create_task(connection.play(some_command(model.legal, rng)))
-            if rng.random() < cuts:
+            playing = asyncio.create_task(connection.play(random_command(model.legal, rng)))
+            if rng.random() < breaks:
                 await asyncio.sleep(0)
-                cut(connection)
+                break_connection(connection)
             await playing
 
 
-@pytest.mark.parametrize("cuts", [0.0, 0.5])
-async def test_a_game_on_a_real_server(cuts: float) -> None:
-    """Players and a spectator end with the same board, however often their lines break."""
+@pytest.mark.parametrize("breaks", [0.0, 0.5])
+async def test_a_game_on_a_real_server(breaks: float) -> None:
+    """Players and a spectator end with the same board, however often they lose their connections."""
     async with running(Config(seed=1)) as server, at_one_table(server, "ann", "bob", "cat") as players:
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, timeouts=QUICK) as spectator, asyncio.timeout(TIMEOUT):
+        async with connected(url, timeouts=FAST_RETRIES) as spectator, asyncio.timeout(TIMEOUT):
             code = players[0].model.table
             assert code is not None
             await spectator.watch(code)
@@ -747,7 +750,7 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
             await players[0].start()
             async with asyncio.TaskGroup() as tasks:
                 for number, each in enumerate([*players, spectator]):
-                    tasks.create_task(play_on(each, random.Random(number), cuts))
+                    tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
             views = [each.model.view for each in (*players, spectator)]
             game = server.lobby.tables[code].state.game
             assert game is not None
@@ -757,12 +760,12 @@ async def test_a_game_on_a_real_server(cuts: float) -> None:
 
 
 async def test_a_seat_taken_over_on_a_real_server() -> None:
-    """The token brings its seat to the newest connection; the older one closes and stays closed."""
+    """The newest connection has the seat; the older one closes and does not come back."""
     async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
         model = bob.model
         assert model.table is not None
         assert model.token is not None
-        async with connected(f"ws://127.0.0.1:{server.port}", timeouts=QUICK) as elsewhere:
+        async with connected(f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES) as elsewhere:
             assert (await elsewhere.resume(model.table, model.token)).seat == 1
             assert (await next_update(bob, Closed)).code == 4000
             await elsewhere.say("here")
@@ -773,7 +776,7 @@ async def test_a_seat_taken_over_on_a_real_server() -> None:
 
 
 async def test_refusals_of_a_real_server() -> None:
-    """The server's refusals come with their codes."""
+    """The server's refusals arrive with their codes."""
     async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
         with pytest.raises(RequestRefused) as refusal:
             await bob.start()
@@ -787,8 +790,8 @@ async def test_refusals_of_a_real_server() -> None:
         assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
 
 
-async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
-    """The line breaks before the answer: the client comes back to the old table and asks once more."""
+async def test_an_unanswered_rematch_is_asked_for_again() -> None:
+    """After a lost connection, the client resumes at the old table and asks once more."""
     asked: list[int] = []
 
     async def first(peer: Peer) -> None:
@@ -814,7 +817,7 @@ async def test_a_rematch_that_was_not_answered_is_asked_for_again() -> None:
         await peer.send(Seated(resume.id, "ABCD", 1))
         await peer.until_closed()
 
-    async with scripted(first, second, third) as url, connected(url, timeouts=QUICK) as connection:
+    async with scripted(first, second, third) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("KXQT", "Ann")
         seated = await connection.rematch()
         assert (seated.table, connection.model.table) == ("ABCD", "ABCD")

@@ -1,4 +1,4 @@
-"""Refusals and closings in the player's language: one sentence a code, filled in with the server's facts."""
+"""Refusals and close reasons in the player's language: one sentence for each code, with all facts."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ CODES = [*Code, *Fault]
 
 
 @pytest.fixture(autouse=True)
-def _english_afterwards() -> Iterator[None]:
+def _restore_english() -> Iterator[None]:
     yield
     speak("en")
 
@@ -29,8 +29,8 @@ def facts_in(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
-def test_every_code_has_a_sentence_of_its_own() -> None:
-    """No two say the same: a client knows from the code what is meant."""
+def test_every_code_has_its_own_sentence() -> None:
+    """No two sentences are the same."""
     assert {*REFUSAL_TEXTS} == {*CODES}
     assert len({*REFUSAL_TEXTS.values()}) == len(CODES)
     assert {*CLOSING_TEXTS} == {*CloseReason}
@@ -40,29 +40,29 @@ def test_every_code_has_a_sentence_of_its_own() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("code", CODES)
-def test_every_refusal_is_said_in_every_language(language: str, code: str) -> None:
-    """With all its facts, seats counted from 1."""
+def test_every_refusal_is_put_into_words_in_every_language(language: str, code: str) -> None:
+    """All facts are in the sentence, with seats counted from 1."""
     speak(language)
     facts = {name: "7" if "seat" in name else f"<{name}>" for name in facts_in(REFUSAL_TEXTS[code])}
-    said = describe_refusal(Refused(code, "", about=facts))
-    assert said
-    assert not re.search(r"[{}]", said)
+    sentence = describe_refusal(Refused(code, "", about=facts))
+    assert sentence
+    assert not re.search(r"[{}]", sentence)
     for name, fact in facts.items():
-        assert ("8" if "seat" in name else fact) in said
+        assert ("8" if "seat" in name else fact) in sentence
     if language != "en":
-        assert said != REFUSAL_TEXTS[code]
+        assert sentence != REFUSAL_TEXTS[code]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("reason", CloseReason)
-def test_every_closing_is_said_in_every_language(language: str, reason: str) -> None:
+def test_every_close_reason_is_put_into_words_in_every_language(language: str, reason: str) -> None:
     speak(language)
     assert (describe_closing(reason) == CLOSING_TEXTS[reason]) == (language == "en")
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_the_engine_tells_every_fact_of_its_sentence(fault: Fault) -> None:
-    """Whatever command it refuses."""
+def test_the_engine_gives_every_fact_of_its_sentences(fault: Fault) -> None:
+    """This holds for every command it refuses."""
     found = [(game, command) for game, command, expected, _ in REFUSALS if expected is fault]
     assert found
     for game, command in found:
@@ -71,27 +71,27 @@ def test_the_engine_tells_every_fact_of_its_sentence(fault: Fault) -> None:
         assert facts_in(FAULT_TEXTS[fault]) <= {*refused.value.about}
 
 
-def test_a_refusal_that_is_not_known_is_said_in_the_servers_words() -> None:
-    """A newer server may have more codes, or tell other facts."""
+def test_an_unknown_refusal_is_shown_in_the_servers_words() -> None:
+    """A newer server may have more codes or other facts."""
     speak("it")
     assert describe_refusal(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
     assert describe_refusal(Refused("position-taken", "Not there.", about={"where": "3"})) == "Not there."
 
 
 def test_seats_that_are_not_numbers_are_left_alone() -> None:
-    """The facts are a stranger's."""
+    """The facts come from a server that may be hostile."""
     about = {"seat": "-1", "seconds": "x"}
     assert describe_refusal(Refused(Code.TOO_EARLY, "", about=about)).count("-1") == 1
 
 
 def test_facts_are_safe_to_show() -> None:
-    """A hostile server has no way to the terminal."""
+    """A hostile server cannot send control characters to the terminal."""
     assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "", about={"table": "\x1b[2J"}))
     assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "\x1b[2J"))
     assert "\x1b" not in describe_closing("\x1b[2J")
 
 
-def test_a_name_is_refused_here_as_by_the_server() -> None:
+def test_the_client_refuses_a_name_in_the_same_words() -> None:
     speak("it")
     refused = Refused(Code.NAME_UNPRINTABLE, "", about={"character": "U+0007"})
     assert fault_of("\a") == describe_refusal(refused)

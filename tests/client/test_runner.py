@@ -23,24 +23,24 @@ from protocol.absence import MoveClock
 from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.client.scripted import QUICK, TIMEOUT
+from tests.client.scripted import FAST_RETRIES, TIMEOUT
 from tests.server.manual_clock import ManualClock
 
 
 def options(server: Running, **changes: object) -> BotOptions:
-    return BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=QUICK, **changes)  # type: ignore[arg-type]
+    return BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES, **changes)  # type: ignore[arg-type]
 
 
-async def ran(chosen: BotOptions) -> tuple[int, str, str]:
-    """Return the exit code and what was written on out and on errors."""
+async def run_to_the_end(chosen: BotOptions) -> tuple[int, str, str]:
+    """Return the exit code, the output and the errors."""
     out, errors = io.StringIO(), io.StringIO()
     async with asyncio.timeout(TIMEOUT):
         code = await run_bots(chosen, out, errors)
     return code, out.getvalue(), errors.getvalue()
 
 
-class Heard(io.StringIO):
-    """An output on which a line can be waited for."""
+class AwaitableOutput(io.StringIO):
+    """An output that lets a test wait for the next line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,28 +51,28 @@ class Heard(io.StringIO):
 
 
 async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in makes the moves, and what the brain chose too late is not played."""
+    """The stand-in makes the moves, and choices that come too late are not played."""
 
     loop, clock = asyncio.get_running_loop(), ManualClock()
 
-    def slow(view: View, legal: Legal, rng: random.Random) -> Command:
+    def slow_choose(view: View, legal: Legal, rng: random.Random) -> Command:
         loop.call_soon_threadsafe(clock.advance, 5.0)
         return at_random(view, legal, rng)
 
-    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow, "")})
+    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow_choose, "")})
     async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
         chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
-        code, out, errors = await ran(chosen)
+        code, out, errors = await run_to_the_end(chosen)
         assert (code, errors) == (0, "")
         assert "Game 1: slow-1" in out
 
 
 @pytest.mark.parametrize("players", [2, 5])
 async def test_bots_alone(players: int) -> None:
-    """With a bot in every seat, each game is played at a table of its own and its result printed."""
+    """With a bot in every seat, each game is played at a new table and its result is printed."""
     async with running(Config(seed=1)) as server:
         chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
-        code, out, errors = await ran(chosen)
+        code, out, errors = await run_to_the_end(chosen)
         assert (code, errors) == (0, "")
         table, result, other_table, _ = out.splitlines()
         assert re.fullmatch("Table [A-Z]{4}", table)
@@ -82,39 +82,42 @@ async def test_bots_alone(players: int) -> None:
 
 
 async def test_the_same_seeds_play_the_same_games() -> None:
-    """Bots draw from their seed alone."""
+    """A bot's choices depend on its seed alone."""
     results = []
     for seed in (7, 7, 8):
         async with running(Config(seed=1)) as server:
-            _, out, _ = await ran(options(server, players=3, seats=3, games=2, seed=seed))
+            _, out, _ = await run_to_the_end(options(server, players=3, seats=3, games=2, seed=seed))
             results.append([line for line in out.splitlines() if line.startswith("Game")])
     assert results[0] == results[1] != results[2]
 
 
 async def test_a_person_at_the_bots_table() -> None:
-    """The bots' host starts when the last seat is taken, and they play until the game is over."""
+    """The bots' host starts the game once the last seat is taken, and they play to the end."""
     async with running(Config()) as server:
-        out = Heard()
+        out = AwaitableOutput()
         chosen = options(server, players=3, seats=2)
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
-            async with connected(chosen.url, timeouts=QUICK) as person:
+            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
                 await person.join(out.getvalue().split()[1], "ann")
-                await played_by(person, random.Random(1))
+                await play_randomly(person, random.Random(1))
         assert bots.result() == 0
         assert "ann" in out.getvalue().splitlines()[-1]
 
 
 async def test_bots_join_a_table() -> None:
-    """Bots of several runs sit down at one table under names of their own."""
+    """Bots of several runs join one table under different names."""
     async with running(Config()) as server:
-        out = Heard()
+        out = AwaitableOutput()
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             host = tasks.create_task(run_bots(options(server, players=4), out))
             await out.flushed.wait()
             code = out.getvalue().split()[1]
-            guests = [tasks.create_task(ran(options(server, table=code, seats=seats))) for seats in (1, 2)]
+            guests = [
+                tasks.create_task(run_to_the_end(options(server, table=code, seats=seats)))
+                for seats in (1, 2)
+            ]
         assert host.result() == 0
         results = [out.getvalue().splitlines()[-1], *(guest.result()[1].strip() for guest in guests)]
         assert len(set(results)) == 1
@@ -132,32 +135,36 @@ async def test_bots_join_a_table() -> None:
         ({"brains": ("greedy", "clever")}, "There is no brain called 'clever'."),
     ],
 )
-async def test_wrong_use(changes: dict[str, object], sentence: str) -> None:
-    """Options that contradict each other are reported in a sentence, without connecting."""
-    code, out, errors = await ran(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
+async def test_contradictory_options(changes: dict[str, object], sentence: str) -> None:
+    """They are reported in one sentence, without connecting."""
+    code, out, errors = await run_to_the_end(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
     assert (code, out) == (2, "")
     assert errors.startswith(sentence)
     assert errors.count("\n") == 1
 
 
 async def test_no_server() -> None:
-    """Without a server there is one sentence."""
+    """The error is one sentence."""
     async with running(Config()) as server:
         chosen = options(server)
-    assert await ran(chosen) == (1, "", f"Nothing answers at {chosen.url}. Is the server running?\n")
+    assert await run_to_the_end(chosen) == (
+        1,
+        "",
+        f"Nothing answers at {chosen.url}. Is the server running?\n",
+    )
 
 
 async def test_no_table() -> None:
-    """The server's refusal is the sentence."""
+    """The error is the server's refusal."""
     async with running(Config()) as server:
-        code, out, errors = await ran(options(server, table="ABCD"))
+        code, out, errors = await run_to_the_end(options(server, table="ABCD"))
     assert (code, out) == (1, "")
     assert errors.startswith("There is no table ABCD.")
 
 
 async def test_the_server_goes_away_for_good() -> None:
-    """Bots give up with a sentence once the server has been away for long enough."""
-    out, errors = Heard(), io.StringIO()
+    """Bots give up with one sentence after their time-out."""
+    out, errors = AwaitableOutput(), io.StringIO()
     async with running(Config()) as server:
         timeouts = Timeouts(keep_trying=0.05, first_pause=0.001)
         chosen = BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
@@ -170,17 +177,17 @@ async def test_the_server_goes_away_for_good() -> None:
 
 
 async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An illegal move of a brain ends the run with the server's sentence."""
+    """An illegal move ends the run with the server's sentence."""
     always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
     monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
     async with running(Config()) as server:
-        code, _, errors = await ran(options(server, seats=2, brains=("stubborn",)))
+        code, _, errors = await run_to_the_end(options(server, seats=2, brains=("stubborn",)))
     assert code == 1
     assert errors.startswith("Position 1 is taken.")
 
 
 def test_result_lines() -> None:
-    """Points by name; who won, and by what."""
+    """A line has everybody's points, the winners and what decided."""
     state = TableState("ABCD", "over", [SeatSummary("ann"), SeatSummary("bob")], host=0)
     tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
     for winners, decided, ending in (
@@ -193,7 +200,7 @@ def test_result_lines() -> None:
         assert result_line(state, ended) == f"ann 4, bob 4; {ending}"
 
 
-async def played_by(person: Connection, rng: random.Random) -> None:
+async def play_randomly(person: Connection, rng: random.Random) -> None:
     """Play a person's seat at random until the game is over."""
     moved_at = 0
     async for _ in person.updates():
@@ -206,18 +213,18 @@ async def played_by(person: Connection, rng: random.Random) -> None:
 
 
 async def test_bots_play_again_when_a_person_does() -> None:
-    """As often as that, each in its seat; when nobody is left who could ask, they leave."""
+    """They keep their seats, and leave once there is nobody who could ask for another game."""
     async with running(Config()) as server:
-        out = Heard()
+        out = AwaitableOutput()
         chosen = options(server, players=3, seats=2, rematch=True, random_layout=True)
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
-            async with connected(chosen.url, timeouts=QUICK) as person:
+            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
                 await person.join(out.getvalue().split()[1], "ann")
                 rng, tables = random.Random(1), set()
                 for game in range(3):
-                    await played_by(person, rng)
+                    await play_randomly(person, rng)
                     tables.add(person.model.table)
                     if game < 2:
                         seated = await person.rematch()
@@ -228,33 +235,35 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
 
 
-async def test_a_game_goes_on_when_its_bots_went_with_the_server(tmp_path: Path) -> None:
-    """Quit and hosted again, a game is played to its end by the server's bots."""
+async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:
+    """When it is hosted again, the server's own bots play it to the end."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
     rng = random.Random(1)
     async with asyncio.timeout(TIMEOUT):
-        async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
+        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
             seated = await person.open_table(3, "ann", random_layout=True)
-            bots = asyncio.create_task(ran(options(server, table=seated.table, seats=2)))
+            bots = asyncio.create_task(run_to_the_end(options(server, table=seated.table, seats=2)))
             async for _ in person.updates():
                 if person.model.state and all(line.here for line in person.model.state.seats):
                     break
             await person.start()
             bots.cancel()
             await asyncio.wait([bots])
-        async with running(config) as server, connected(options(server).url, timeouts=QUICK) as person:
+        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
             assert seated.token is not None
             await person.resume(seated.table, seated.token)
-            await played_by(person, rng)
+            await play_randomly(person, rng)
             assert person.model.state is not None
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
 
 
 @pytest.mark.parametrize("starting", range(3))
-async def test_bots_say_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
-    """R3.1: the record of every game tells."""
+async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
+    """R3.1: the record of every game has it."""
     async with running(Config(records=tmp_path)) as server:
-        code, _, _ = await ran(options(server, players=3, seats=3, games=2, starting=Seat(starting)))
+        code, _, _ = await run_to_the_end(
+            options(server, players=3, seats=3, games=2, starting=Seat(starting))
+        )
     assert code == 0
     records = lines_in(tmp_path)
     assert [f"starts {starting}" in record for record in records] == [True, True]
@@ -265,7 +274,7 @@ def lines_in(folder: Path) -> list[list[str]]:
     return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
 
 
-async def test_a_brain_of_ones_own_lies_in_the_current_folder_and_hides_no_library(tmp_path: Path) -> None:
+async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: Path) -> None:
     """The folder is searched last; `queue` is imported only when the bots play."""
     (tmp_path / "mybot.py").write_text(
         "def choose(view, legal, rng):\n    return rng.choice(list(legal.commands()))\n"
@@ -288,18 +297,18 @@ async def test_a_brain_of_ones_own_lies_in_the_current_folder_and_hides_no_libra
 
 
 @pytest.mark.parametrize(
-    ("choose", "why"),
+    ("choose", "reason"),
     [("return None", "returned None"), ("raise KeyError('wolf')", "failed: KeyError: 'wolf'")],
 )
 async def test_a_failing_brain_is_reported_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, reason: str
 ) -> None:
-    """Whose fault it is, and what it was; no traceback."""
+    """The line has the brain's name and the error, without a traceback."""
     name = f"brain_{abs(hash(choose))}"
     (tmp_path / f"{name}.py").write_text(f"def choose(view, legal, rng):\n    {choose}\n")
     monkeypatch.syspath_prepend(tmp_path)
     async with running(Config()) as server:
-        code, _, errors = await ran(options(server, brains=(f"{name}:choose",), seats=2))
+        code, _, errors = await run_to_the_end(options(server, brains=(f"{name}:choose",), seats=2))
     assert code == 1
-    assert why in errors
+    assert reason in errors
     assert errors.count("\n") == 1

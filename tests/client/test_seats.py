@@ -1,4 +1,4 @@
-"""Seats kept in real files: who finds them, who must not, and what becomes of broken ones."""
+"""Seats kept in real files: who finds them, who does not, and what happens to damaged ones."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ SERVER = "ws://127.0.0.1:7733"
 TOKEN = "a-secret-token"
 ROOT = Path(__file__).parents[2]
 
-OTHER = f"""
+OTHER_CLIENT = f"""
 import sys
 from pathlib import Path
 from client.seats import Seats
@@ -33,25 +33,25 @@ for line in sys.stdin:
 """
 
 
-class Other:
+class OtherClient:
     """Another client on this computer, as a process."""
 
     def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", OTHER, str(folder)],
+            [sys.executable, "-c", OTHER_CLIENT, str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
         )
 
-    def __enter__(self) -> "Other":
+    def __enter__(self) -> "OtherClient":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def asked(self, words: str) -> None:
+    def ask(self, words: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{words}\n")
         self._process.stdin.flush()
@@ -70,15 +70,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "state" / "seats"
 
 
-def left(seats: Seats, name: str = "Ann", table: str = "KXQT", token: str = TOKEN) -> HeldSeat:
-    """Keep a seat and stand up again."""
+def kept_and_released(seats: Seats, name: str = "Ann", table: str = "KXQT", token: str = TOKEN) -> HeldSeat:
+    """Keep a seat and release it."""
     held = seats.keep(table, 1, name, token)
     held.release()
     return held
 
 
-def taken(seats: Seats, table: str = "KXQT", name: str = "Ann") -> HeldSeat | None:
-    """Take a seat and stand up again."""
+def taken_and_released(seats: Seats, table: str = "KXQT", name: str = "Ann") -> HeldSeat | None:
+    """Take a seat and release it."""
     held = seats.take(table, name)
     if held is not None:
         held.release()
@@ -86,35 +86,35 @@ def taken(seats: Seats, table: str = "KXQT", name: str = "Ann") -> HeldSeat | No
 
 
 def test_a_seat_is_found_again(folder: Path) -> None:
-    """By another process of the same user, under the same server and table; until it is forgotten."""
-    left(Seats(folder, SERVER))
+    """Another process of the same user finds it under the same server and table, until it is forgotten."""
+    kept_and_released(Seats(folder, SERVER))
     seats = Seats(folder, "ws://127.0.0.1:7733/")
     assert seats.tables() == {"KXQT"}
-    assert taken(seats, table="ABCD") is None
+    assert taken_and_released(seats, table="ABCD") is None
     assert Seats(folder, "ws://127.0.0.1:7734").tables() == frozenset()
     held = seats.take("KXQT", "Ann")
     assert held is not None
     assert (held.table, held.seat, held.name, held.token) == ("KXQT", 1, "Ann", TOKEN)
     seats.forget(held)
     assert seats.tables() == frozenset()
-    assert taken(seats) is None
+    assert taken_and_released(seats) is None
     assert [path.name for path in folder.iterdir()] == ["lock"]
 
 
 def test_nothing_is_written_before_a_seat_is_kept(folder: Path) -> None:
     seats = Seats(folder, SERVER)
     assert seats.tables() == frozenset()
-    assert taken(seats) is None
+    assert taken_and_released(seats) is None
     assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
-def test_only_the_user_can_read(folder: Path) -> None:
-    """Whatever the umask allows, and whatever the folder was like before."""
+def test_only_its_user_can_read_a_seat(folder: Path) -> None:
+    """The umask and the folder's earlier permissions make no difference."""
     umask = os.umask(0)
     try:
         folder.mkdir(parents=True)
-        held = left(Seats(folder, SERVER))
+        held = kept_and_released(Seats(folder, SERVER))
     finally:
         os.umask(umask)
     modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
@@ -127,8 +127,8 @@ def test_the_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert seats_folder() == tmp_path / "palatinus" / "seats"
 
 
-def test_no_token_in_any_words(folder: Path) -> None:
-    held = left(Seats(folder, SERVER))
+def test_the_token_is_not_in_texts_and_names(folder: Path) -> None:
+    held = kept_and_released(Seats(folder, SERVER))
     assert TOKEN not in f"{held!r} {held}"
     assert TOKEN not in held.path.name
 
@@ -137,40 +137,40 @@ def test_no_token_in_any_words(folder: Path) -> None:
     "content",
     [b"", b"{", b"\xff\x00", b"[]", b'{"format": 2}', b'{"token": "a-secret-token"}', b"x" * 100_000],
 )
-def test_a_damaged_file_hides_no_other(folder: Path, content: bytes) -> None:
-    """It is named, left as it is, and nothing else suffers."""
+def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> None:
+    """It is reported and not changed, and the other seats are found."""
     seats = Seats(folder, SERVER)
-    left(seats)
+    kept_and_released(seats)
     broken = folder / "0.json"
     broken.write_bytes(content)
     assert seats.tables() == {"KXQT"}
     assert seats.damaged == (broken,)
     assert broken.read_bytes() == content
-    assert taken(seats) is not None
+    assert taken_and_released(seats) is not None
 
 
 def test_a_folder_in_place_of_a_file(folder: Path) -> None:
     seats = Seats(folder, SERVER)
-    left(seats)
+    kept_and_released(seats)
     (folder / "0.json").mkdir()
     assert seats.tables() == {"KXQT"}
     assert seats.damaged == (folder / "0.json",)
 
 
-def test_a_half_written_seat_is_cleared_away(folder: Path) -> None:
-    """What a client was writing when it was killed."""
+def test_a_half_written_seat_is_removed(folder: Path) -> None:
+    """A client may have been killed while it wrote."""
     seats = Seats(folder, SERVER)
-    left(seats)
+    kept_and_released(seats)
     (folder / "0.new").write_bytes(b'{"format"')
     assert seats.tables() == {"KXQT"}
     assert not (folder / "0.new").exists()
 
 
 def test_old_seats_are_forgotten(folder: Path) -> None:
-    """After 30 days, damaged or not; sitting down counts, and a seat in use stays."""
+    """They are removed 30 days after their last use, damaged or not, unless they are in use."""
     seats = Seats(folder, SERVER)
-    old, used = left(seats), seats.keep("ABCD", 0, "Ann", TOKEN)
-    recent = left(seats, name="Bob")
+    old, used = kept_and_released(seats), seats.keep("ABCD", 0, "Ann", TOKEN)
+    recent = kept_and_released(seats, name="Bob")
     broken = folder / "0.json"
     broken.write_bytes(b"?")
     for path, days in ((old.path, 31), (used.path, 31), (broken, 31), (recent.path, 29)):
@@ -179,17 +179,17 @@ def test_old_seats_are_forgotten(folder: Path) -> None:
     assert seats.tables() == {"KXQT"}
     assert set(folder.glob("*.json")) == {used.path, recent.path}
     assert seats.damaged == ()
-    again = taken(seats)
+    again = taken_and_released(seats)
     assert again is not None
     assert again.path.stat().st_mtime > recent.path.stat().st_mtime - 60
     used.release()
 
 
-def test_which_of_several_seats(folder: Path) -> None:
-    """One under the name asked for, the last sat in first."""
+def test_the_best_of_several_seats_is_taken(folder: Path) -> None:
+    """A seat under the given name comes first, and of these the last used."""
     seats = Seats(folder, SERVER)
     for age, (name, token) in enumerate([("Bob", "a"), ("Ann", "b"), ("Ann", "c"), ("Bob", "d")]):
-        held = left(seats, name, token=token)
+        held = kept_and_released(seats, name, token=token)
         os.utime(held.path, (held.path.stat().st_mtime - 1000 * age,) * 2)
     tokens = []
     for name in ("Ann", "Ann", "Cosima", "Cosima", "Cosima"):
@@ -198,46 +198,46 @@ def test_which_of_several_seats(folder: Path) -> None:
     assert tokens == ["b", "c", "a", "d", None]
 
 
-def test_a_new_player_takes_no_seat_held_before(folder: Path) -> None:
-    """But gets back what was kept since."""
-    left(Seats(folder, SERVER))
+def test_a_new_player_takes_no_older_seat(folder: Path) -> None:
+    """Only seats kept since then are found."""
+    kept_and_released(Seats(folder, SERVER))
     seats = Seats(folder, SERVER, new=True)
     assert seats.tables() == frozenset()
-    assert taken(seats) is None
-    left(seats, name="Bob")
-    found = taken(seats)
+    assert taken_and_released(seats) is None
+    kept_and_released(seats, name="Bob")
+    found = taken_and_released(seats)
     assert found is not None
     assert found.name == "Bob"
 
 
 def test_a_seat_in_use_is_not_offered(folder: Path) -> None:
-    """While its process lives; once that is killed, at once."""
+    """It is offered as soon as the process that uses it is gone."""
     seats = Seats(folder, SERVER)
-    with Other(folder) as other:
-        other.asked("keep KXQT 0 Bob")
+    with OtherClient(folder) as other:
+        other.ask("keep KXQT 0 Bob")
         assert Path(other.answer()).exists()
         assert seats.tables() == frozenset()
-        assert taken(seats) is None
+        assert taken_and_released(seats) is None
         mine = seats.keep("KXQT", 1, "Ann", TOKEN)
-        other.asked("take KXQT Ann")
+        other.ask("take KXQT Ann")
         assert other.answer() == "None"
         mine.release()
-        other.asked("take KXQT Ann")
+        other.ask("take KXQT Ann")
         assert other.answer() == "Ann"
         assert seats.tables() == frozenset()
         other.kill()
         assert seats.tables() == {"KXQT"}
-        found = taken(seats, name="Bob")
+        found = taken_and_released(seats, name="Bob")
         assert found is not None
         assert found.token == "other-Bob"
 
 
-def test_clients_side_by_side_lose_nothing(folder: Path) -> None:
-    """Two processes keep seats while a third looks on: each seat is there in the end."""
+def test_concurrent_clients_lose_no_seat(folder: Path) -> None:
+    """Two processes keep seats while a third lists them, and none is lost."""
     seats = Seats(folder, SERVER)
-    with Other(folder) as one, Other(folder) as two:
-        one.asked("many Ann")
-        two.asked("many Bob")
+    with OtherClient(folder) as one, OtherClient(folder) as two:
+        one.ask("many Ann")
+        two.ask("many Bob")
         for _ in range(50):
             seats.tables()
             assert seats.damaged == ()
@@ -250,7 +250,7 @@ def test_clients_side_by_side_lose_nothing(folder: Path) -> None:
     assert tokens == {f"{name}-{number}" for name in ("Ann", "Bob") for number in range(25)}
 
 
-def test_a_folder_that_cannot_be_is_an_os_error(tmp_path: Path) -> None:
+def test_an_impossible_folder_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     with pytest.raises(OSError, match=r"directory|exists"):
         Seats(tmp_path / "state" / "seats", SERVER).keep("KXQT", 0, "Ann", TOKEN)

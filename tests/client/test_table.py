@@ -1,4 +1,4 @@
-"""The model of a table: every way to hear of a game leads to the same view, and gaps are noticed."""
+"""The model of a table: events and snapshots lead to the same view, and gaps are noticed."""
 
 from typing import TypeVar
 
@@ -41,37 +41,39 @@ def legal_for(game: Game, seat: Seat | None) -> Legal | None:
     return legal if legal is not None and legal.seat == seat else None
 
 
-def told(game: Game, seat: Seat | None, first: int, last: int | None = None) -> Events:
-    """Return the frame with the events from number `first` on, as it comes off the wire."""
+def events_frame(game: Game, seat: Seat | None, first: int, last: int | None = None) -> Events:
+    """Return a frame with the events from number `first` on, decoded as from the wire."""
     last = len(game.events) if last is None else last
     seen = [event_map(redacted(event, eyes(seat))) for event in game.events[first - 1 : last]]
     legal = legal_for(game, seat) if last == len(game.events) else None
-    return wired(Events(first, seen, game.view.turn, None if legal is None else legal_message(legal)))
+    return encoded_and_decoded(
+        Events(first, seen, game.view.turn, None if legal is None else legal_message(legal))
+    )
 
 
-def pictured(game: Game, seat: Seat | None) -> Snapshot:
-    """Return the game's snapshot, as it comes off the wire."""
+def snapshot_frame(game: Game, seat: Seat | None) -> Snapshot:
+    """Return the game's snapshot, decoded as from the wire."""
     view = snapshot(game.view, eyes(seat))
-    return wired(snapshot_message(view, len(game.events), legal_for(game, seat)))
+    return encoded_and_decoded(snapshot_message(view, len(game.events), legal_for(game, seat)))
 
 
 M = TypeVar("M", Events, Snapshot)
 
 
-def wired(message: M) -> M:
+def encoded_and_decoded(message: M) -> M:
     decoded = decode_server(encode(message))
     assert isinstance(decoded, type(message))
     return decoded
 
 
 def at_table(seat: Seat | None) -> TableModel:
-    """Return the model of a client that has just come to the table."""
+    """Return the model of a client that has just joined the table."""
     model = TableModel()
     model.take(Watching(1, "ABCD") if seat is None else Seated(1, "ABCD", seat, TOKEN))
     return model
 
 
-def someone(game: Game) -> list[Seat | None]:
+def every_viewer(game: Game) -> list[Seat | None]:
     return [None, *(Seat(seat) for seat in range(game.view.seats))]
 
 
@@ -83,90 +85,90 @@ def assert_knows(model: TableModel, game: Game) -> None:
 
 @given(games(), st.data())
 def test_events_in_frames_of_any_size_lead_to_the_view(game: Game, data: st.DataObject) -> None:
-    """However the events are cut into frames, the model ends up knowing what the seat may know."""
-    for seat in someone(game):
+    """However the events are divided into frames, the model ends with what its seat may know."""
+    for seat in every_viewer(game):
         model = at_table(seat)
         while model.seq < len(game.events):
             last = data.draw(st.integers(model.seq + 1, len(game.events)))
-            (update,) = model.take(told(game, seat, model.seq + 1, last))
+            (update,) = model.take(events_frame(game, seat, model.seq + 1, last))
             assert isinstance(update, Happened)
             assert update.seq == model.seq == last
         assert_knows(model, game)
 
 
 @given(games(), st.data())
-def test_a_snapshot_and_the_events_after_it_lead_to_the_view(game: Game, data: st.DataObject) -> None:
-    """Whoever comes late knows as much as whoever was there."""
-    for seat in someone(game):
+def test_a_snapshot_leads_to_the_same_view_as_the_events(game: Game, data: st.DataObject) -> None:
+    """A latecomer knows as much as a client that was there from the start."""
+    for seat in every_viewer(game):
         model = at_table(seat)
-        assert model.take(pictured(game, seat)) == (Refreshed(),)
+        assert model.take(snapshot_frame(game, seat)) == (Refreshed(),)
         assert_knows(model, game)
         before = data.draw(st.integers(1, len(game.events)))
         model = at_table(seat)
-        model.take(told(game, seat, 1, before))
-        model.take(told(game, seat, before + 1))
+        model.take(events_frame(game, seat, 1, before))
+        model.take(events_frame(game, seat, before + 1))
         assert_knows(model, game)
 
 
 @given(games(), st.data())
-def test_events_told_twice_count_once(game: Game, data: st.DataObject) -> None:
-    """A frame that overlaps with what is known adds only what is new."""
+def test_repeated_events_count_once(game: Game, data: st.DataObject) -> None:
+    """A frame that overlaps with known events adds only the new ones."""
     model = at_table(Seat(0))
     known = data.draw(st.integers(1, len(game.events)))
-    model.take(told(game, Seat(0), 1, known))
+    model.take(events_frame(game, Seat(0), 1, known))
     again = data.draw(st.integers(1, known))
-    updates = model.take(told(game, Seat(0), again))
+    updates = model.take(events_frame(game, Seat(0), again))
     new = len(game.events) - known
     assert [len(update.events) for update in updates if isinstance(update, Happened)] == [new] * bool(new)
     assert_knows(model, game)
 
 
 def test_an_old_frame_does_not_bring_old_legal_moves_back() -> None:
-    """What was legal some events ago is not legal now."""
+    """Moves that were legal some events ago are not legal now."""
     game = played(GameOptions(2, Seat(0)), 1, 0)
     model = at_table(Seat(0))
-    old = told(game, Seat(0), 1)
+    old = events_frame(game, Seat(0), 1)
     model.take(old)
     assert model.legal is not None
     game.apply(next(iter(game.legal_commands())))
-    model.take(told(game, Seat(0), model.seq + 1))
+    model.take(events_frame(game, Seat(0), model.seq + 1))
     assert model.legal is None
     assert model.take(old) == ()
     assert model.legal is None
 
 
 @given(games(), st.data())
-def test_a_gap_is_told_and_changes_nothing(game: Game, data: st.DataObject) -> None:
-    """Events that do not follow on what is known are refused with the number to ask from."""
+def test_a_gap_raises_and_changes_nothing(game: Game, data: st.DataObject) -> None:
+    """The error has the number of the last known event, to sync from."""
     seen = data.draw(st.integers(0, len(game.events) - 1))
     model = at_table(Seat(0))
     if seen:
-        model.take(told(game, Seat(0), 1, seen))
+        model.take(events_frame(game, Seat(0), 1, seen))
     if seen + 2 > len(game.events):
         return
     with pytest.raises(Gap) as gap:
-        model.take(told(game, Seat(0), seen + 2))
+        model.take(events_frame(game, Seat(0), seen + 2))
     assert gap.value.after == seen == model.seq
-    model.take(told(game, Seat(0), seen + 1))
+    model.take(events_frame(game, Seat(0), seen + 1))
     assert_knows(model, game)
 
 
 def test_an_empty_frame_may_bring_the_legal_moves() -> None:
-    """Who comes back and has missed nothing is told its legal moves again."""
+    """A client that resumes without missing anything gets its legal moves again."""
     game = played(GameOptions(2, Seat(0)), 1, 0)
     model = at_table(Seat(0))
-    model.take(told(game, Seat(0), 1, len(game.events)))
+    model.take(events_frame(game, Seat(0), 1, len(game.events)))
     model.legal = None
-    assert model.take(told(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
     assert_knows(model, game)
-    assert model.take(told(game, Seat(0), len(game.events) + 1)) == ()
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == ()
 
 
-def test_coming_back_keeps_what_is_known() -> None:
-    """The seat's token and view outlast a Seated without a token; another seat starts afresh."""
+def test_resuming_keeps_token_and_view() -> None:
+    """They survive a Seated without a token; another seat starts from nothing."""
     game = played(GameOptions(2), 1, 10)
     model = at_table(Seat(0))
-    model.take(pictured(game, Seat(0)))
+    model.take(snapshot_frame(game, Seat(0)))
     model.take(Seated(2, "ABCD", 0))
     assert (model.token, model.seq) == (TOKEN, len(game.events))
     model.take(Seated(3, "ABCD", 1, "another"))
@@ -174,24 +176,24 @@ def test_coming_back_keeps_what_is_known() -> None:
 
 
 def test_leaving_forgets_everything() -> None:
-    """After clear the model is as new."""
+    """After `clear` the model equals a new one."""
     model = at_table(Seat(1))
-    model.take(pictured(played(GameOptions(2), 1, 10), Seat(1)))
+    model.take(snapshot_frame(played(GameOptions(2), 1, 10), Seat(1)))
     model.take(STATE)
     model.clear()
     assert model == TableModel()
 
 
-def test_the_token_does_not_show() -> None:
+def test_the_token_is_not_in_the_repr() -> None:
     """A model in a log or a traceback gives no seat away."""
     assert TOKEN not in repr(at_table(Seat(0)))
 
 
-def test_nothing_of_another_table_is_taken_in() -> None:
-    """What still comes after leaving, or speaks of another table, changes nothing."""
+def test_messages_of_another_table_are_ignored() -> None:
+    """So are messages that arrive after leaving."""
     game = played(GameOptions(2), 1, 10)
     lobby = TableModel()
-    for message in (STATE, told(game, None, 1), pictured(game, None), Said("hello"), Done(4)):
+    for message in (STATE, events_frame(game, None, 1), snapshot_frame(game, None), Said("hello"), Done(4)):
         assert lobby.take(message) == ()
     assert lobby == TableModel()
     model = at_table(Seat(0))
@@ -199,8 +201,8 @@ def test_nothing_of_another_table_is_taken_in() -> None:
     assert model.state is None
 
 
-def test_the_table_and_the_talk_are_told() -> None:
-    """Changes carry the state before, and texts cannot act on a terminal."""
+def test_changes_of_the_table_and_chat_are_updates() -> None:
+    """A change carries the state before it, and control characters in texts are escaped."""
     model = at_table(Seat(0))
     assert model.take(STATE) == (TableChanged(STATE, None),)
     loud = TableState("ABCD", "gathering", [SeatSummary("\x1b[2J"), SeatSummary()], host=0)
@@ -211,30 +213,30 @@ def test_the_table_and_the_talk_are_told() -> None:
     assert model.take(Said("hi")) == (Heard(None, "hi"),)
 
 
-def test_clocks_and_stand_ins_are_told() -> None:
-    """What is left to who is on turn is as of the newest message; nothing of a seat is lost on the way."""
+def test_clocks_and_stand_ins_are_kept() -> None:
+    """The clock is that of the newest message, and every field of a seat is kept."""
     game = played(GameOptions(2, Seat(0), random_layout=True), 1, 1)
     model = at_table(Seat(0))
     seats = [SeatSummary("ann", here=True), SeatSummary("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
     model.take(TableState("ABCD", "playing", seats, host=0))
     assert model.state is not None
     assert model.state.seats == seats
-    model.take(replace(told(game, Seat(0), 1, len(game.events) - 1), clock=9000))
+    model.take(replace(events_frame(game, Seat(0), 1, len(game.events) - 1), clock=9000))
     assert model.clock == 9000
-    last = replace(told(game, Seat(0), len(game.events)), by="clock", clock=8000)
+    last = replace(events_frame(game, Seat(0), len(game.events)), by="clock", clock=8000)
     (happened,) = model.take(last)
     assert isinstance(happened, Happened)
     assert (happened.by, model.clock) == ("clock", 8000)
     assert model.take(replace(last, events=[], seq=last.seq + 1, clock=7000)) == (Refreshed(),)
     assert model.clock == 7000
-    model.take(replace(pictured(game, Seat(0)), clock=6000))
+    model.take(replace(snapshot_frame(game, Seat(0)), clock=6000))
     assert model.clock == 6000
     model.clear()
     assert model == TableModel()
 
 
-def test_events_that_cannot_follow_are_bad_messages() -> None:
-    """Nonsense from a server is one kind of error, not any."""
+def test_impossible_events_are_bad_messages() -> None:
+    """Nonsense from a server always raises the same error."""
     game = played(GameOptions(2, Seat(0)), 1)
     assert game.view.phase is Phase.OVER
     placed = next(
