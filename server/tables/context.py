@@ -19,6 +19,7 @@ from server.tables.stand_in import StandIn
 from server.tables.standing import standing
 from server.tables.state import PersistentState
 from server.tables.summaries import table_state
+from server.timers import Timer
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class TableContext:
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
+    _retry: Timer | None = None
 
     def begin_policy(self) -> None:
         """Let the absence policy begin with a game that begins, or goes on after a restart."""
@@ -95,7 +97,9 @@ class TableContext:
         if not (seats := self.policy.seats_for_bots()):
             return False
         await self.store_or_log(*map(Held, seats))
-        for seat in self.policy.seats_for_bots():  # the journal could not be written
-            self.scheduler.after(RETRY_SECONDS, AwayTooLong(seat))
+        if self._retry is not None:  # never two of them, or each would bring about more
+            self._retry.cancel()
+        if left := self.policy.seats_for_bots():  # the journal could not be written
+            self._retry = self.scheduler.after(RETRY_SECONDS, AwayTooLong(left[0]))
         self.policy.reconsider()
         return True

@@ -351,6 +351,36 @@ async def test_giving_a_seat_to_a_bot_is_retried(tmp_path: Path) -> None:
         assert next(failures, None) is None
 
 
+async def test_retries_do_not_multiply(tmp_path: Path) -> None:
+    """While the journal fails, one attempt a second is made for all the seats that are due together."""
+    time = ManualClock()
+    async with served(tmp_path, time=time) as server, game(server.port, 4, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal, attempts = table._context.journal, asyncio.Queue[int]()
+
+        async def failing(_code: str, _first: int, entries: Sequence[Entry]) -> None:
+            attempts.put_nowait(len(entries))
+            raise JournalError("the disk is full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "append", failing)
+            for peer in peers[1:]:
+                await disconnect(peer, peers[0])
+            while await attempts.get() < 3:
+                pass
+            for _ in range(5):
+                await peers[0].done(Sync(peers[0].next_id()))  # what is due by now has had its turn
+                while not attempts.empty():
+                    attempts.get_nowait()
+                time.advance(RETRY_SECONDS)
+                assert await attempts.get() == 3
+                await peers[0].done(Sync(peers[0].next_id()))
+                assert attempts.empty()
+        time.advance(RETRY_SECONDS)
+        await state_where(peers[0], held_by_bot(3))
+        assert table.state.bot_seats == {1, 2, 3}
+
+
 async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
     """A move that cannot be stored is not sent; it is made once it can be stored."""
     async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
