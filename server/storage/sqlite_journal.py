@@ -124,7 +124,10 @@ class SqliteJournal:
         while len(self._archive) > self._most_archived:
             removed = self._archive.least_worth()
             self._archive.discard(removed)
-            await self._done(functools.partial(remove, code=removed))
+            try:
+                await self._done(functools.partial(remove, code=removed))
+            except JournalError as error:  # no failure of this game's archiving: it goes after a restart
+                log.warning("not removed from the archive", extra=about(table=removed, reason=str(error)))
 
     async def archived_entries(self, code: str) -> list[Entry]:
         table = await self._done(lambda database: archived_table(database, code))
@@ -211,7 +214,7 @@ class SqliteJournal:
         for job, outcome in zip(batch.jobs, outcomes, strict=True):
             if job.done.done():  # its request was cancelled meanwhile
                 continue
-            if isinstance(outcome, JournalError):
+            if isinstance(outcome, Exception):
                 job.done.set_exception(outcome)
             else:
                 job.done.set_result(outcome)
@@ -257,6 +260,8 @@ class SqliteJournal:
             return JournalError("the journal could not be used: {reason}", reason=error)
         except ValueError as error:
             return self.damaged(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
+            return error
 
     def _checkpoint_if_due(self) -> None:
         """Let the write-ahead log flow into the database now and then: the disk has to be waited for."""

@@ -10,7 +10,7 @@ from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.refusal import Refusal
 from server.storage.entries import Entry, Forgotten, Freed, Returned, Taken
-from server.tables.context import TableContext
+from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.internal_messages import FreeIfAway
 from server.tables.names import alike, check_name
 from server.tables.state import Player
@@ -101,6 +101,8 @@ class SeatAdmission:
         taken = context.state.players[seat] is not None
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
             await context.store_or_log(*self._freed(seat))
+            if context.state.players[seat] is not None:  # the journal could not be written
+                self._kept_seats[seat] = context.scheduler.after(RETRY_SECONDS, FreeIfAway(seat))
             context.broadcast_state()
 
     async def gone_on(self, session: Session, seat: Seat) -> None:

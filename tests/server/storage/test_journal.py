@@ -19,8 +19,11 @@ from server.errors import JournalError
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.sqlite_journal import SqliteJournal
+from server.tables.context import RETRY_SECONDS
 from server.tables.state import PersistentState
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
+    TIMEOUT,
     Peer,
     all_caught_up,
     check_views,
@@ -274,6 +277,36 @@ async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> Non
         await all_caught_up(peers, host.seq)
         check_views(table, peers)
     assert len(stored_rows(tmp_path)) == table.state.entry_count
+
+
+async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path: Path) -> None:
+    """At a table that has not begun; when the journal fails, the server tries again later."""
+    clock = ManualClock()
+    config = Config(data=tmp_path, timers=lambda: clock)
+    async with running(config) as server, full_table(server.port, 2) as (host, other):
+        await other.socket.close()
+        while (await host.until(TableState)).seats[1].here:
+            pass
+        with full_disk(server):
+            clock.advance(config.limits.seat_grace_seconds)
+            assert (await host.until(TableState)).seats[1].name is not None
+        clock.advance(RETRY_SECONDS)
+        assert (await host.until(TableState)).seats[1].name is None
+
+
+async def test_a_failure_at_one_table_does_not_stop_the_journal(tmp_path: Path) -> None:
+    opened = Opened(2, random_layout=True, starting=None)
+    journal = SqliteJournal(tmp_path)
+    await journal.append("CODE", 0, [opened])
+    shortening = asyncio.create_task(journal.shorten("CODE", lambda _: [7]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # now it is being done
+    others = [asyncio.create_task(journal.append(code, 0, [opened])) for code in ("ONE", "TWO")]
+    async with asyncio.timeout(TIMEOUT):
+        with pytest.raises(IndexError):
+            await shortening
+        await asyncio.gather(*others)
+    await journal.close()
 
 
 async def test_a_newer_file_is_refused_and_not_changed(tmp_path: Path) -> None:

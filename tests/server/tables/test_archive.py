@@ -207,6 +207,30 @@ async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> Non
     assert codes_in_file(tmp_path, "archive") == set(codes[2:])
 
 
+async def test_a_game_is_archived_even_if_another_cannot_be_removed_for_it(tmp_path: Path) -> None:
+    """The other game is removed after a restart."""
+    opened = Opened(2, random_layout=True, starting=None)
+    journal = SqliteJournal(tmp_path, most_archived=1)
+    try:
+        for code in ("ONCE", "THEN"):
+            await journal.append(code, 0, [opened])
+        await journal.archive("ONCE", ArchivedGame("", played=False))
+        journal._database.execute(
+            "CREATE TEMP TRIGGER kept BEFORE DELETE ON archive BEGIN SELECT RAISE(ABORT, 'kept'); END"
+        )
+        await journal.archive("THEN", ArchivedGame("", played=False))
+        assert list(journal.archived) == ["THEN"]
+    finally:
+        await journal.close()
+    journal = SqliteJournal(tmp_path, most_archived=1)
+    try:
+        await journal.append("NEXT", 0, [opened])
+        await journal.archive("NEXT", ArchivedGame("", played=False))
+    finally:
+        await journal.close()
+    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == (set(), {"NEXT"})
+
+
 async def test_a_game_restored_while_the_archive_is_full_is_kept(
     tmp_path: Path,
 ) -> None:
