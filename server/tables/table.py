@@ -192,10 +192,11 @@ class Table:
             self._end(failed=True)
             raise self._closed() from error
         finally:
-            if self.state.forgotten or self.archived:
-                self._end()
-            elif not self._ended:
-                self._watch_attendance()
+            if not self._ended:
+                if self.state.forgotten or self.archived:
+                    self._end()
+                else:
+                    self._watch_attendance()
 
     async def _fall_due(self, message: InternalMessage) -> None:
         with contextlib.suppress(Refusal):  # the table ended meanwhile

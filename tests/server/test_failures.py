@@ -77,6 +77,23 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
         await peers[0].open(2)
 
 
+async def test_the_last_player_who_leaves_a_failing_table_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The table fails while it ends, and ends once."""
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async with memory_server() as server, connected(server.port) as peer:
+        await peer.open(2)
+        with monkeypatch.context() as patch:
+            patch.setattr("server.tables.context.table_state", failing)
+            assert (await peer.refused(Leave(peer.next_id()))).code == Code.TABLE_CLOSED
+        assert not server.lobby.tables
+        await peer.open(2)
+
+
 async def test_a_table_that_fails_on_a_rematch_frees_its_players(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
