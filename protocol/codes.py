@@ -23,6 +23,7 @@ class Code(enum.StrEnum):
     TEXT_TOO_MANY_MARKS = "text-too-many-marks"
     TEXT_BLANK = "text-blank"
     TEXT_NOT_COMPOSED = "text-not-composed"
+    TOO_MUCH_CHAT = "too-much-chat"
     TOO_MANY_TABLES = "too-many-tables"
     TOO_SOON = "too-soon"
     NO_SUCH_TABLE = "no-such-table"

@@ -50,6 +50,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TEXT_NOT_COMPOSED: Template(
             "That message cannot be sent: it is not in Unicode's composed form (NFC)."
         ),
+        Code.TOO_MUCH_CHAT: Template(
+            "Too many messages were sent within a minute. Try again in {seconds} seconds."
+        ),
         Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
         Code.TOO_SOON: Template(
             "Too many tables were opened within a minute. Try again in {seconds} seconds."

@@ -31,6 +31,10 @@ class Limits:
     tables_per_connection: int = 30  # opened, or brought back from the archive, within a minute
     tables_per_address: int = 120  # ... by all who share it; then they wait, nobody is banned
     spectators: int = 32  # at one table
+    chat_per_table: int = (
+        60  # messages within a minute from a table's players, and as many from its spectators
+    )
+    chat_per_address: int = 120  # ... and from one address at all tables
     burst: int = 100  # messages a connection may send at once ...
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
     bad_messages: int = 10  # before the connection is closed; a wrong token counts for two

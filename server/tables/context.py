@@ -13,6 +13,7 @@ from server.storage.entries import Entry, Held
 from server.storage.journal import Journal
 from server.tables.absence import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.audience import Audience, catch_up
+from server.tables.chat import ChatLimits
 from server.tables.internal_messages import AwayTooLong, Scheduler
 from server.tables.owner import TableOwner
 from server.tables.stand_in import StandIn
@@ -37,6 +38,7 @@ class TableContext:
     limits: Limits
     counts: Counts
     stand_in: StandIn
+    chat: ChatLimits
     scheduler: Scheduler
     owner: TableOwner
     audience: Audience = field(default_factory=Audience)

@@ -25,6 +25,7 @@ from server.net.tokens import hash_fits, new_code, new_token, token_hash
 from server.refusal import Refusal
 from server.storage.entries import Continued, Entry, Opened, Taken
 from server.storage.journal import Journal, Part
+from server.tables.chat import ChatLimits
 from server.tables.names import check_name
 from server.tables.rematch import options_to_play_again, seats_to_play_again
 from server.tables.stand_in import StandIn
@@ -88,6 +89,7 @@ class Lobby:
         self._chances = chances
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
+        self._chat = ChatLimits(config.limits, self._timers.time)
 
     def restore(self, kept: Mapping[str, PersistentState]) -> None:
         """Take up the tables of an earlier process, by their codes."""
@@ -280,6 +282,7 @@ class Lobby:
             self._config.limits,
             self._counts,
             stand_in=self._stand_in,
+            chat=self._chat,
             owner=self,
             timers=self._timers,
             tasks=self._tasks,

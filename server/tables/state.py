@@ -117,6 +117,8 @@ class PersistentState:
                 self.votes.setdefault(Seat(seat), set()).add(Seat(by))
             case Voted(seat, by):
                 self.votes.get(Seat(seat), set()).discard(Seat(by))
+                if not self.votes.get(Seat(seat)):
+                    self.votes.pop(Seat(seat), None)
             case Held(seat):
                 self.bot_seats.add(Seat(seat))
                 self.votes.pop(Seat(seat), None)

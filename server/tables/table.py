@@ -43,6 +43,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
 from server.tables.answers import Answer
+from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
 from server.tables.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
 from server.tables.moves import Moves
@@ -72,6 +73,7 @@ class Table:
         counts: Counts,
         *,
         stand_in: StandIn,
+        chat: ChatLimits,
         owner: TableOwner,
         timers: Timers,
         tasks: asyncio.TaskGroup,
@@ -83,7 +85,7 @@ class Table:
         self._ended = False
         self._turns = Turns()  # whoever has the turn alone reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
-        self._context = TableContext(code, state, journal, limits, counts, stand_in, scheduler, owner)
+        self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._moves = Moves(self._context)
@@ -243,6 +245,7 @@ class Table:
             case Say():
                 if (reason := unsafe(message.text)) is not None:
                     raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+                self._context.chat.count(session, self.code)
                 self._context.audience.broadcast(Said(message.text, session.seat))
             case Vote():
                 await self._moves.vote(session, message)

@@ -107,6 +107,13 @@ async def too_many_tables(server: Running, stack: contextlib.AsyncExitStack) -> 
             del server.lobby.tables[code]
 
 
+async def too_much_chat(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    server = await stack.enter_async_context(memory_server(chat_per_table=1))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    await peers[1].done(Say(6, "hello"))
+    return await peers[0].refused(Say(7, "hello"))
+
+
 async def too_soon(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peer = await stack.enter_async_context(connected(server.port))
     for _ in range(30):
@@ -267,6 +274,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.TEXT_TOO_MANY_MARKS: at_full_table(0, Say(7, "x\u0336\u0337\u0338")),
     Code.TEXT_BLANK: at_full_table(0, Say(7, " hm")),
     Code.TEXT_NOT_COMPOSED: at_full_table(0, Say(7, "A\u0301h")),
+    Code.TOO_MUCH_CHAT: too_much_chat,
     Code.TOO_MANY_TABLES: too_many_tables,
     Code.TOO_SOON: too_soon,
     Code.NO_SUCH_TABLE: no_such_table,

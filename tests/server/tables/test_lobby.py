@@ -28,8 +28,11 @@ from protocol.messages import (
     Watch,
 )
 from protocol.text import unsafe
+from server.app import running
+from server.config import Config, Limits
 from server.net.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
 
 
@@ -454,6 +457,29 @@ async def test_chat_reaches_everybody_at_the_table() -> None:
                 chat.append(await peer.until(Said))
             assert chat == [Said("hello 🦊", 1), Said("I watch")]
         await other.nothing_but_pong()
+
+
+async def test_chat_is_limited_by_table_and_by_address() -> None:
+    """Players and spectators apart, so that no spectator silences players; a minute later all may go on."""
+    clock = ManualClock()
+    limits = Limits(chat_per_table=2, chat_per_address=5)
+    async with (
+        running(Config(limits=limits, timers=lambda: clock)) as server,
+        full_table(server.port, 2, watched=True) as (anna, bruno, spectator),
+        full_table(server.port, 2) as (carla, _),
+    ):
+
+        async def says(peer: Peer) -> str:
+            answer = await peer.ask(Say(peer.next_id(), "hello"))
+            return answer.code if isinstance(answer, Refused) else "said"
+
+        for one, other in ((spectator, spectator), (anna, bruno)):
+            assert [await says(peer) for peer in (one, other, other)] == ["said", "said", "too-much-chat"]
+        refused = [message for message in bruno.received if isinstance(message, Refused)][-1]
+        assert refused.about == {"seconds": "60"}
+        assert [await says(peer) for peer in (carla, carla)] == ["said", "too-much-chat"]
+        clock.advance(60)
+        assert [await says(peer) for peer in (bruno, spectator, carla)] == ["said", "said", "said"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.game import RandomChance
@@ -49,6 +49,7 @@ seat_entries = st.one_of(
 
 
 @given(st.lists(seat_entries, max_size=60))
+@example([Voted(3, 1, agree=True), Voted(3, 1, agree=False)])
 def test_the_standing_entries_make_the_same_table(happened: list[Entry]) -> None:
     """Players join, leave, vote and change their minds in any order."""
     entries = [Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
