@@ -1,4 +1,4 @@
-"""A terminal with a program in it: a real pty outside, a screen emulator to look at."""
+"""A program in a real pseudo-terminal, with a screen emulator to read what it shows."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import pexpect
 import pyte
 
 ROOT = Path(__file__).parents[3]
-TIMEOUT = 30.0  # seconds until a test gives up waiting: never how long anything should take
+TIMEOUT = 30.0  # seconds until a test gives up waiting, not how long anything should take
 
 KEYS = {
     "enter": "\r",
@@ -37,7 +37,7 @@ RUN_SUSPENDED = (  # once, until Enter
 
 
 class Terminal:
-    """`palatinus` with these arguments in a terminal of 80x24, between two looks at its settings."""
+    """`palatinus` with these arguments in a terminal of 80x24; its settings are compared before and after."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Terminal:
             env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
             timeout=TIMEOUT,
         )
-        self._child.delaybeforesend = None  # no password is asked for that would have to wait for its prompt
+        self._child.delaybeforesend = None  # the delay is for password prompts
 
     def __enter__(self) -> Self:
         return self
@@ -78,20 +78,20 @@ class Terminal:
 
     @property
     def _drawn(self) -> bool:
-        """Tell whether the last screen, if there is one yet, has come as a whole."""
+        """Tell whether the latest screen has arrived completely."""
         return self.raw.rfind(b"\x1b[?2026l") >= self.raw.rfind(b"\x1b[?2026h")
 
     def press(self, *keys: str) -> None:
-        """Send keys by name, and other text as it is."""
+        """Send keys by name, and any other text unchanged."""
         for key in keys:
             self._child.send(KEYS.get(key, key))
 
     def click(self, column: int, line: int) -> None:
-        """Press and release the mouse's left button there, counted from 0 (SGR mouse mode)."""
+        """Press and release the left mouse button there, counted from 0 (SGR mouse mode)."""
         self._child.send(f"\x1b[<0;{column + 1};{line + 1}M\x1b[<0;{column + 1};{line + 1}m")
 
     def wheel(self, *, down: bool) -> None:
-        """Turn the mouse's wheel by a notch."""
+        """Turn the mouse wheel by one notch."""
         self._child.send(f"\x1b[<{65 if down else 64};5;5M")
 
     def resize(self, columns: int, lines: int) -> None:
@@ -100,36 +100,36 @@ class Terminal:
         self._child.setwinsize(lines, columns)
 
     def wipe(self) -> None:
-        """Forget what is on the screen, as when something else has written on it."""
+        """Clear the emulated screen, as if another program had written on it."""
         self._screen.reset()
 
     def end(self, number: signal.Signals) -> None:
-        """Send a signal to all that runs in the terminal, and wait until it is gone."""
+        """Send a signal to everything that runs in the terminal, and wait until it has ended."""
         os.killpg(self._child.pid, number)
         with contextlib.suppress(pexpect.EOF):
             while True:
                 self._read()
 
     def until(self, seen: Callable[[str], object], what: str) -> None:
-        """Read until the screen is as wanted; fails with the screen if it does not get there."""
+        """Read until the screen meets the condition; fail with the screen if it does not in time."""
         deadline = time.monotonic() + TIMEOUT
         while not (self._drawn and seen(self.text)):
             assert time.monotonic() < deadline, f"no {what} on the screen:\n{self.text}"
             self._read()
 
     def shows(self, *patterns: str) -> None:
-        """Read until each pattern is on the screen."""
+        """Read until each of the patterns is on the screen."""
         for pattern in patterns:
             self.until(re.compile(pattern).search, pattern)
 
     def found(self, pattern: str) -> list[str]:
-        """Return all that matches on the screen as it is now."""
+        """Return all matches on the screen as it is now."""
         return re.findall(pattern, self.text)
 
     def ended(self) -> tuple[int, str]:
-        """Read to the end; return the exit code, and what stood on the terminal when the program was gone.
+        """Read to the end; return the exit code, and the text in the terminal after the program has ended.
 
-        Fails unless the terminal's settings are as before and the program's own screen is left.
+        Fail unless the terminal's settings are as before and the program has left its own screen.
         """
         while True:
             try:
@@ -141,12 +141,12 @@ class Terminal:
         assert ending is not None, self.raw[-2000:]
         code, settings = ending.groups()
         assert settings == before, "the terminal's settings have changed"
-        self.assert_given_back()
+        self.assert_restored()
         left = self.raw.rpartition(b"\x1b[?1049l")[2]
         return int(code), left.decode(errors="replace")
 
-    def assert_given_back(self) -> None:
-        """Fail unless the program has left its own screen and turned off what it turned on."""
+    def assert_restored(self) -> None:
+        """Fail unless the program has left its own screen and reset every mode it set."""
         for mode in (b"1049", b"1000", b"1006", b"2004", b"2026"):  # screen, mouse, mouse, paste, held output
             assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
         for mode in (b"25", b"7"):  # cursor, wrapping

@@ -1,4 +1,4 @@
-"""Tables as a client sees them, built from games of the engine; screens as text, kept in files."""
+"""Tables as a client sees them, built from games of the engine, and screens as text, kept in files."""
 
 import os
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ SCREENS = Path(__file__).parent / "screens"
 
 
 def state_of(players: int, *, away: int | None = None) -> TableState:
-    """Return a table with everybody in their seats, one of them perhaps away."""
+    """Return a table with a player in every seat, one of them absent if `away` is given."""
     return TableState(
         "KXQT", "playing", [SeatSummary(name, seat != away) for seat, name in enumerate(NAMES[:players])], 0
     )
@@ -56,29 +56,29 @@ def model_of(game: Game, seat: int | None, *, away: int | None = None) -> TableM
 
 
 def ui_of(game: Game, model: TableModel) -> Ui:
-    """Return the UI state of who has seen the whole game."""
+    """Return the UI state of a client that has followed the whole game."""
     eyes = SPECTATOR if model.seat is None else eyes_of(model.seat)
     events = tuple(redacted(event, eyes) for event in game.events)
     return heard(Ui(name=NAMES[model.seat or 0], address=ADDRESS), Happened(events, len(events)), model)
 
 
-def turn_of(game: Game, seat: int) -> Game:
-    """Return the game played on, without chance, until `seat` is on turn."""
+def played_until_turn_of(game: Game, seat: int) -> Game:
+    """Return the game, played on with the first legal move until `seat` is on turn."""
     while not game.over and game.view.turn != seat:
         game.apply(game.legal_commands()[0])
     return game
 
 
 def after(ui: Ui, model: TableModel, *keys: str) -> Ui:
-    """Return the UI state after these keys, none of which asks for anything."""
+    """Return the UI state after these keys, none of which leads to a request."""
     for key in keys:
         ui, request = pressed(ui, key, model)
         assert request is None, (key, request)
     return ui
 
 
-def asked(ui: Ui, model: TableModel, *keys: str) -> object:
-    """Return what the last of these keys asks for; those before it ask for nothing."""
+def request_after(ui: Ui, model: TableModel, *keys: str) -> object:
+    """Return the request that the last of these keys leads to; the keys before it lead to none."""
     _, request = pressed(after(ui, model, *keys[:-1]), keys[-1], model)
     return request
 
@@ -89,16 +89,18 @@ def typed(text: str) -> tuple[str, ...]:
 
 
 def text_of(frame: Frame) -> str:
-    """Return the screen as text, each line ended by a bar so that spaces at its end are seen."""
+    """Return the screen as text, with a bar at the end of each line to show trailing spaces."""
     return "".join(f"{plain(content)}|\n" for content in frame.lines)
 
 
 def assert_screen(name: str, text: str) -> None:
-    """Compare with the screen kept under `name`; with SCREENS=new in the environment, keep this one."""
+    """Compare with the screen stored as `name`; with SCREENS=new in the environment, store this one."""
     path = SCREENS / f"{name}.txt"
     if os.environ.get("SCREENS") == "new":
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8"), f"another screen than {path.name}; SCREENS=new keeps it"
+    assert text == path.read_text(encoding="utf-8"), (
+        f"the screen differs from {path.name}; SCREENS=new stores it"
+    )
 
 
 def playing_of(ui: Ui) -> Playing:
@@ -112,27 +114,27 @@ def lobby_of(ui: Ui) -> Lobby:
     return ui.page
 
 
-def pointing(ui: Ui, cell: Hex) -> Ui:
-    """Return the UI state with the cursor there."""
+def with_cursor(ui: Ui, cell: Hex) -> Ui:
+    """Return the UI state with the cursor on this hex."""
     return with_table_page(ui, replace(playing_of(ui), cursor=cell))
 
 
-def step_in(ui: Ui, model: TableModel) -> int:
-    """Return the number of the step of the scoring that is shown."""
+def shown_step(ui: Ui, model: TableModel) -> int:
+    """Return the number of the scoring step that is shown."""
     table = table_page(ui)
     assert isinstance(table, Scoring | Result)
     assert model.view is not None
     return step_of(table, model.view)
 
 
-def at(ui: Ui, model: TableModel, step: int) -> Ui:
-    """Return the UI state at that step of the scoring."""
+def at_scoring_step(ui: Ui, model: TableModel, step: int) -> Ui:
+    """Return the UI state at this step of the scoring."""
     assert model.view is not None
     return with_table_page(ui, at_step(model.view, step))
 
 
-def readings(*topics: Topic) -> Iterator[Reading]:
-    """Yield every page of these texts."""
+def reading_pages(*topics: Topic) -> Iterator[Reading]:
+    """Yield every page of these topics."""
     for topic in topics:
         first = Reading(topic)
         yield from (replace(first, number=number) for number in range(first.pages))

@@ -1,4 +1,4 @@
-"""A closed terminal gets its seat back: a real server process, real terminals, real kills."""
+"""A player whose terminal was closed gets the seat back: a real server, real terminals, real kills."""
 
 import contextlib
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.ui.pty_terminal import ROOT, Terminal
-from tests.client.ui.test_journey import empty, on, place
+from tests.client.ui.test_journey import empty_hexes, place_first_piece, text_on
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -21,14 +21,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
 
 
-def kept(tmp_path: Path) -> list[Path]:
-    """Return the files of the seats that are kept."""
+def kept_seat_files(tmp_path: Path) -> list[Path]:
+    """Return the files of the kept seats."""
     return list((tmp_path / "state" / "palatinus" / "seats").glob("*.json"))
 
 
 @contextlib.contextmanager
 def served(*options: str, port: str = "0") -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    """Run a server and yield its address; it is killed in the end, as a crash would."""
+    """Run a server and yield its address; in the end it is killed, as in a crash."""
     command = [sys.executable, str(ROOT / "palatinus.py"), "serve", "--host", "127.0.0.1", "--port", port]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -40,8 +40,8 @@ def served(*options: str, port: str = "0") -> Iterator[tuple[str, "subprocess.Po
 
 
 @contextlib.contextmanager
-def bot(address: str) -> Iterator[str]:
-    """Let a bot open a table for two and yield the table's code."""
+def bot_table(address: str) -> Iterator[str]:
+    """Let a bot open a table for two, and yield the table's code."""
     command = [sys.executable, str(ROOT / "palatinus.py"), "bot", address, "--random-layout", "--seed", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -51,34 +51,34 @@ def bot(address: str) -> Iterator[str]:
             process.kill()
 
 
-def known(terminal: Terminal) -> tuple[list[str], list[str]]:
+def hand_and_empty_fields(terminal: Terminal) -> tuple[list[str], list[str]]:
     """Return the hand and the names of the empty fields."""
     hand = terminal.found(r"\d [ESLMA][mfs]\*? .*?(?:×\d|none)")
-    return hand, [re.findall(r"[A-G][1-6]", on(terminal, cell))[0] for cell in empty(terminal)]
+    return hand, [re.findall(r"[A-G][1-6]", text_on(terminal, cell))[0] for cell in empty_hexes(terminal)]
 
 
-def turn(terminal: Terminal) -> tuple[list[str], list[str]]:
-    """Wait for this player's turn, and return what is known then."""
+def wait_for_turn(terminal: Terminal) -> tuple[list[str], list[str]]:
+    """Wait for this player's turn; return the hand and the empty fields."""
     terminal.shows(r"Your turn: place")
-    return known(terminal)
+    return hand_and_empty_fields(terminal)
 
 
-def resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> None:
-    """Check that the seat is the same one, in the same game."""
+def check_resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> None:
+    """Check that the player is in the same seat of the same game."""
     terminal.shows(r"You are back in your seat, as Ann\.")
-    assert turn(terminal) == before
+    assert wait_for_turn(terminal) == before
 
 
-def test_killed_terminals_come_back(environment: dict[str, str], tmp_path: Path) -> None:
-    """kill -9 in mid-game; then by the table's code, by the lobby, and after a crash of the server."""
+def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_path: Path) -> None:
+    """By the table's code, from the lobby, and after a crash of the server."""
     data = ("--data", str(tmp_path / "data"))
-    with served(*data) as (address, server), bot(address) as table:
+    with served(*data) as (address, server), bot_table(address) as table:
         named = ("--name", "Ann")
         with Terminal("join", address, table, *named, environment=environment) as first:
-            turn(first)
-            place(first)
-            before = turn(first)
-            (file,) = kept(tmp_path)
+            wait_for_turn(first)
+            place_first_piece(first)
+            before = wait_for_turn(first)
+            (file,) = kept_seat_files(tmp_path)
             with Terminal("join", address, table, *named, environment=environment) as second:
                 second.shows(
                     rf"The game at table {table} has begun", "the lobby"
@@ -88,18 +88,18 @@ def test_killed_terminals_come_back(environment: dict[str, str], tmp_path: Path)
                 second.press("r")
                 second.shows(rf"{table} .*your seat")
                 second.press("enter")
-                resumed(second, before)
-                place(second)
-                before = turn(second)
+                check_resumed(second, before)
+                place_first_piece(second)
+                before = wait_for_turn(second)
                 second.end(signal.SIGKILL)
         with Terminal("join", address, table, "--new", *named, environment=environment) as other:
             other.shows(rf"The game at table {table} has begun", "the lobby")
             other.press("q")
             assert other.ended()[0] == 0
         with Terminal("join", address, table, *named, environment=environment) as third:
-            resumed(third, before)
-            place(third)
-            before = turn(third)
+            check_resumed(third, before)
+            place_first_piece(third)
+            before = wait_for_turn(third)
             third.press("q")
             third.shows(r"Quit\?")
             third.press("y")
@@ -113,36 +113,37 @@ def test_killed_terminals_come_back(environment: dict[str, str], tmp_path: Path)
             Terminal("join", address, table, *named, environment=environment) as fourth,
         ):
             fourth.shows(r"You are back in your seat, as Ann\.")
-            fourth.until(lambda _: known(fourth) == before, "the same hand and board")
-            assert kept(tmp_path) == [file]
+            fourth.until(lambda _: hand_and_empty_fields(fourth) == before, "the same hand and board")
+            assert kept_seat_files(tmp_path) == [file]
             fourth.press("q", "y")
             assert fourth.ended()[0] == 0
 
 
 def test_a_seat_left_for_good_is_forgotten(environment: dict[str, str], tmp_path: Path) -> None:
-    """Before the game, Esc gives the seat up, and so does quitting; a closed terminal does not."""
+    """Before the game, Esc and quitting give the seat up; a closed terminal does not."""
     with served("--memory") as (address, _):
         with Terminal("join", address, "--name", "Ann", environment=environment) as terminal:
             terminal.shows("No tables are open")
             terminal.press("o")
             terminal.shows(r"palatinus join ws://\S+ \w{4}")
             table = terminal.found(r"palatinus join ws://\S+ (\w{4})")[0]
-            assert len(kept(tmp_path)) == 1
+            assert len(kept_seat_files(tmp_path)) == 1
             terminal.end(signal.SIGHUP)
-            assert len(kept(tmp_path)) == 1
+            assert len(kept_seat_files(tmp_path)) == 1
         with Terminal("join", address, table, "--name", "Ann", environment=environment) as terminal:
             terminal.shows(r"You are back in your seat, as Ann\.", r"Ann +\(host, you\)")
             terminal.press("escape")
             terminal.shows("No tables are open")
-            assert kept(tmp_path) == []
+            assert kept_seat_files(tmp_path) == []
             terminal.press("o")
             terminal.shows(r"palatinus join ws://\S+ \w{4}")
             terminal.press("q")
             assert terminal.ended()[0] == 0
-            assert kept(tmp_path) == []
+            assert kept_seat_files(tmp_path) == []
 
 
-def test_playing_here_and_bots_keep_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_game_hosted_by_play_keeps_no_seat(environment: dict[str, str], tmp_path: Path) -> None:
+    """`play` stops its server, so there is no seat to come back to."""
     arguments = ("play", "--players", "2", "--random-layout", "--seed", "1", "--name", "Ann")
     with Terminal(*arguments, environment=environment) as terminal:
         terminal.shows(r"Your turn: place")

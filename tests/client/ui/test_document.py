@@ -1,4 +1,4 @@
-"""docs/client.md shows the real keys and screens."""
+"""docs/client.md shows the current keys and screens."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.seen import SCREENS
 
 DOCUMENT = ROOT / "docs" / "client.md"
-PLACES = {
+CONTEXTS = {
     KeyContext.START: "On the start screen",
     KeyContext.LOBBY: "In the lobby",
     KeyContext.GATHERING: "Waiting at a table",
@@ -39,8 +39,10 @@ SHOWN = {
 
 def keys() -> str:
     parts = []
-    for place, title in PLACES.items():
-        rows = [f"| {names.replace('|', '&#124;')} | {words} |" for names, words in key_rows(place, UNICODE)]
+    for context, title in CONTEXTS.items():
+        rows = [
+            f"| {names.replace('|', '&#124;')} | {words} |" for names, words in key_rows(context, UNICODE)
+        ]
         parts.append("\n".join((f"### {title}", "", "| key | what it does |", "|---|---|", *rows)))
     return "\n\n".join(parts)
 
@@ -54,8 +56,8 @@ def screens() -> str:
     return "\n\n".join(parts)
 
 
-def test_the_document_shows_what_is() -> None:
-    """Every key and every screen; with SCREENS=new in the environment, write them again."""
+def test_the_document_is_up_to_date() -> None:
+    """It has every key and every screen; with SCREENS=new in the environment, they are written again."""
     text = DOCUMENT.read_text(encoding="utf-8")
     made = text
     for name, content in (("keys", keys()), ("screens", screens())):
@@ -68,8 +70,8 @@ def test_the_document_shows_what_is() -> None:
     assert text == made
 
 
-def test_every_place_is_documented() -> None:
-    assert set(PLACES) == set(KeyContext)
+def test_every_context_is_documented() -> None:
+    assert set(CONTEXTS) == set(KeyContext)
     assert all(
-        key_name(name, UNICODE) for place in KeyContext for key in keys_at(place) for name in key.names
+        key_name(name, UNICODE) for context in KeyContext for key in keys_at(context) for name in key.names
     )

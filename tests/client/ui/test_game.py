@@ -1,4 +1,4 @@
-"""The program around the screen: how it starts, what it asks of a server, and how it ends."""
+"""The program around the screen: how it starts, what it requests from a server, and how it ends."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ from tests.games import played
 
 
 class Keyboard:
-    """The keys of a terminal that nobody looks at, and the state of the screen that they lead to."""
+    """The keys of a terminal without a display, and the UI state that they lead to."""
 
     def __init__(self, pipe: PipeInput) -> None:
         self.press = pipe.send_text
@@ -57,7 +57,7 @@ class Keyboard:
         self.client: Client | None = None
 
     async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
-        """Wait until the client's state is as wanted."""
+        """Wait until the client's state meets the condition."""
         async with asyncio.timeout(TIMEOUT):
             while self.client is None or not seen(self.client._ui, self.client._connection.model):
                 self.changed.clear()
@@ -69,13 +69,13 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
         keyboard = Keyboard(pipe)
 
-        class Watched(Client):
+        class ObservedClient(Client):
             def _show(self, ui: Ui) -> None:
                 super()._show(ui)
                 keyboard.client = self
                 keyboard.changed.set()
 
-        monkeypatch.setattr(game_program, "Client", Watched)
+        monkeypatch.setattr(game_program, "Client", ObservedClient)
         yield keyboard
 
 
@@ -83,8 +83,8 @@ def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
     return ui.page.tables if isinstance(ui.page, Lobby) else ()
 
 
-def at_rest(ui: Ui, model: TableModel) -> bool:
-    """Tell whether the client sits at a table and waits for nothing."""
+def is_idle(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the client is at a table and waits for no answer."""
     return model.table is not None and not ui.busy
 
 
@@ -92,29 +92,29 @@ def gathering(*names: str | None) -> TableState:
     return TableState("KXQT", "gathering", [SeatSummary(name, name is not None) for name in names], 0)
 
 
-async def lobby(peer: Peer, *tables: TableSummary) -> None:
-    """Greet the client and tell it the tables."""
+async def greet(peer: Peer, *tables: TableSummary) -> None:
+    """Greet the client and send it the list of tables."""
     await peer.welcome()
     asked = await peer.receive(ListTables)
     await peer.send(Tables(asked.id, list(tables)))
 
 
 async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
-    """Enter joins the table chosen; what is typed there is said; Esc leaves it."""
+    """Enter joins the chosen table, a typed text is sent as chat, and Esc leaves the table."""
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.receive(JoinTable)
         assert (join.table, join.name) == ("KXQT", "Ann")
         await peer.send(Seated(join.id, "KXQT", 1, "secret"), gathering("Bob", "Ann"))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         keys.press("thello\r")
         say = await peer.receive(Say)
         assert say.text == "hello"
         await peer.send(Done(say.id))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         keys.press("\x1b")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
@@ -129,11 +129,11 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
 
 
 async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> None:
-    """`palatinus play`: the table is opened, bots are seated, and the game starts by itself."""
-    seated: list[tuple[str, int]] = []
+    """`palatinus play` opens a table, seats bots, and starts the game without a key."""
+    seated_bots: list[tuple[str, int]] = []
 
-    def bots(table: str, seats: int) -> None:
-        seated.append((table, seats))
+    def seat_bots(table: str, seats: int) -> None:
+        seated_bots.append((table, seats))
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -144,29 +144,31 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
         )
         start = await peer.receive(StartGame)
         await peer.send(Done(start.id))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         keys.press("q")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
         await peer.until_closed()
 
     async with scripted(act) as url:
-        options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=bots)
+        options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=seat_bots)
         assert await run(options) == 0
-    assert seated == [("KXQT", 1)]
+    assert seated_bots == [("KXQT", 1)]
 
 
 @pytest.mark.parametrize(
     ("pressed", "starting"), [("2so", 0), ("2sso", 1), (":open 2 starts:me\r", 0), (":open 2 starts:2\r", 1)]
 )
-async def test_who_opens_a_table_says_who_starts(keys: Keyboard, pressed: str, starting: int) -> None:
-    """R3.1: in the lobby and by a typed line, at a real server."""
+async def test_the_player_who_opens_a_table_chooses_who_starts(
+    keys: Keyboard, pressed: str, starting: int
+) -> None:
+    """R3.1: in the lobby and by a typed line, on a real server."""
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
         ann = asyncio.create_task(run(Options(url, "Ann")))
         await keys.until(lambda ui, _: not ui.busy)
         keys.press(pressed)
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         assert keys.client is not None
         table = keys.client._connection.model.table
         async with connected(url, client="test") as bob:
@@ -183,25 +185,25 @@ async def test_who_opens_a_table_says_who_starts(keys: Keyboard, pressed: str, s
 
 
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
-    """The table given is full: the lobby is shown, and everything works there."""
+    """If the given table is full, the lobby is shown and works."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
         join = await peer.receive(JoinTable)
         await peer.send(Refused("table-full", "Every seat is taken.", join.id))
-        await lobby_again(peer)
+        await send_list(peer)
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         watch = await peer.receive(Watch)
         assert watch.table == "ABCD"
         await peer.send(Watching(watch.id, "ABCD"))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         keys.press("q")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
         await peer.until_closed()
 
-    async def lobby_again(peer: Peer) -> None:
+    async def send_list(peer: Peer) -> None:
         asked = await peer.receive(ListTables)
         await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
 
@@ -210,10 +212,10 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
 
 
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
-    """A request that waits for the connection ends with the program."""
+    """A request that waits for the connection is cancelled."""
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         await peer.receive(Watch)
@@ -233,7 +235,7 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
         await peer.welcome()
         watch = await peer.receive(Watch)
         await peer.send(Watching(watch.id, "KXQT"))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         keys.press("q")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
@@ -243,28 +245,28 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
 
 
-async def test_a_pasted_line_is_typed(keys: Keyboard) -> None:
-    """A paste into the line being typed is text, whatever keys it is made of."""
+async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
+    """Whatever it contains, a paste is text and not a series of keys."""
 
     async def act(peer: Peer) -> None:
-        await lobby(peer)
+        await greet(peer)
         await keys.until(lambda ui, _: not ui.busy)
-        keys.press("\x1b[200~q\x1b[201~")  # where no line is typed, a paste does nothing
+        keys.press("\x1b[200~q\x1b[201~")  # without a line to type into, a paste does nothing
         keys.press(":\x1b[200~join\n kxqt\x1b[201~\r")
         join = await peer.receive(JoinTable)
         assert join.table == "KXQT"
         await peer.send(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
-        keys.press("\x03q")  # the refused line stays until it is forgotten
+        keys.press("\x03q")  # the refused line stays until it is cancelled
         await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
 
 
-async def test_a_signal_ends_the_program_in_good_order(keys: Keyboard) -> None:
+async def test_a_signal_ends_the_program_cleanly(keys: Keyboard) -> None:
     async def act(peer: Peer) -> None:
-        await lobby(peer)
+        await greet(peer)
         await keys.until(lambda ui, _: not ui.busy)
         signal.raise_signal(signal.SIGTERM)
         await peer.until_closed()
@@ -273,10 +275,10 @@ async def test_a_signal_ends_the_program_in_good_order(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann")) == 0
 
 
-async def test_an_error_of_the_program_is_one_sentence(
+async def test_a_crash_is_reported_in_one_sentence(
     keys: Keyboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever fails while drawing ends the program, which says so without a traceback."""
+    """An error while drawing ends the program without a traceback."""
     del keys
 
     def drawn(*_: object) -> None:
@@ -286,7 +288,7 @@ async def test_an_error_of_the_program_is_one_sentence(
 
     async def act(peer: Peer) -> None:
         with contextlib.suppress(Exception):
-            await lobby(peer)
+            await greet(peer)
 
     async with asyncio.timeout(TIMEOUT), scripted(act) as url:
         assert await run(Options(url, "Ann")) == 1
@@ -297,29 +299,29 @@ async def test_an_error_of_the_program_is_one_sentence(
 
 
 @pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
-async def test_a_bad_name_is_wrong_use(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_bad_name_is_a_usage_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run(Options("ws://127.0.0.1:9", name)) == 2
     assert capsys.readouterr().err.startswith(("palatinus: That name", "palatinus: The name is too long"))
 
 
-async def test_without_a_server_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_without_a_server_the_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def kept(folder: Path) -> list[bytes]:
+def kept_seat_files(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.glob("*.json")]
 
 
-def held(folder: Path, url: str) -> Options:
-    """Return the options of a player who holds seat 1 at KXQT from another time."""
+def options_with_kept_seat(folder: Path, url: str) -> Options:
+    """Return the options of a player whose seat 1 at KXQT was kept earlier."""
     seats = Seats(folder, url)
     seats.keep("KXQT", 1, "Ann", "old-secret").release()
     return Options(url, "Bob", table="KXQT", seats=seats)
 
 
 @pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
-async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
+async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
     """The player is told, and takes a free seat, which is kept instead."""
 
     async def act(peer: Peer) -> None:
@@ -330,9 +332,9 @@ async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, 
         join = await peer.receive(JoinTable)
         assert join.name == "Bob"
         await peer.send(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
-        await keys.until(at_rest)
+        await keys.until(is_idle)
         await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
-        (content,) = kept(tmp_path)
+        (content,) = kept_seat_files(tmp_path)
         assert b"new-secret" in content
         keys.press("q")
         leave = await peer.receive(Leave)
@@ -340,12 +342,12 @@ async def test_a_seat_that_is_lost_is_forgotten(keys: Keyboard, tmp_path: Path, 
         await peer.until_closed()
 
     async with scripted(act) as url:
-        assert await run(held(tmp_path, url)) == 0
-    assert kept(tmp_path) == []
+        assert await run(options_with_kept_seat(tmp_path, url)) == 0
+    assert kept_seat_files(tmp_path) == []
 
 
 async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
-    """Nothing says that it is lost."""
+    """Other refusals do not mean that the seat is lost."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
@@ -362,12 +364,12 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
         await peer.until_closed()
 
     async with scripted(act) as url:
-        assert await run(held(tmp_path, url)) == 0
-    assert len(kept(tmp_path)) == 1
+        assert await run(options_with_kept_seat(tmp_path, url)) == 0
+    assert len(kept_seat_files(tmp_path)) == 1
 
 
 async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
-    """Its player comes back to see the result, under the name that the seat was taken with."""
+    """Its player comes back to the result, under the name that the seat was taken with."""
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:
@@ -379,7 +381,9 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
             snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
         )
         await keys.until(
-            lambda ui, model: model.view is not None and isinstance(ui.page, Result) and not kept(tmp_path)
+            lambda ui, model: (
+                model.view is not None and isinstance(ui.page, Result) and not kept_seat_files(tmp_path)
+            )
         )
         await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
         keys.press("q")
@@ -388,27 +392,27 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
         await peer.until_closed()
 
     async with scripted(act) as url:
-        assert await run(held(tmp_path, url)) == 0
+        assert await run(options_with_kept_seat(tmp_path, url)) == 0
 
 
 @pytest.mark.parametrize(
-    ("folder", "told"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
+    ("folder", "sentence"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
 )
-async def test_what_cannot_be_kept_or_read_ends_no_game(
-    keys: Keyboard, tmp_path: Path, folder: str, told: str
+async def test_unusable_seat_files_do_not_end_the_game(
+    keys: Keyboard, tmp_path: Path, folder: str, sentence: str
 ) -> None:
-    """A seat in a place where no file can be, and a file that holds no seat: a sentence each."""
+    """An impossible folder and a damaged file lead to one sentence each."""
     (tmp_path / "file").write_text("")
     (tmp_path / "seats").mkdir()
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
 
     async def act(peer: Peer) -> None:
-        await lobby(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("\r")
         join = await peer.receive(JoinTable)
         await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
-        await keys.until(lambda ui, model: at_rest(ui, model) and told in "\n".join(ui.log))
+        await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert keys.client is not None
         assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
         keys.press("q")
@@ -421,7 +425,7 @@ async def test_what_cannot_be_kept_or_read_ends_no_game(
 
 
 async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
-    """The one of the finished game is forgotten; what was said at the table before is still in the log."""
+    """The finished game's seat is forgotten, and its chat stays in the log."""
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:
@@ -434,7 +438,9 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
             Said("again?", 0),
         )
         await keys.until(
-            lambda ui, _: isinstance(ui.page, Result) and "Cosima: again?" in ui.log and not kept(tmp_path)
+            lambda ui, _: (
+                isinstance(ui.page, Result) and "Cosima: again?" in ui.log and not kept_seat_files(tmp_path)
+            )
         )
         keys.press("m")
         rematch = await peer.receive(Rematch)
@@ -442,7 +448,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         await peer.send(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: "Cosima: again?" in ui.log and not isinstance(ui.page, Result))
-        (content,) = kept(tmp_path)
+        (content,) = kept_seat_files(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content
         keys.press("q")

@@ -20,27 +20,27 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Return an environment that leaves nothing behind."""
+    """Return an environment with a temporary home folder."""
     return {"HOME": str(tmp_path)}
 
 
-def on(terminal: Terminal, cell: Hex) -> str:
-    """Return what the screen shows on a hex, with the edges of the cursor if it is there."""
+def text_on(terminal: Terminal, cell: Hex) -> str:
+    """Return the text on a hex, with the edges of the cursor if it is there."""
     column, line = SMALL.body_of(cell)
     return terminal.lines[TOP + line].ljust(80)[column - 1 : column + SMALL.across]
 
 
 def cursor(terminal: Terminal) -> Hex | None:
-    return next((cell for cell in HEX_POSITIONS if on(terminal, cell).startswith("▐")), None)
+    return next((cell for cell in HEX_POSITIONS if text_on(terminal, cell).startswith("▐")), None)
 
 
-def empty(terminal: Terminal) -> list[Hex]:
-    """Return the hexes where a field's name stands instead of a piece."""
-    return [cell for cell in HEX_POSITIONS if re.search(r"[A-G][1-6]", on(terminal, cell))]
+def empty_hexes(terminal: Terminal) -> list[Hex]:
+    """Return the hexes that show a field's name instead of a piece."""
+    return [cell for cell in HEX_POSITIONS if re.search(r"[A-G][1-6]", text_on(terminal, cell))]
 
 
 def way_to(start: Hex, goal: Hex) -> list[str]:
-    """Return the arrow keys that lead from one hex to the other."""
+    """Return the arrow keys that lead from one hex to another."""
     ways: dict[Hex, list[str]] = {start: []}
     edge = deque([start])
     while goal not in ways:
@@ -53,8 +53,8 @@ def way_to(start: Hex, goal: Hex) -> list[str]:
     return ways[goal]
 
 
-def lay(terminal: Terminal) -> None:
-    """Turn the tile drawn and lay it where it first may lie."""
+def lay_tile(terminal: Terminal) -> None:
+    """Turn the drawn tile and lay it at the first open position."""
     tile = terminal.found(r"lay tile (\w)")[0]
     terminal.press("r")
     terminal.shows(r"turned 1")
@@ -62,35 +62,35 @@ def lay(terminal: Terminal) -> None:
     terminal.until(lambda text: f"Your turn: lay tile {tile}" not in text, "end of the turn")
 
 
-def place(terminal: Terminal) -> None:
-    """Take the first piece that may be placed now, and place it on the first empty field."""
+def place_first_piece(terminal: Terminal) -> None:
+    """Take the first piece that may be placed, and place it on the first empty field."""
     left = terminal.found(r"YOUR HAND +(\d+)")[0]
     number = terminal.found(r"(\d) \w\w\*? .*×\d")[0]
-    goal, start = empty(terminal)[0], cursor(terminal)
+    goal, start = empty_hexes(terminal)[0], cursor(terminal)
     assert start is not None
     terminal.press(number)
     terminal.shows(rf"► {number} ")
     terminal.press(*way_to(start, goal))
     terminal.until(lambda _: cursor(terminal) == goal, "cursor on the field")
     terminal.press("enter")
-    smaller_hand(terminal, left)
+    wait_for_smaller_hand(terminal, left)
 
 
-def smaller_hand(terminal: Terminal, left: str) -> None:
-    """Read until no hand of so many is shown."""
+def wait_for_smaller_hand(terminal: Terminal, left: str) -> None:
+    """Read until the hand no longer has this many pieces."""
     terminal.until(lambda text: not re.search(rf"YOUR HAND +{left}\b", text), "smaller hand")
 
 
-def play(terminal: Terminal) -> None:
-    """Play all own turns until the scoring begins."""
+def play_until_scoring(terminal: Terminal) -> None:
+    """Play all of the player's own turns until the scoring begins."""
     turn = re.compile(r"Your turn: (lay|place)|the scoring")
     while True:
         terminal.until(turn.search, "own turn")
         match terminal.found(turn.pattern)[0]:
             case "lay":
-                lay(terminal)
+                lay_tile(terminal)
             case "place":
-                place(terminal)
+                place_first_piece(terminal)
             case _:
                 return
 
@@ -112,21 +112,23 @@ def walk_through_scoring(terminal: Terminal) -> None:
 
 
 def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
-    """From the command line through tiles, pieces and scoring to the result, and back to the shell."""
+    """From the command line through tiles, pieces and scoring to the result, a rematch and the shell."""
     arguments = ("play", "--players", "3", "--seed", "1", "--name", "Ann")
     with Terminal(*arguments, environment=environment) as terminal:
-        play(terminal)
+        play_until_scoring(terminal)
         walk_through_scoring(terminal)
-        terminal.press("enter", "enter")  # one too many leads nowhere
+        terminal.press("enter", "enter")  # one more than needed does nothing
         terminal.press("m")
-        terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots have come along
+        terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots play again too
         terminal.press("q", "y")
         assert terminal.ended()[0] == 0
 
 
 @pytest.mark.parametrize(("seat", "name"), [("me", "Ann"), ("2", "greedy-1")])
-def test_who_plays_against_bots_says_who_starts(environment: dict[str, str], seat: str, name: str) -> None:
-    """R3.1: the log tells, in a window that is tall enough for all of it."""
+def test_the_player_chooses_who_starts_against_bots(
+    environment: dict[str, str], seat: str, name: str
+) -> None:
+    """R3.1: the log shows it, in a window tall enough for all lines."""
     arguments = ("play", "--players", "2", "--starts", seat, "--name", "Ann")
     with Terminal(*arguments, environment=environment) as terminal:
         terminal.shows("Your turn: lay")
@@ -136,7 +138,7 @@ def test_who_plays_against_bots_says_who_starts(environment: dict[str, str], sea
         assert terminal.ended()[0] == 0
 
 
-def test_who_cannot_start_is_told_with_who_can(environment: dict[str, str]) -> None:
+def test_an_invalid_starting_seat_is_refused_with_the_valid_ones(environment: dict[str, str]) -> None:
     with Terminal("play", "--starts", "4", environment=environment) as terminal:
         code, rest = terminal.ended()
     assert code == 2
@@ -144,16 +146,16 @@ def test_who_cannot_start_is_told_with_who_can(environment: dict[str, str]) -> N
 
 
 def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
-    """Typed commands alone, both peoples, without a character beyond ASCII or a colour."""
+    """With typed commands, two peoples each, and neither colour nor characters beyond ASCII."""
     arguments = ("play", "--players", "2", "--random-layout", "--ascii", "--seed", "2", "--name", "Ann")
     with Terminal(*arguments, environment={**environment, "NO_COLOR": "1"}) as terminal:
         for _ in range(16):
             terminal.shows(r"Your turn: place")
             left = terminal.found(r"YOUR HAND +(\d+)")[0]
             piece = terminal.found(r"\d ([EL][mfs]\*?) .*x\d")[-1]
-            field = re.findall(r"[A-G][1-6]", on(terminal, empty(terminal)[0]))[0]
+            field = re.findall(r"[A-G][1-6]", text_on(terminal, empty_hexes(terminal)[0]))[0]
             terminal.press(":", f"{piece} {field}", "enter")
-            smaller_hand(terminal, left)
+            wait_for_smaller_hand(terminal, left)
         terminal.shows(r"step 1 of")
         terminal.press("s")
         terminal.shows("POINTS")
@@ -166,12 +168,12 @@ def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
 
 
 def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None:
-    """What goes wrong is told in the server's words; the window may shrink and grow."""
+    """Refusals are shown in words, clicks place pieces, and the window may shrink and grow."""
     arguments = ("play", "--players", "2", "--random-layout", "--seed", "3", "--name", "Ann")
     with Terminal(*arguments, environment=environment) as terminal:
         terminal.shows(r"Your turn: place")
-        goal = empty(terminal)[5]
-        name = re.findall(r"[A-G][1-6]", on(terminal, goal))[0]
+        goal = empty_hexes(terminal)[5]
+        name = re.findall(r"[A-G][1-6]", text_on(terminal, goal))[0]
         column, line = SMALL.body_of(goal)
         terminal.click(column + 2, TOP + line)
         terminal.until(lambda _: cursor(terminal) == goal, "cursor where the mouse was clicked")
@@ -203,7 +205,7 @@ def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None
 
 
 def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str], tmp_path: Path) -> None:
-    """Forward, back, jumps, other eyes, the scoring; at every size; in ASCII where that is asked for."""
+    """Steps, jumps, eyes and scoring, at several sizes, with Unicode and in ASCII."""
     record = tmp_path / "record.txt"
     text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
     record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
@@ -222,7 +224,7 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         terminal.resize(80, 24)
         terminal.press("?")
         terminal.shows("KEYS", "one round forward")
-        terminal.press("escape")  # alone: what follows at once would make another key of it
+        terminal.press("escape")  # on its own: with the next key it would be another key
         terminal.shows("HAND OF Bob")
         terminal.press(":", "go scoring", "enter")
         terminal.shows(r"the scoring", r"step 1 of \d+")
@@ -240,8 +242,8 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         assert terminal.raw.isascii()
 
 
-def test_no_server_is_one_sentence(environment: dict[str, str]) -> None:
-    """Nothing answers at that address: a sentence, exit code 1, and the terminal as it was."""
+def test_without_a_server_the_error_is_one_sentence(environment: dict[str, str]) -> None:
+    """The exit code is 1, and the terminal is as before."""
     with Terminal("join", "ws://127.0.0.1:9", "--name", "Ann", environment=environment) as terminal:
         code, left = terminal.ended()
         assert code == 1

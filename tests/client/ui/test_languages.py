@@ -1,4 +1,4 @@
-"""Screens in every language: nothing is said around the catalogues, and everything has its room."""
+"""Screens in every language: every text comes from the catalogues, and fits."""
 
 import argparse
 import contextlib
@@ -43,7 +43,7 @@ from engine.view import SPECTATOR
 from palatinus import _parser
 from tests.client.ui.draw.test_drawing import SIZES
 from tests.client.ui.draw.test_screens import PAGES, placing
-from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, readings, text_of, ui_of
+from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, reading_pages, text_of, ui_of
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
 from tests.games import finished_games, games, played
@@ -53,7 +53,7 @@ CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghij
 CYRILLIC |= {ord(letter): chr(0x410 + at) for at, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
 FILLED_IN = re.compile(r"\{[^}]*\}|%\(\w+\)[srd]|%[srd]")
 
-# What is the same in all languages: signs, addresses, names, and what is typed.
+# The same in all languages: signs, addresses, names and commands.
 SIGNS = re.compile(
     r"\b[A-G][1-6]\b|\b[ESLMA]?[mfs]\b|\bF[12]\b|wss?://[\w.:]+|palatinus \w+|--[\w-]+|[A-Z]+_[A-Z]+"
 )
@@ -70,11 +70,11 @@ ANY_UNTYPED_KEYS = ANY_KEYS.map(lambda keys: [key for key in keys if key not in 
 
 
 class Cyrillic(gettext.NullTranslations):
-    """A language in which every text is written with other letters: what is not, went around it."""
+    """A language in which every text is in other letters, so that untranslated words stand out."""
 
     def gettext(self, message: str) -> str:
         parts = zip(FILLED_IN.split(message), [*FILLED_IN.findall(message), ""], strict=True)
-        return "".join(said.translate(CYRILLIC) + kept for said, kept in parts)
+        return "".join(text.translate(CYRILLIC) + kept for text, kept in parts)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         return self.gettext(msgid1 if n == 1 else msgid2)
@@ -104,65 +104,65 @@ def speaking(spoken: str) -> Iterator[None]:
         speak("en")
 
 
-def unsaid(text: str) -> set[str]:
-    """Return the words that went around the catalogues."""
+def untranslated(text: str) -> set[str]:
+    """Return the words that do not come from the catalogues."""
     return {*re.findall(r"[A-Za-z]{2,}", SIGNS.sub(" ", text))} - SAME
 
 
-def reading(ui: Ui) -> Iterator[Ui]:
-    """Yield all pages of help and rules that open over a page."""
-    for each in readings(Topic.HELP, Topic.RULES):
+def with_readings(ui: Ui) -> Iterator[Ui]:
+    """Yield the page under every page of help and rules."""
+    for each in reading_pages(Topic.HELP, Topic.RULES):
         yield replace(ui, overlay=each)
 
 
 @pytest.mark.usefixtures("cyrillic")
 @pytest.mark.parametrize("page", PAGES)
 def test_every_word_of_every_page_is_translated(page: str) -> None:
-    """Help and rules over it too; and at a large size, which shows more."""
+    """So are help and rules, and the larger screen, which shows more."""
     ui, model = PAGES[page]()
     ui = replace(ui, log=())
-    for shown in (ui, *reading(ui)):
-        assert not unsaid(text_of(drawn(shown, model, UNICODE, 80, 24)))
-    assert not unsaid(text_of(drawn(ui, model, UNICODE, 120, 40)))
+    for shown in (ui, *with_readings(ui)):
+        assert not untranslated(text_of(drawn(shown, model, UNICODE, 80, 24)))
+    assert not untranslated(text_of(drawn(ui, model, UNICODE, 120, 40)))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_is_translated() -> None:
-    for shown in (START, *reading(START)):
-        assert not unsaid(text_of(drawn(shown, NOWHERE, UNICODE, 80, 24))) - {"random", "greedy"}
+    for shown in (START, *with_readings(START)):
+        assert not untranslated(text_of(drawn(shown, NOWHERE, UNICODE, 80, 24))) - {"random", "greedy"}
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_lessons_is_translated() -> None:
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
-        assert not unsaid(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
+        assert not untranslated(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_record_is_translated() -> None:
-    """On the screen, in its help, and in a picture."""
+    """It is translated on the screen, in its help, and in a picture."""
     recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(NAMES)))
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
             ui = opened(recording, stop, eyes)
-            for shown in (ui, *reading(ui)):
-                assert not unsaid(text_of(drawn(shown, seen_in(ui), UNICODE, 80, 24)))
+            for shown in (ui, *with_readings(ui)):
+                assert not untranslated(text_of(drawn(shown, seen_in(ui), UNICODE, 80, 24)))
             picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
-            assert not unsaid(picture)
+            assert not untranslated(picture)
 
 
 @settings(max_examples=20)
 @given(games(), ANY_UNTYPED_KEYS, st.data())
 def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
-    """Any keys, any eyes, any moment; what is typed has a test of its own."""
+    """After any keys, for any eyes, at any moment; typed lines have their own test."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     with in_cyrillic():
         model = model_of(game, seat)
         ui = ui_of(game, model)
         for key in keys:
             ui, _ = pressed(ui, key, model)
-        assert not unsaid(text_of(drawn(ui, model, UNICODE, 80, 24)))
+        assert not untranslated(text_of(drawn(ui, model, UNICODE, 80, 24)))
 
 
 @settings(max_examples=20)
@@ -170,12 +170,12 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
         for event in game.events:
-            assert not unsaid(describe_event(redacted(event, SPECTATOR) if watching else event, NAMES))
+            assert not untranslated(describe_event(redacted(event, SPECTATOR) if watching else event, NAMES))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_misread_line_is_translated() -> None:
-    """But for what was typed, and for what is to be typed instead."""
+    """Only the typed words, and those to be typed instead, stay as they are."""
     _, model = placing()
     replay = opened(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
     assert isinstance(replay, Replay)
@@ -195,11 +195,11 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
     ):
         read = meaning(text, model)
         assert isinstance(read, Misread), text
-        assert not unsaid(read.text) - {*text.split(), "yes"}, text
+        assert not untranslated(read.text) - {*text.split(), "yes"}, text
     for text in ("xyz", "go", "go 99", "go scoring", "eyes", "eyes 9"):
         misread = replay_meaning(text, replay)
         assert isinstance(misread, Misread), text
-        assert not unsaid(misread.text) - {*text.split()}, text
+        assert not untranslated(misread.text) - {*text.split()}, text
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -208,7 +208,7 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
     for command in commands.choices.values():
         for action in command._actions:
             if action.help and action.dest != "help":  # argparse's own is in another catalogue
-                assert not unsaid(FILLED_IN.sub("", action.help)), action.help
+                assert not untranslated(FILLED_IN.sub("", action.help)), action.help
 
 
 @settings(max_examples=20)
@@ -216,7 +216,7 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
 def test_any_screen_of_any_game_fits_in_every_language(
     game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject
 ) -> None:
-    """Accented letters keep the columns straight, and are plain ones where only ASCII can be shown."""
+    """Accented letters keep the columns straight, and lose their accents in ASCII."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     with speaking(spoken):
         model = model_of(game, seat)
@@ -231,18 +231,18 @@ def test_any_screen_of_any_game_fits_in_every_language(
 
 @pytest.mark.parametrize(("spoken", "letter"), [("en", "y"), ("it", "s"), ("fr", "o"), ("nl", "j")])
 def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
-    """The question and the function bar name it; y quits everywhere, and n stays."""
+    """The question and the function bar show it; y quits in every language, and n does not."""
     ui, model = placing()
     with speaking(spoken):
-        asked, _ = pressed(ui, "q", model)
-        shown = text_of(drawn(asked, model, UNICODE, 80, 24)).replace("\N{NO-BREAK SPACE}", " ")
-        quits = {key for key in "nosyj" if pressed(asked, key, model)[1] == requests.Quit()}
+        request_after, _ = pressed(ui, "q", model)
+        shown = text_of(drawn(request_after, model, UNICODE, 80, 24)).replace("\N{NO-BREAK SPACE}", " ")
+        quits = {key for key in "nosyj" if pressed(request_after, key, model)[1] == requests.Quit()}
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
     assert quits == {letter, "y"}
 
 
-def test_letters_lose_their_accents_where_only_ascii_can_be_shown() -> None:
+def test_letters_lose_their_accents_in_ascii() -> None:
     ui, model = placing()
     with speaking("fr"):
         assert "à placer" in text_of(drawn(ui, model, UNICODE, 80, 24))
@@ -251,7 +251,7 @@ def test_letters_lose_their_accents_where_only_ascii_can_be_shown() -> None:
 
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_key_pages_in_every_language(spoken: str) -> None:
-    """Read the files to see them."""
+    """The most important pages; read the files to see them."""
     shown = []
     with speaking(spoken):
         for page in ("lobby", "laying", "placing", "scoring-soldier", "result"):
@@ -261,13 +261,13 @@ def test_key_pages_in_every_language(spoken: str) -> None:
 
 
 def words(lines: Iterable[Line]) -> list[str]:
-    """Return the words of some lines: they are the same in whatever width, unless one is cut off."""
+    """Return the words of some lines: the same at every width, unless one is cut off."""
     return " ".join(map(plain, lines)).split()
 
 
 @pytest.mark.parametrize("spoken", LANGUAGES)
 def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
-    """Pages without a board say all that they say in a wide window; titles do on every page."""
+    """Pages without a board have the same words as in a wide window; all pages have the same titles."""
     recording = Recording.of(played(GameOptions(3), 11).events, {})
     seen = [
         (ui, seen_in(ui))
@@ -310,7 +310,7 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
 
 
 @pytest.mark.parametrize("spoken", LANGUAGES)
-def test_headings_of_the_result_stand_over_their_columns(spoken: str) -> None:
+def test_headings_of_the_result_fit_their_columns(spoken: str) -> None:
     with speaking(spoken):
         for heading, room in RESULT_COLUMNS:
             assert get_cwidth(language._(heading)) <= room, heading
@@ -322,11 +322,11 @@ def rows(ui: Ui, model: TableModel, width: int, height: int) -> list[str]:
 
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_pages_to_read_fit_the_least_size_in_every_language(spoken: str) -> None:
-    """No line of help or rules is cut off at 80x24, and none is lost below."""
+    """No line of help or rules is cut off at 80x24, or lost at the bottom."""
     with speaking(spoken):
         for name in ("lobby", "room", "laying", "placing", "scoring-piece", "result"):
             ui, model = PAGES[name]()
-            keys, *wrapped = reading(ui)
+            keys, *wrapped = with_readings(ui)
             for shown in (keys, *wrapped):
                 assert not any(rows(shown, model, 80, 60)[23:-1]), name
             assert rows(keys, model, 80, 24)[2:-1] == rows(keys, model, 160, 24)[2:-1], name

@@ -1,4 +1,4 @@
-"""The lessons in a real terminal, from the command line to the game that the last page begins."""
+"""The lessons in a real terminal, from the command line to the game that follows the last page."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.client.ui.test_journey import cursor, way_to
 pytestmark = pytest.mark.timeout(120)
 
 NUMBERS = {"m": "1", "m*": "2", "f": "3", "f*": "4", "s": "5"}
-# How someone may do the pages: which piece, and where.
+# One way to do the exercises: which piece, and where.
 PLACED = {
     "Your people": ("m", "E6"),
     "Merchants": ("m", "C5"),
@@ -35,14 +35,14 @@ def hex_of(page: LessonPage, field: Field) -> Hex:
 
 
 def go_to(terminal: Terminal, page: LessonPage, field: Field) -> None:
-    """Move the cursor there with the arrow keys."""
+    """Move the cursor to the field with the arrow keys."""
     start, goal = cursor(terminal), hex_of(page, field)
     assert start is not None
     terminal.press(*way_to(start, goal))
     terminal.until(lambda _: cursor(terminal) == goal, f"cursor on {field}")
 
 
-def do(terminal: Terminal, page: LessonPage) -> None:
+def do_exercise(terminal: Terminal, page: LessonPage) -> None:
     """Do what the page asks, at the keyboard."""
     match page.goal:
         case Read():
@@ -69,11 +69,11 @@ def do(terminal: Terminal, page: LessonPage) -> None:
 
 
 def test_the_lessons_by_keyboard(tmp_path: Path) -> None:
-    """All that a pupil does, page by page, and on into a game."""
+    """A pupil does every exercise, and goes on to a game."""
     with Terminal("learn", "--name", "Ann", environment={"HOME": str(tmp_path)}) as terminal:
         for number, page in enumerate(PAGES, start=1):
             terminal.shows(rf"Lesson {number} of {len(PAGES)}", re.escape(page.title))
-            do(terminal, page)
+            do_exercise(terminal, page)
             if page.title == "Farmers":
                 terminal.shows(r"gives 12: 2 for its own spring")
             terminal.press("enter")
@@ -84,8 +84,8 @@ def test_the_lessons_by_keyboard(tmp_path: Path) -> None:
         assert terminal.ended()[0] == 0
 
 
-def test_the_lessons_are_left_at_any_time(tmp_path: Path) -> None:
-    """In the middle of an exercise, without a colour or a character beyond ASCII."""
+def test_the_lessons_can_be_left_at_any_time(tmp_path: Path) -> None:
+    """In the middle of an exercise, and without colours or characters beyond ASCII."""
     environment = {"HOME": str(tmp_path), "NO_COLOR": "1"}
     with Terminal("learn", "--ascii", environment=environment) as terminal:
         for number in range(1, 5):

@@ -1,4 +1,4 @@
-"""Around a game in real terminals: cut lines, absent players, focus, paste, the mouse alone, resizing."""
+"""Real terminals: lost connections, absent players, focus, paste, resizing, and the mouse alone."""
 
 import re
 import signal
@@ -9,8 +9,8 @@ import pytest
 from client.ui.draw.grid import SMALL
 from engine.board import Hex
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.test_coming_back import bot, served
-from tests.client.ui.test_journey import TOP, cursor, empty, on, smaller_hand
+from tests.client.ui.test_coming_back import bot_table, served
+from tests.client.ui.test_journey import TOP, cursor, empty_hexes, text_on, wait_for_smaller_hand
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -22,41 +22,39 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
 
 
-def field(terminal: Terminal) -> str:
+def first_empty_field(terminal: Terminal) -> str:
     """Return the name of an empty field."""
-    found = re.search(r"[A-G][1-6]", on(terminal, empty(terminal)[0]))
+    found = re.search(r"[A-G][1-6]", text_on(terminal, empty_hexes(terminal)[0]))
     assert found is not None
     return found[0]
 
 
 def click_on(terminal: Terminal, pattern: str) -> None:
-    """Click where the pattern stands on the screen."""
+    """Click where the pattern is on the screen."""
     found = [(at, match) for at, text in enumerate(terminal.lines) if (match := re.search(pattern, text))]
     line, match = found[-1]
     terminal.click(match.start() + 1, line)
 
 
 def place_by_mouse(terminal: Terminal, goal: Hex) -> None:
-    """Click on a field, and once more when the cursor is there."""
+    """Click a field, and click it again once the cursor is there."""
     column, line = SMALL.body_of(goal)
     terminal.click(column + 2, TOP + line)
     terminal.until(lambda _: cursor(terminal) == goal, "cursor where the mouse clicked")
     terminal.click(column + 2, TOP + line)
 
 
-def test_a_move_made_while_the_line_is_cut_is_kept_and_sent(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    """The server stops and starts again; the banner counts down, and then the game goes on."""
+def test_a_move_made_without_a_connection_is_sent_later(environment: dict[str, str], tmp_path: Path) -> None:
+    """While the server is restarted, the banner counts down; then the game goes on."""
     data = ("--data", str(tmp_path / "data"))
-    with served(*data) as (address, server), bot(address) as table:
+    with served(*data) as (address, server), bot_table(address) as table:
         named = ("--name", "Ann")
         with Terminal("join", address, table, *named, environment=environment) as terminal:
             terminal.shows(r"Your turn: place")
             server.send_signal(signal.SIGTERM)
             server.wait()
             terminal.shows(r"Trying again in \d s\.|Trying again now\.")
-            goal = field(terminal)
+            goal = first_empty_field(terminal)
             terminal.press(FOCUS_OUT, FOCUS_IN)
             terminal.press(":", f"\x1b[200~m \n{goal}\x1b[201~", "enter")  # pasted, line end and all
             terminal.shows("There is no connection. Your action will be sent")
@@ -71,8 +69,8 @@ def test_a_move_made_while_the_line_is_cut_is_kept_and_sent(
                 assert terminal.ended()[0] == 0
 
 
-def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
-    """A killed terminal: away, the question, a bot; and the seat is the player's again on coming back."""
+def test_absent_players_are_shown_and_voted_on(environment: dict[str, str]) -> None:
+    """A killed terminal leads to a vote and a bot, and its player gets the seat back."""
     with (
         served("--memory") as (address, _),
         Terminal("join", address, "--name", "Ann", environment=environment) as ann,
@@ -95,15 +93,15 @@ def test_the_absent_are_shown_and_voted_on(environment: dict[str, str]) -> None:
 
 
 def test_a_whole_game_by_mouse(environment: dict[str, str]) -> None:
-    """Pieces, fields, the scoring, another game and the way out: all of it by clicks and the wheel."""
+    """Pieces, fields, scoring, rematch and quitting, by clicks and the wheel alone."""
     arguments = ("play", "--players", "5", "--random-layout", "--seed", "4", "--name", "Ann")
     with Terminal(*arguments, environment=environment) as terminal:
         for _turn in range(7):
             terminal.shows(r"Your turn: place")
             left = terminal.found(r"YOUR HAND +(\d+)")[0]
             click_on(terminal, r"\d [ESLMA][mfs]\*? .*×\d")
-            place_by_mouse(terminal, next(cell for cell in empty(terminal) if cell != cursor(terminal)))
-            smaller_hand(terminal, left)
+            place_by_mouse(terminal, next(cell for cell in empty_hexes(terminal) if cell != cursor(terminal)))
+            wait_for_smaller_hand(terminal, left)
         terminal.shows(r"step 1 of \d+")
         terminal.wheel(down=True)
         terminal.shows(r"step 2 of")

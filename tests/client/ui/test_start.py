@@ -1,4 +1,4 @@
-"""The start screen: by its pure functions, and as somebody's first minutes in a real terminal."""
+"""The start screen: as pure functions, and as a new user's first minutes in a real terminal."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from client.ui.update.dispatch import updated
 from client.ui.update.pages.start import JOIN
 from client.ui.update.state import BrainChoice, Start, Ui
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.seen import after, asked, assert_screen, text_of
+from tests.client.ui.seen import after, assert_screen, request_after, text_of
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
@@ -29,8 +29,8 @@ UI = Ui(
 )
 
 
-def test_every_line_leads_somewhere() -> None:
-    """By keys, and by a click that is made twice."""
+def test_every_line_can_be_chosen() -> None:
+    """By keys, and by clicking twice."""
     for down, request in (
         (0, requests.Learn()),
         (1, requests.PlayBots(3, "greedy", random_layout=False)),
@@ -38,22 +38,26 @@ def test_every_line_leads_somewhere() -> None:
         (4, requests.GoTo(SERVERS[0])),
         (9, requests.GoTo(SERVERS[1])),
     ):
-        assert asked(UI, NOWHERE, *["down"] * down, "enter") == request
+        assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
     chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
     assert at_first is None
     assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Host()
-    assert asked(UI, NOWHERE, "q") == requests.Quit()
+    assert request_after(UI, NOWHERE, "q") == requests.Quit()
 
 
 def test_a_game_against_bots_is_set_up() -> None:
-    assert asked(UI, NOWHERE, "5", "x", "s", "enter") == requests.PlayBots(5, "random", random_layout=True)
-    assert asked(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(3, "greedy", random_layout=False)
+    assert request_after(UI, NOWHERE, "5", "x", "s", "enter") == requests.PlayBots(
+        5, "random", random_layout=True
+    )
+    assert request_after(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(
+        3, "greedy", random_layout=False
+    )
 
 
-def test_an_address_is_typed_and_put_right() -> None:
-    """What is no address is refused in words, and the screen stays."""
+def test_an_address_is_typed_and_completed() -> None:
+    """An invalid address is refused in words, and the screen stays."""
     asking = after(UI, NOWHERE, *["down"] * JOIN, "enter")
-    assert asked(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
+    assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
     wrong = after(asking, NOWHERE, *"ht tp", "enter")
     assert wrong.notice is not None
     assert "ws://HOST:PORT" in wrong.notice.text
@@ -71,7 +75,7 @@ def test_the_start_screen() -> None:
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
-    """A server joined again is known whatever its spelling; what cannot be read or written harms nothing."""
+    """A server is recognised however it is written, and unusable files do no harm."""
     path = tmp_path / "state" / "preferences.json"
     assert remembered(path) is None
     kept = Preferences(name="Ann", players=4).joined(SERVERS[0]).joined("ws://localhost:7733")
@@ -85,7 +89,7 @@ def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(180)
 def test_the_first_minutes(tmp_path: Path) -> None:
-    """A name, a game against bots and back, hosting with a bot, an address where nobody is; remembered."""
+    """A name, a game against bots, hosting with a bot, and a wrong address; the choices are remembered."""
     environment = {
         "HOME": str(tmp_path),
         "XDG_STATE_HOME": str(tmp_path / "state"),

@@ -18,13 +18,13 @@ from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState
-from tests.client.ui.seen import assert_screen, model_of, text_of, turn_of, typed, ui_of
+from tests.client.ui.seen import assert_screen, model_of, played_until_turn_of, text_of, typed, ui_of
 from tests.games import played
 
 
 def playing(*seats: SeatSummary, seat: int = 0) -> tuple[Ui, TableModel]:
     """Return a game where these sit, as `seat` sees it at the moment 100 it was told at."""
-    game = turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
+    game = played_until_turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
     model = model_of(game, seat)
     model.state = TableState("KXQT", "playing", list(seats), 0)
     return replace(ui_of(game, model), now=100.0, told_at=100.0, clock_at=100.0), model

@@ -30,14 +30,14 @@ from tests.client.ui.seen import (
     ADDRESS,
     after,
     assert_screen,
-    at,
+    at_scoring_step,
     model_of,
+    played_until_turn_of,
     playing_of,
-    pointing,
-    readings,
+    reading_pages,
     text_of,
-    turn_of,
     ui_of,
+    with_cursor,
 )
 from tests.games import begun, played
 
@@ -50,7 +50,7 @@ TABLES = (
 
 def placing(players: int = 4) -> tuple[Ui, TableModel]:
     """Return a game some turns on, with Ann to place."""
-    game = turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
+    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
     model = model_of(game, 0, away=players - 1)
     return after(ui_of(game, model), model, "tab", "l", "j"), model
 
@@ -62,7 +62,7 @@ def counting(players: int) -> tuple[Ui, TableModel]:
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = turn_of(played(GameOptions(3), 5, 3), 1)
+    game = played_until_turn_of(played(GameOptions(3), 5, 3), 1)
     model = model_of(game, 1)
     return after(ui_of(game, model), model, "r", "r", "right"), model
 
@@ -72,7 +72,9 @@ def over(step: int) -> tuple[Ui, TableModel]:
     game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
     assert model.view is not None
-    return at(ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step), model
+    return at_scoring_step(
+        ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step
+    ), model
 
 
 def waiting() -> tuple[Ui, TableModel]:
@@ -122,7 +124,7 @@ def test_page_in_ascii(page: str) -> None:
 def test_pages_to_read_fit_the_least_size(page: str, topic: Topic, glyphs: GlyphSet) -> None:
     """No line of help or rules is cut off at 80x24, wherever it is called."""
     ui, model = PAGES[page]()
-    for each in readings(topic):
+    for each in reading_pages(topic):
         reading = replace(ui, overlay=each)
         narrow = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 24).lines]
         wide = [plain(line).rstrip() for line in drawn(reading, model, glyphs, 80, 60).lines]
@@ -138,7 +140,7 @@ def test_pages_to_read_fit_in_every_language(language: str, in_language: Callabl
     """Longer words take more lines, and still none too many."""
     in_language(language)
     for ui, model in (page() for page in PAGES.values()):
-        for each in readings(Topic.HELP, Topic.RULES):
+        for each in reading_pages(Topic.HELP, Topic.RULES):
             reading = replace(ui, overlay=each)
             tall = [plain(line).rstrip() for line in drawn(reading, model, UNICODE, 80, 60).lines]
             assert not any(tall[23:-1]), tall[23:-1]
@@ -198,7 +200,7 @@ def test_help_and_rules() -> None:
     ui, model = placing()
     texts = [
         text_of(drawn(replace(ui, overlay=each), model, UNICODE, 80, 24))
-        for each in readings(Topic.HELP, Topic.RULES)
+        for each in reading_pages(Topic.HELP, Topic.RULES)
     ]
     assert_screen("reading", "\n".join(texts))
 
@@ -209,7 +211,7 @@ def test_every_glyph_is_explained() -> None:
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
             text_of(drawn(replace(ui, overlay=each), model, glyphs, 80, 24))
-            for each in list(readings(Topic.HELP))[1:]
+            for each in list(reading_pages(Topic.HELP))[1:]
         )
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
             assert f"\n  {sign}" in pages
@@ -259,7 +261,7 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
     """Wherever the cursor goes it is seen, and a click on it is one on its hex."""
     ui, model = placing()
     for cell in HEX_POSITIONS:
-        there = pointing(ui, cell)
+        there = with_cursor(ui, cell)
         frame = drawn(there, model, UNICODE, *size)
         line, text = next(
             (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))

@@ -39,7 +39,7 @@ from engine.board import Field, has_spring
 from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
 from engine.game import Game, RandomChance
 from engine.pieces import Kind, Piece, Seat, Wolf
-from tests.client.ui.seen import assert_screen, step_in
+from tests.client.ui.seen import assert_screen, shown_step
 from tests.client.ui.seen import text_of as screen_text
 
 TITLES = [page.title for page in PAGES]
@@ -204,18 +204,18 @@ def test_what_a_server_is_asked_for_is_out_of_place() -> None:
 def test_the_scoring_is_walked_through_to_and_fro() -> None:
     """Steps first; the page turns where there is none left."""
     course = course_at("Scoring: ties")
-    first = step_in(course.ui, course.model)
+    first = shown_step(course.ui, course.model)
     course.press("right")
     course.press("left")
     course.press("left")
-    assert step_in(course.ui, course.model) == first
+    assert shown_step(course.ui, course.model) == first
     while not done(course):
         course.press("enter")
-    last = step_in(course.ui, course.model)
+    last = shown_step(course.ui, course.model)
     course.press("right")
-    assert step_in(course.ui, course.model) == last
+    assert shown_step(course.ui, course.model) == last
     course.press("backspace")
-    assert step_in(course.ui, course.model) == last - 1
+    assert shown_step(course.ui, course.model) == last - 1
     course.press("enter")
     course.press("enter")
     assert isinstance(course.ui.page, Lesson)

@@ -26,7 +26,7 @@ def test_suspended_and_resumed(environment: dict[str, str]) -> None:
         page = terminal.text
         terminal.press("ctrl-z")
         terminal.shows(rf"stopped by {128 + signal.SIGTSTP}", "xcase|tostop")
-        terminal.assert_given_back()
+        terminal.assert_restored()
         assert re.search(r"[^-]icanon\b", terminal.text)
         assert re.search(r"[^-]echo\b", terminal.text)
         terminal.press("enter")

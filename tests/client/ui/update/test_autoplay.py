@@ -16,7 +16,7 @@ from client.ui.update.pages.replay import opened, seen_in
 from client.ui.update.state import Replay, Result, Ui, table_page
 from client.ui.update.table.scoring_steps import last_step
 from engine.game import GameOptions
-from tests.client.ui.seen import after, at, model_of, step_in, text_of, ui_of
+from tests.client.ui.seen import after, at_scoring_step, model_of, shown_step, text_of, ui_of
 from tests.client.ui.update.test_replay import recording_of
 from tests.games import played
 
@@ -35,9 +35,9 @@ def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
     seen, ticks = [0], {0: 0}
     while ui.ticks_left is not None:
         assert counting(ui, model)
-        ticks[step_in(ui, model)] += 1
+        ticks[shown_step(ui, model)] += 1
         ui = ticked(ui, model)
-        if (step := step_in(ui, model)) != seen[-1]:
+        if (step := shown_step(ui, model)) != seen[-1]:
             seen.append(step)
             ticks[step] = 0
     assert seen == list(range(last_step(model.view) + 1))
@@ -51,14 +51,14 @@ def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
 @pytest.mark.parametrize("key", ["r", "enter", " ", "Z", "f12"])
 def test_any_key_stops_it_where_it_is(key: str) -> None:
     ui, model = scoring()
-    going = at(after(ui, model, "r"), model, 4)
+    going = at_scoring_step(after(ui, model, "r"), model, 4)
     assert pressed(going, key, model) == (replace(going, ticks_left=None), None)
 
 
 def test_keys_with_another_meaning_stop_it_and_do_what_they_do() -> None:
     ui, model = scoring()
-    going = at(after(ui, model, "r"), model, 4)
-    assert after(going, model, "left") == at(replace(going, ticks_left=None), model, 3)
+    going = at_scoring_step(after(ui, model, "r"), model, 4)
+    assert after(going, model, "left") == at_scoring_step(replace(going, ticks_left=None), model, 3)
     assert after(going, model, "?").ticks_left is None
 
 

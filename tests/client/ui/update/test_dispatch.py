@@ -21,16 +21,16 @@ from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import TableState, TableSummary
 from tests.client.ui.seen import (
     after,
-    asked,
     lobby_of,
     model_of,
+    played_until_turn_of,
     playing_of,
-    pointing,
-    readings,
-    step_in,
-    turn_of,
+    reading_pages,
+    request_after,
+    shown_step,
     typed,
     ui_of,
+    with_cursor,
 )
 from tests.games import played
 
@@ -39,13 +39,13 @@ LOBBY = TableModel()
 
 
 def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
-    game = turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
+    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
     model = model_of(game, seat)
     return ui_of(game, model), model
 
 
 def laying() -> tuple[Ui, TableModel]:
-    game = turn_of(played(GameOptions(3), 1, 1), 1)
+    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
     model = model_of(game, 1)
     return ui_of(game, model), model
 
@@ -61,29 +61,29 @@ def over() -> tuple[Ui, TableModel]:
 
 def test_lobby_joins_and_watches_the_table_chosen() -> None:
     ui = Ui("Ann", page=Lobby(TABLES))
-    assert asked(ui, LOBBY, "enter") == requests.Join("KXQT")
-    assert asked(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
+    assert request_after(ui, LOBBY, "enter") == requests.Join("KXQT")
+    assert request_after(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
     held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
-    assert asked(held, LOBBY, "down", "enter") == requests.Join("ABCD")
-    assert asked(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
+    assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
+    assert request_after(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
 
 def test_lobby_opens_a_table_as_it_is_set() -> None:
     ui = Ui("Ann", page=Lobby(TABLES))
-    assert asked(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
-    assert asked(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
-    assert asked(ui, LOBBY, "2", "o") == requests.Open(2)
-    assert asked(ui, LOBBY, "r") == requests.Refresh()
+    assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
+    assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
+    assert request_after(ui, LOBBY, "2", "o") == requests.Open(2)
+    assert request_after(ui, LOBBY, "r") == requests.Refresh()
 
 
 def test_lobby_sets_who_starts() -> None:
     """R3.1: a key goes through the seats and back to a draw; a seat that there is no more does not start."""
     ui = Ui("Ann")
-    opened = [asked(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
+    opened = [request_after(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
-    assert asked(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
-    assert asked(ui, LOBBY, *"sss2", "o") == requests.Open(2)
+    assert request_after(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
+    assert request_after(ui, LOBBY, *"sss2", "o") == requests.Open(2)
 
 
 def test_lobby_takes_clicks() -> None:
@@ -96,27 +96,27 @@ def test_lobby_takes_clicks() -> None:
 def test_lobby_sets_up_what_happens_to_the_absent() -> None:
     """A key goes through the policies and back to waiting, two more through their times."""
     ui = Ui("Ann")
-    opened = [asked(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
+    opened = [request_after(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
     assert opened == [
         requests.Open(3, absence=policy)
         for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
     ]
-    assert asked(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
-    assert asked(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
+    assert request_after(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
+    assert request_after(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
     assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
     assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
-    assert asked(ui, LOBBY, "+", "o") == requests.Open(3)
+    assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)
 
 
 def test_lobby_leads_home_where_there_is_one() -> None:
     assert after(Ui("Ann"), LOBBY, "escape") == Ui("Ann")
-    assert asked(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
+    assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
 
 
 def test_what_is_typed_opens_tables_and_is_corrected() -> None:
     ui = Ui("Ann")
     opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
-    assert asked(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
+    assert request_after(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
     for wrong in (
         "open 6",
         "open 3 clock",
@@ -144,7 +144,7 @@ def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
     assert after(lost, LOBBY, "r").notice is not None
     gone = replace(lost, lost=Outage("Your seat was taken over.", None))
     assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
-    assert asked(gone, LOBBY, "q") == requests.Quit()
+    assert request_after(gone, LOBBY, "q") == requests.Quit()
 
 
 def test_who_watched_watches_the_next_game_too() -> None:
@@ -153,19 +153,19 @@ def test_who_watched_watches_the_next_game_too() -> None:
     assert after(ui, model, "s", "m").notice is not None
     assert model.state is not None
     model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
-    assert asked(ui, model, "s", "m") == requests.WatchNext("ABCD")
+    assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
 
 
 def test_a_bot_is_asked_for_where_this_program_seats_them() -> None:
     model = TableModel("KXQT")
-    assert asked(Ui("Ann", hosting=Hosting(bots=True)), model, "b") == requests.SeatBot()
+    assert request_after(Ui("Ann", hosting=Hosting(bots=True)), model, "b") == requests.SeatBot()
     assert after(Ui("Ann"), model, "b").notice is not None
 
 
 def test_room_starts_and_leaves() -> None:
     model = TableModel("KXQT")
-    assert asked(Ui("Ann"), model, "enter") == requests.Start()
-    assert asked(Ui("Ann"), model, "escape") == requests.Leave()
+    assert request_after(Ui("Ann"), model, "enter") == requests.Start()
+    assert request_after(Ui("Ann"), model, "escape") == requests.Leave()
 
 
 # -- laying ---------------------------------------------------------------------------------------
@@ -175,13 +175,13 @@ def test_laying_turns_and_chooses_among_open_positions() -> None:
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     first, *others = model.legal.positions
-    assert asked(ui, model, "enter") == LayTile(Seat(1), first, 0)
-    assert asked(ui, model, "r", "]", "[", "r", "enter") == LayTile(Seat(1), first, 2)
-    assert asked(ui, model, "R", " ") == LayTile(Seat(1), first, 5)
-    assert asked(ui, model, "right", "enter") == LayTile(Seat(1), others[0], 0)
-    assert asked(ui, model, "left", "enter") == LayTile(Seat(1), others[-1], 0)
-    assert asked(ui, model, str(others[0]), "enter") == LayTile(Seat(1), others[0], 0)
-    assert asked(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
+    assert request_after(ui, model, "enter") == LayTile(Seat(1), first, 0)
+    assert request_after(ui, model, "r", "]", "[", "r", "enter") == LayTile(Seat(1), first, 2)
+    assert request_after(ui, model, "R", " ") == LayTile(Seat(1), first, 5)
+    assert request_after(ui, model, "right", "enter") == LayTile(Seat(1), others[0], 0)
+    assert request_after(ui, model, "left", "enter") == LayTile(Seat(1), others[-1], 0)
+    assert request_after(ui, model, str(others[0]), "enter") == LayTile(Seat(1), others[0], 0)
+    assert request_after(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
 
 
 def test_a_tile_goes_back_to_how_it_was_drawn() -> None:
@@ -223,22 +223,22 @@ def test_a_move_is_asked_about_once_more_by_whoever_wants_that() -> None:
     assert once.asked == lay
     assert once.notice is not None
     assert f"position {first}, turned 1?" in once.notice.text
-    assert asked(once, model, "enter") == lay
+    assert request_after(once, model, "enter") == lay
     assert updated(once, PointAt(HILLS[first]), model)[1] == lay
     for key in ("escape", "backspace"):
         assert after(once, model, key) == after(ui, model, "r")  # a second one would turn it back
     assert after(once, model, "r", "enter").asked == LayTile(Seat(1), first, 2)
-    assert asked(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
+    assert request_after(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
 
 
 def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
     ui, model = placing()
     assert model.view is not None
     field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
-    ui = pointing(replace(ui, confirms=True), cell)
+    ui = with_cursor(replace(ui, confirms=True), cell)
     place = Place(Seat(0), Piece("Em*"), field)
-    assert asked(ui, model, "2", "enter", "enter") == place
-    assert asked(ui, model, *typed(f"m* {field}"), "enter") == place
+    assert request_after(ui, model, "2", "enter", "enter") == place
+    assert request_after(ui, model, *typed(f"m* {field}"), "enter") == place
     again = after(ui, model, "2", "enter", "escape")
     assert (again.asked, again.notice, playing_of(again).piece) == (None, None, place.piece)
     assert playing_of(after(again, model, "escape")).piece is None
@@ -251,7 +251,7 @@ def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
 
 def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
     ui, model = placing()
-    ui = pointing(ui, (0, 0))
+    ui = with_cursor(ui, (0, 0))
     for key, cell in {
         "h": (-1, 0), "l": (1, 0), "y": (0, -1), "u": (1, -1), "b": (-1, 1), "n": (0, 1),
         "left": (-1, 0), "right": (1, 0), "up": (1, -1), "down": (0, 1),
@@ -280,10 +280,10 @@ def test_a_piece_is_picked_and_placed() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
-    ui = pointing(ui, model.view.layout.hexes[field])
-    assert asked(ui, model, "2", "enter") == Place(Seat(0), Piece("Em*"), field)
-    assert asked(ui, model, "tab", "tab", "s-tab", " ") == Place(Seat(0), Piece("Em"), field)
-    assert asked(ui, model, "s-tab", "enter") == Place(Seat(0), Piece("Es"), field)
+    ui = with_cursor(ui, model.view.layout.hexes[field])
+    assert request_after(ui, model, "2", "enter") == Place(Seat(0), Piece("Em*"), field)
+    assert request_after(ui, model, "tab", "tab", "s-tab", " ") == Place(Seat(0), Piece("Em"), field)
+    assert request_after(ui, model, "s-tab", "enter") == Place(Seat(0), Piece("Es"), field)
     held, _ = updated(ui, Hold(Piece("Ef")), model)
     assert updated(held, PointAt(playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
     elsewhere, request = updated(held, PointAt((0, 0)), model)
@@ -308,8 +308,8 @@ def test_what_is_illegal_is_sent_for_the_server_to_refuse() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(iter(model.view.placed))
-    ui = pointing(ui, model.view.layout.hexes[field])
-    assert asked(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
+    ui = with_cursor(ui, model.view.layout.hexes[field])
+    assert request_after(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
 
 
 def test_one_request_at_a_time() -> None:
@@ -317,7 +317,7 @@ def test_one_request_at_a_time() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
-    ui, request = pressed(after(pointing(ui, model.view.layout.hexes[field]), model, "1"), "enter", model)
+    ui, request = pressed(after(with_cursor(ui, model.view.layout.hexes[field]), model, "1"), "enter", model)
     assert request is not None
     again, request = pressed(ui, "enter", model)
     assert request is None
@@ -358,7 +358,7 @@ def test_the_log_scrolls_within_its_length() -> None:
 )
 def test_typed_commands(text: str, request_: requests.Request) -> None:
     ui, model = placing(2)
-    assert asked(ui, model, *typed(text)) == request_
+    assert request_after(ui, model, *typed(text)) == request_
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ def test_typed_lines_come_back() -> None:
 
 def test_chat() -> None:
     ui, model = placing()
-    assert asked(ui, model, "t", *"hello q", "enter") == requests.Say("hello q")
+    assert request_after(ui, model, "t", *"hello q", "enter") == requests.Say("hello q")
     assert after(ui, model, "t", "enter").entry is None
 
 
@@ -466,7 +466,7 @@ def test_pages_to_read() -> None:
     assert after(ui, model, "?").overlay == Reading(Topic.HELP)
     assert after(ui, model, "?", "i").overlay == Reading(Topic.RULES)
     assert after(ui, model, *typed("rules")).overlay == Reading(Topic.RULES)
-    assert after(ui, model, "?", *["down"] * 5).overlay == [*readings(Topic.HELP)][-1]
+    assert after(ui, model, "?", *["down"] * 5).overlay == [*reading_pages(Topic.HELP)][-1]
     assert after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
     assert after(ui, model, "?", "escape") == ui
 
@@ -474,13 +474,13 @@ def test_pages_to_read() -> None:
 def test_quitting_asks_once_while_a_game_runs() -> None:
     ui, model = placing()
     for key in ("q", "c-c"):
-        assert asked(ui, model, key, key) == requests.Quit()
-    assert asked(ui, model, "q", "y") == requests.Quit()
+        assert request_after(ui, model, key, key) == requests.Quit()
+    assert request_after(ui, model, "q", "y") == requests.Quit()
     assert after(ui, model, "q", "n") == ui
-    assert asked(ui, model, *typed("quit"), "y") == requests.Quit()
-    assert asked(Ui("Ann"), LOBBY, "q") == requests.Quit()
+    assert request_after(ui, model, *typed("quit"), "y") == requests.Quit()
+    assert request_after(Ui("Ann"), LOBBY, "q") == requests.Quit()
     ended, model = over()
-    assert asked(ended, model, "q") == requests.Quit()
+    assert request_after(ended, model, "q") == requests.Quit()
 
 
 # -- the scoring ----------------------------------------------------------------------------------
@@ -491,15 +491,15 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     assert model.view is not None
     last = last_step(model.view)
     assert context_of(ui, model) is KeyContext.SCORING
-    assert step_in(after(ui, model, "enter", " ", "right"), model) == 3
-    assert step_in(after(ui, model, "enter", "left", "left"), model) == 0
-    assert step_in(after(ui, model, "s"), model) == last
+    assert shown_step(after(ui, model, "enter", " ", "right"), model) == 3
+    assert shown_step(after(ui, model, "enter", "left", "left"), model) == 0
+    assert shown_step(after(ui, model, "s"), model) == last
     assert context_of(after(ui, model, *["enter"] * last), model) is KeyContext.RESULT
-    assert step_in(after(ui, model, "s", "left"), model) == last - 1
-    assert step_in(after(ui, model, "s", "home"), model) == 0
+    assert shown_step(after(ui, model, "s", "left"), model) == last - 1
+    assert shown_step(after(ui, model, "s", "home"), model) == 0
     assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
-    assert asked(ui, model, "s", "escape") == requests.Leave()
-    assert asked(ui, model, "s", "m") == requests.Rematch()
+    assert request_after(ui, model, "s", "escape") == requests.Leave()
+    assert request_after(ui, model, "s", "m") == requests.Rematch()
 
 
 def test_scoring_skips_hill_by_hill() -> None:
@@ -509,7 +509,7 @@ def test_scoring_skips_hill_by_hill() -> None:
     hills = []
     for _ in range(7):
         ui = after(ui, model, "tab")
-        event = model.view.scoring[steps(model.view)[step_in(ui, model)].event]
+        event = model.view.scoring[steps(model.view)[shown_step(ui, model)].event]
         hills.append(getattr(event, "hill", None))
     assert hills == list("ABCDEFG")
     assert context_of(after(ui, model, "tab"), model) is KeyContext.RESULT

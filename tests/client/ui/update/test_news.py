@@ -18,7 +18,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.messages import SeatSummary, TableState, TableSummary
-from tests.client.ui.seen import after, lobby_of, model_of, playing_of, state_of, step_in, ui_of
+from tests.client.ui.seen import after, lobby_of, model_of, playing_of, shown_step, state_of, ui_of
 from tests.games import all_eyes, games, played
 
 
@@ -48,7 +48,7 @@ def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> 
     assert model.view is not None
     assert context_of(ui_of(game, model), model) is KeyContext.SCORING
     back = heard(Ui("Ann"), Refreshed(), model)
-    assert step_in(back, model) == last_step(model.view)
+    assert shown_step(back, model) == last_step(model.view)
     assert context_of(back, model) is KeyContext.RESULT
     assert not any(
         isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)

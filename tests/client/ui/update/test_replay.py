@@ -25,7 +25,7 @@ from engine.pieces import Piece, Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.client.ui.seen import NAMES, assert_screen, playing_of, step_in, text_of, typed
+from tests.client.ui.seen import NAMES, assert_screen, playing_of, shown_step, text_of, typed
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"
@@ -63,7 +63,7 @@ def replay_of(ui: Ui) -> Replay:
 
 
 def step(ui: Ui) -> int:
-    return step_in(ui, seen_in(ui))
+    return shown_step(ui, seen_in(ui))
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
