@@ -37,6 +37,9 @@ class Limits:
     chat_per_address: int = 120  # ... and from one address at all tables
     burst: int = 100  # messages a connection may send at once ...
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
+    fragments: int = 16  # of one message; each is paid for like a message
+    incoming_bytes: int = 64 * 1024  # waiting to be read at the rate, before the connection is dropped
+    request_bytes: int = 8 * 1024  # of the HTTP request that a connection begins with
     bad_messages: int = 10  # before the connection is closed; a wrong token counts for two
     outgoing_bytes: int = 256 * 1024  # waiting for a client that does not read, before it is dropped
     hello_seconds: float = 10.0

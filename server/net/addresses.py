@@ -1,12 +1,11 @@
 """Addresses: where others reach this server, and what the address of the other end counts as."""
 
+import asyncio
 import contextlib
 import hashlib
 import ipaddress
 import secrets
 import socket
-
-from websockets.asyncio.server import ServerConnection
 
 
 def only_here(host: str) -> bool:
@@ -55,9 +54,15 @@ class Origins:
         return hashlib.blake2b(address.encode(), key=self._key, digest_size=8).hexdigest()
 
 
-def counted_address(connection: ServerConnection) -> str:
+def peer_name(transport: asyncio.BaseTransport) -> str:
+    """Return what logs call the other end."""
+    address = transport.get_extra_info("peername")
+    return f"{address[0]}:{address[1]}" if address else "?"
+
+
+def counted_address(transport: asyncio.BaseTransport) -> str:
     """Return what the other end's address counts as."""
-    address = connection.remote_address
+    address = transport.get_extra_info("peername")
     return counted_as(str(address[0])) if address else "?"
 
 

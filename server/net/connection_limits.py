@@ -1,8 +1,10 @@
 """How many connections there may be, in all and from one address."""
 
+import asyncio
 import http
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from websockets.asyncio.server import ServerConnection
@@ -19,6 +21,14 @@ _REFUSALS_PER_ADDRESS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What is known of an open connection: its end by TCP, and what its address counts as."""
+
+    transport: asyncio.Transport
+    address: str  # which a TLS connection that has ended no longer knows
+
+
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
@@ -28,24 +38,25 @@ class ConnectionLimits:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.pages: Mapping[str, Callable[[], Page]] = {}
-        # With its address, which a TLS connection that has ended no longer knows.
-        self._open: dict[ServerConnection, str] = {}
+        self._open: dict[ServerConnection, _Open] = {}
         self._from_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """Return how many connections are open."""
         return len(self._open)
 
-    def opened(self, connection: ServerConnection) -> None:
-        """Count a connection, and cut it if its address has far too many."""
-        address = self._open[connection] = counted_address(connection)
+    def opened(self, connection: ServerConnection, transport: asyncio.Transport) -> bool:
+        """Count a connection and return True, unless its address has so many that it is not even told why."""
+        address = counted_address(transport)
+        if self._from_address[address] >= self._limits.connections_per_address + _REFUSALS_PER_ADDRESS:
+            return False
+        self._open[connection] = _Open(transport, address)
         self._from_address[address] += 1
-        if self._from_address[address] > self._limits.connections_per_address + _REFUSALS_PER_ADDRESS:
-            connection.transport.abort()
+        return True
 
     def closed(self, connection: ServerConnection) -> None:
         """Count a connection no longer."""
-        address = self._open.pop(connection)
+        address = self._open.pop(connection).address
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
             del self._from_address[address]
@@ -59,13 +70,13 @@ class ConnectionLimits:
                 response.body = b""
             return response
         full = len(self._open) > self._limits.connections
-        address = self._open.get(connection, "")  # it may have gone before it was heard
-        if full or self._from_address[address] > self._limits.connections_per_address:
+        known = self._open.get(connection)  # None if it has gone before it was heard
+        if full or (known and self._from_address[known.address] > self._limits.connections_per_address):
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         return None
 
     def cut_silent(self) -> None:
         """Cut connections that have not asked for anything yet: a server that stops waits for none."""
-        for connection in self._open:
+        for connection, known in self._open.items():
             if connection.protocol.state is State.CONNECTING:
-                connection.transport.abort()
+                known.transport.abort()

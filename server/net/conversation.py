@@ -1,6 +1,7 @@
 """A connection from hello to its end: what a client may say when, how fast, and how it is answered."""
 
 import asyncio
+import contextlib
 import logging
 from typing import Final, Protocol
 
@@ -29,7 +30,6 @@ from protocol.refusals import REFUSAL_TEXTS, sentence
 from server.config import Config
 from server.errors import JournalError
 from server.logs import about
-from server.net.rate_limits import RateLimiter
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
 from server.refusal import Refusal
@@ -72,9 +72,8 @@ class Conversation:
         self._connection = connection
         self._session = session
         self._lobby = lobby
-        self._limits = limits = config.limits
+        self._limits = config.limits
         self._password = config.password
-        self._messages = RateLimiter(limits.burst, limits.rate)
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -123,14 +122,14 @@ class Conversation:
             self._refuse(Refusal(Code.PASSWORD_NEEDED))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_PASSWORD)
         if not password_fits(password, self._password):
-            await asyncio.sleep(self._limits.wrong_password_seconds)
+            with contextlib.suppress(TimeoutError):  # unless it has gone, it gets its answer late
+                async with asyncio.timeout(self._limits.wrong_password_seconds):
+                    await self._connection.wait_closed()
             self._refuse(Refusal(Code.BAD_PASSWORD))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.WRONG_PASSWORD)
 
     async def _answer_next(self) -> None:
         """Answer one message; nothing that it holds or causes ends the conversation but CloseConnection."""
-        if (wait := self._messages.wait(asyncio.get_running_loop().time())) > 0:
-            await asyncio.sleep(wait)
         try:
             message = await self._received()
         except BadMessage as error:

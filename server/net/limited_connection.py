@@ -1,54 +1,85 @@
 """A connection that can neither stall the server nor make it hold much."""
 
 import asyncio
-import socket
+import http
+import logging
+from collections.abc import Iterator
 from typing import Any, Final
 
 from websockets.asyncio.server import ServerConnection
-from websockets.frames import Frame, Opcode
-from websockets.protocol import SEND_EOF
+from websockets.frames import DATA_OPCODES, CloseCode, Frame
+from websockets.protocol import SEND_EOF, State
 
 from server.config import Limits
+from server.logs import about
+from server.net.addresses import peer_name
 from server.net.connection_limits import ConnectionLimits
+from server.net.frame_heads import bytes_of_first_frame
 from server.net.plain_http import BAD_REQUEST
 from server.net.rate_limits import RateLimiter
 
-_CHUNK: Final = 4096  # bytes that are parsed before anyone asks whether the connection behaves
-_CONTROL: Final = frozenset({Opcode.PING, Opcode.PONG})
+log = logging.getLogger(__name__)
+
+_REQUEST_TOO_LONG: Final = "The request is too long.\n"
 
 
 class LimitedConnection(ServerConnection):
-    """A websocket connection that is counted, parsed in small pieces, and cut when it floods."""
+    """A websocket connection that is read frame by frame, at the rate that its client may send.
+
+    Reading from the network never stops, so that its end is noticed at once; what comes faster waits here.
+    """
 
     def __init__(
         self, connection_limits: ConnectionLimits, limits: Limits, *args: Any, **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self._connection_limits = connection_limits
-        self._control_frames = RateLimiter(limits.burst, limits.rate)
+        self._limits = limits
+        self._unread = bytearray()
+        self._next_reading: asyncio.Handle | None = None
+        self._request_bytes = 0
+        self._frames = RateLimiter(limits.burst, limits.rate)
+        self._paid_at = 0.0  # when all frames read so far are paid for
+        self._fragments = 0  # of a message that is not complete
+        self._deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        # asyncio does so itself only for sockets that name their protocol, which create_server's do not;
-        # without it a move waits up to 40 ms for the acknowledgement of the one before.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._connection_limits.opened(self)
+    async def handshake(self, *args: Any, **options: Any) -> None:
+        await super().handshake(*args, **options)
+        self._read_when_paid()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        for handle in (self._next_reading, self._deadline):
+            if handle is not None:
+                handle.cancel()
+        self._unread.clear()
         self._connection_limits.closed(self)
         super().connection_lost(exc)
+        self._break_cycles()
 
     def data_received(self, data: bytes) -> None:
-        for start in range(0, len(data), _CHUNK):
-            if self.transport.is_closing():
-                return
-            super().data_received(data[start : start + _CHUNK])
+        self._unread += data
+        if len(self._unread) > self._limits.incoming_bytes:
+            log.info("dropped: it sends too fast", extra=about(address=peer_name(self.transport)))
+            self._unread.clear()
+            self.transport.abort()
+        elif self._next_reading is None:
+            self._read_when_paid()
+
+    def eof_received(self) -> None:
+        self._unread.clear()
+        super().eof_received()
+        self._end_soon()
 
     def process_event(self, event: Any) -> None:
-        control = isinstance(event, Frame) and event.opcode in _CONTROL
-        if control and self._control_frames.wait(self.loop.time()) > 0:
-            self.transport.abort()  # unlike messages, pings cannot be read later
-            return
+        if isinstance(event, Frame):
+            now = self.loop.time()
+            self._paid_at = now + self._frames.wait(now)
+            if event.opcode in DATA_OPCODES:
+                self._fragments = 0 if event.fin else self._fragments + 1
+            if self._fragments >= self._limits.fragments:
+                self.protocol.fail(CloseCode.MESSAGE_TOO_BIG, "too many fragments")
+                self.send_data()
+                return
         super().process_event(event)
 
     def send_data(self) -> None:
@@ -66,3 +97,60 @@ class LimitedConnection(ServerConnection):
                 self.transport.write_eof()
             else:
                 self.transport.close()
+
+    def _read_when_paid(self) -> None:
+        if self.loop.time() >= self._paid_at:
+            self._read()
+        else:
+            self._next_reading = self.loop.call_at(self._paid_at, self._read)
+
+    def _read(self) -> None:
+        """Read the request, or one frame: other connections have their turn before the next one."""
+        self._next_reading = None
+        if self.protocol.eof_sent:
+            return  # nothing more is heard; who goes on sending is dropped
+        if self.request is None:
+            self._read_request()
+        elif self.protocol.state is not State.CONNECTING:  # else the request is answered first
+            size = bytes_of_first_frame(self._unread)
+            if 0 < size <= len(self._unread):
+                self._parse(size)
+                if self._unread:
+                    self._next_reading = self.loop.call_at(self._paid_at, self._read)
+        if self.protocol.close_expected():
+            self._end_soon()
+
+    def _read_request(self) -> None:
+        """Read the request's lines, and not what follows it."""
+        while self._unread and self.request is None and not self.protocol.eof_sent:
+            size = self._unread.find(b"\n") + 1 or len(self._unread)
+            self._request_bytes += size
+            if self._request_bytes > self._limits.request_bytes:
+                status = http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+                self.protocol.send_response(self.protocol.reject(status, _REQUEST_TOO_LONG))
+                self.send_data()
+            else:
+                self._parse(size)
+
+    def _parse(self, size: int) -> None:
+        data = bytes(self._unread[:size])
+        del self._unread[:size]
+        super().data_received(data)
+
+    def _break_cycles(self) -> None:
+        """Let this be freed at once: Python rarely looks for cycles, least of all in what has lived long."""
+        self.protocol.parser.close()
+        for error in (self.protocol.parser_exc, self.protocol.handshake_exc, self.connection_exc):
+            for each in _causes(error):
+                each.__traceback__ = None  # whose frames know the connection
+
+    def _end_soon(self) -> None:
+        """Give the other end its time to close the connection too."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self._limits.close_seconds, self.transport.abort)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

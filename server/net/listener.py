@@ -1,17 +1,17 @@
 """Listening: the socket, TLS, and websockets with limits on all that a stranger can use up."""
 
-import functools
 import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
 from server.errors import StartError
+from server.net.accepting import AcceptedConnection
 from server.net.connection_limits import ConnectionLimits
 from server.net.limited_connection import LimitedConnection
 
@@ -73,20 +73,20 @@ def websocket_server(
     converse: Callable[[ServerConnection], Awaitable[None]],
 ) -> Server:
     """Return the server to enter as a context; it runs `converse` with each connection."""
+
+    def accepted(*args: Any, **options: Any) -> AcceptedConnection:
+        connection = LimitedConnection(connection_limits, limits, *args, **options)
+        return AcceptedConnection(connection, connection_limits, tls, limits)
+
     return serve(
         converse,
         sock=listener,
-        ssl=tls,
-        # Until TLS is agreed on, the connection is not known, and cannot be counted.
-        ssl_handshake_timeout=None if tls is None else limits.hello_seconds,
         backlog=_BACKLOG,
         # No browser has business here: a page from anywhere could play with its visitor's seat.
         origins=[None],
         compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
         process_request=connection_limits.response,
-        create_connection=cast(
-            "type[ServerConnection]", functools.partial(LimitedConnection, connection_limits, limits)
-        ),
+        create_connection=cast("type[ServerConnection]", accepted),
         server_header=None,
         open_timeout=limits.hello_seconds,
         ping_interval=limits.ping_seconds,

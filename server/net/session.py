@@ -14,7 +14,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import AtTable, Refused, Rematch, ServerMessage
 from server.counts import Counts
 from server.logs import about
-from server.net.addresses import counted_address
+from server.net.addresses import counted_address, peer_name
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -59,9 +59,8 @@ class Session:
     ) -> None:
         self.connection = connection
         # Looked up now: a TLS connection that has ended no longer knows it.
-        address = connection.remote_address
-        self.name = f"{address[0]}:{address[1]}" if address else "?"
-        self.address = counted_address(connection)
+        self.name = peer_name(connection.transport)
+        self.address = counted_address(connection.transport)
         self.table: AttendedTable | None = None
         self.seat: Seat | None = None
         self.counts = counts

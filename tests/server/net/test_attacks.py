@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import random
+import socket
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -32,7 +33,8 @@ from protocol.messages import (
     TableState,
     Watch,
 )
-from server.app import Running
+from server.app import Running, running
+from server.config import Config, Limits
 from server.net.conversation import Conversation
 from server.net.limited_connection import LimitedConnection
 from server.net.session import Session
@@ -58,6 +60,11 @@ KEPT_TYPES = {LimitedConnection, Conversation, Session, Table, asyncio.Task}
 def count_kept_objects() -> Counter[str]:
     """Count the objects that the server keeps for each client and table."""
     gc.collect()
+    return count_objects()
+
+
+def count_objects() -> Counter[str]:
+    """Count them, those in cycles that Python has not looked for included."""
     return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in KEPT_TYPES)
 
 
@@ -73,6 +80,13 @@ async def under_attack(**limits: float) -> AsyncIterator[tuple[Running, list[Pee
         check_views(table_of(server, players), players)
         await eventually(lambda: list(server.lobby.tables) == [players[0].code])
         await eventually(lambda: count_kept_objects() == before)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection without a goodbye."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
 
 
 MESSAGES: list[ClientMessage] = [
@@ -164,6 +178,68 @@ async def test_a_half_open_connection_is_closed() -> None:
             while (await host.until(TableState)).seats[1].here is not here:
                 pass
         writer.transport.abort()
+
+
+async def test_the_seat_of_a_connection_that_is_reset_is_away_at_once() -> None:
+    """Though it has sent what would be read for minutes."""
+    async with under_attack(rate=0.01, seat_grace_seconds=0.0) as (server, _), connected(server.port) as host:
+        await host.open(2)
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        join = JoinTable(1, host.code, "Reset")
+        pings = frame(0x2, encode(Ping(2))) * 300
+        writer.write(UPGRADE + frame(0x2, encode(MESSAGES[0])) + frame(0x2, encode(join)) + pings)
+        while not (await host.until(TableState)).seats[1].here:
+            pass
+        reset(writer)
+        while (await host.until(TableState)).seats[1].here:
+            pass
+        await host.done(Leave(3))
+
+
+async def test_whoever_is_gone_is_not_waited_for() -> None:
+    """A wrong password is answered late, and nobody stays for the answer once its connection has ended."""
+    config = Config(password="right", limits=Limits(wrong_password_seconds=TIMEOUT * 5))  # noqa: S106 - a test's own
+    async with running(config) as server:
+        before = count_kept_objects()
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(UPGRADE + frame(0x2, encode(Hello(list(VERSIONS), "guess", "wrong"))))
+        await eventually(lambda: count_kept_objects()[Conversation.__name__] == 1)
+        reset(writer)
+        await eventually(lambda: count_kept_objects() == before)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: here\r\n",
+        b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
+        b"no HTTP\r\n",
+        UPGRADE,
+        UPGRADE + frame(0x2, encode(MESSAGES[0])) + frame(0x2, encode(OpenTable(1, 2, "Anna"))),
+        UPGRADE + b"\xff" * 20,
+    ],
+    ids=["nothing", "half a request", "a request", "no request", "no hello", "a table", "garbage"],
+)
+async def test_a_connection_that_ends_is_freed_without_a_search_for_cycles(said: bytes) -> None:
+    """Python would find it late, and its memory would pile up meanwhile."""
+    async with memory_server(seat_grace_seconds=0.0, close_seconds=0.1) as server:
+        before = count_kept_objects()
+        gc.disable()
+        try:
+            for end in (reset, asyncio.StreamWriter.close):
+                for _ in range(3):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                    writer.write(said)
+                    if said:
+                        with contextlib.suppress(TimeoutError):  # half a request has no answer
+                            async with asyncio.timeout(0.05):
+                                await reader.read(1)
+                    end(writer)
+            del reader, writer
+            await eventually(lambda: count_objects() == before)
+        finally:
+            gc.enable()
 
 
 async def test_a_flood_of_connections_leaves_nothing_behind() -> None:

@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 from protocol.codec import encode
-from protocol.messages import Hello
+from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.net.addresses import counted_as
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, frame, memory_server
@@ -117,6 +117,54 @@ async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture, pieces:
     """Malformed bytes end their connection, and no error is logged."""
     async with undisturbed_server(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _):
         await exchange(server.port, *pieces)
+
+
+async def test_two_requests_at_once_are_answered_once(caplog: pytest.LogCaptureFixture) -> None:
+    """What follows a request is read when it has been answered, however both come."""
+    async with undisturbed_server(caplog) as (server, _):
+        for _ in range(20):
+            answer = await exchange(server.port, request("GET") * 2)
+            assert answer.count(b"HTTP/1.1 ") == 1
+            assert answer.startswith(b"HTTP/1.1 426 ")
+
+
+@pytest.mark.parametrize("line", [b"y" * 100_000, b"X: " + b"y" * 900 + b"\r\n"], ids=["one line", "lines"])
+async def test_a_long_request_is_refused_before_its_end(
+    caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    """What comes before a hello is small."""
+    async with undisturbed_server(caplog, hello_seconds=TIMEOUT * 5, close_seconds=0.1) as (server, _):
+        answer = await exchange(server.port, b"GET / HTTP/1.1\r\n" + line * 10)
+        assert answer.startswith(b"HTTP/1.1 431 ")
+
+
+async def test_what_comes_too_fast_for_too_long_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """It waits to be read, up to a limit, whatever the client sends."""
+    async with undisturbed_server(caplog, incoming_bytes=10_000, rate=0.01) as (server, _):
+        async with asyncio.timeout(TIMEOUT):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(UPGRADE + frame(0x9) * 3000)
+            with contextlib.suppress(ConnectionError):
+                while await reader.read(65536):
+                    pass
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+    assert [record for record in caplog.records if record.getMessage() == "dropped: it sends too fast"]
+
+
+@pytest.mark.parametrize("said", [b"", frame(0x2, encode(Hello([1], "flood")))], ids=["no hello", "hello"])
+async def test_what_waits_to_be_read_does_not_delay_the_end(said: bytes) -> None:
+    """A server that stops gives nobody longer than the closing time."""
+    clock = asyncio.get_running_loop().time
+    limits = {"burst": 3, "rate": 0.01, "close_seconds": 0.1, "hello_seconds": TIMEOUT * 5}
+    async with memory_server(**limits) as server, connected(server.port) as player:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(UPGRADE + said + frame(0x2, encode(ListTables(1))) * 100)
+        await player.nothing_but_pong()
+        began = clock()
+    assert clock() - began < TIMEOUT / 2
+    writer.close()
 
 
 async def test_a_silent_connection_is_closed(caplog: pytest.LogCaptureFixture) -> None:

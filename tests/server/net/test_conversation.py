@@ -6,7 +6,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
@@ -15,6 +15,7 @@ from tests.server.peer import (
     check_views,
     connected,
     connected_without_hello,
+    frame,
     game,
     memory_server,
     play_on,
@@ -23,8 +24,8 @@ from tests.server.peer import (
 
 
 def pack(**fields: Any) -> bytes:
-    frame: bytes = msgpack.packb(fields)
-    return frame
+    content: bytes = msgpack.packb(fields)
+    return content
 
 
 def nested_arrays(levels: int) -> bytes:
@@ -187,22 +188,36 @@ async def test_a_message_may_come_in_fragments() -> None:
         assert (await peer.closed())[0] == 1009
 
 
-async def test_very_many_fragments_harm_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """A message in thousands of fragments is read or ends its own connection, and no error is logged."""
+@pytest.mark.parametrize("fragments", [17, 8000])
+@pytest.mark.parametrize("fragments", [17, 8000])
+async def test_a_message_of_many_fragments_ends_the_connection(
+    caplog: pytest.LogCaptureFixture, fragments: int
+) -> None:
+    """Empty ones count too, even before a hello. No error is logged."""
+    empty = frame(0x0)[1:]
     async with (
-        memory_server(
-            close_seconds=0.1
-        ) as server,  # reading has stopped, so the client's goodbye is not seen
-        connected(server.port) as peer,
+        memory_server(close_seconds=0.1) as server,
+        connected_without_hello(server.port) as peer,
         connected(server.port) as other,
     ):
-        try:
-            await peer.socket.send([b"\xc1"] * 8000)
-            assert isinstance(await peer.receive(), Refused)
-        except ConnectionClosed:
-            pass
+        peer.socket.transport.write(b"\x02" + empty + (b"\x00" + empty) * (fragments - 2) + b"\x80" + empty)
+        assert await peer.closed() == (1009, "too many fragments")
         await other.nothing_but_pong()
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
+
+
+async def test_every_fragment_is_paid_for() -> None:
+    """A message of five fragments is read as late as five messages."""
+    async with memory_server(burst=10, rate=100.0) as server, connected(server.port) as peer:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for number in range(12):
+            whole = pack(t="ping", id=number)
+            peer.socket.transport.write(
+                b"\x02" + frame(0x2, whole[:1])[1:] + (b"\x00" + frame(0x0)[1:]) * 3 + frame(0x0, whole[1:])
+            )
+        assert [await peer.receive() for _ in range(12)] == [Pong(number) for number in range(12)]
+        assert loop.time() - began >= 0.45
 
 
 async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
@@ -214,8 +229,8 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
         table = table_of(server, peers)
         before = table.state.entry_count
         attacker, other = peers
-        for what, frame in MALFORMED.items():
-            await attacker.socket.send(frame)
+        for what, content in MALFORMED.items():
+            await attacker.socket.send(content)
             refused = await attacker.receive()
             assert isinstance(refused, Refused), what
             assert refused.code == Code.BAD_MESSAGE, what
