@@ -2,13 +2,14 @@
 
 import os
 import socket
+import ssl
 import struct
 from collections.abc import Iterator
 from typing import Final
 
 import msgpack
 
-_HANDSHAKE: Final = (
+HANDSHAKE: Final = (
     b"GET / HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
@@ -32,12 +33,14 @@ def packed(**message: object) -> bytes:
 
 
 class Wire:
-    """A blocking connection until `polled`; counts the bytes both ways, frame headers included."""
+    """A blocking connection; counts the bytes both ways, frame headers included."""
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+    def __init__(self, port: int, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+        self.socket = socket.create_connection((host, port), timeout=30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(_HANDSHAKE)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket)
+        self.socket.sendall(HANDSHAKE)
         self.bytes_in = 0
         self.bytes_out = 0
         self._rest = b""

@@ -1,0 +1,132 @@
+"""One stranger against a server with its default limits, and what a game beside the attack feels of it.
+
+    python -m bench.attack MODE [--seconds S] [--connections N] [--host ADDRESS] [--json FILE]
+
+The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
+come back. In the end the server is stopped in the middle of another attack. docs/reliability.md has more.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bench.attack import connections
+from bench.attack.bystander import Bystander
+from bench.attack.mode import TRUSTING, Mode, Target
+from bench.attack.server import Server, running
+
+MODES: Final = {mode.name: mode for mode in connections.MODES}
+_SECONDS_TO_RECOVER: Final = 10.0
+_SECONDS_BEFORE_THE_STOP: Final = 3.0
+_SECONDS_BETWEEN_LOOKS: Final = 0.05
+
+
+class _Most:
+    """The most memory that a server held while this was looking, in MB."""
+
+    def __init__(self, server: Server) -> None:
+        self.value = server.resident
+        self._server = server
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> "_Most":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._stop.wait(_SECONDS_BETWEEN_LOOKS):
+            self.value = max(self.value, self._server.resident)
+
+
+@contextmanager
+def _attacking(mode: Mode, target: Target, processes: int) -> Iterator[None]:
+    """Attack while the context lasts."""
+    context = multiprocessing.get_context("spawn")
+    attackers = [context.Process(target=mode.run, args=(target,), daemon=True) for _ in range(processes)]
+    for attacker in attackers:
+        attacker.start()
+    try:
+        yield
+    finally:
+        for attacker in attackers:
+            attacker.kill()
+            attacker.join()
+
+
+def measured(mode: Mode, host: str, seconds: float, many: int, processes: int) -> dict[str, float]:
+    """Return the figures of one attack."""
+    with running(host, *mode.options, tls=mode.tls) as server:
+        address = "::1" if ":" in host else host
+        target = Target(address, server.port, many)
+        bystander = Bystander(address, server.port, TRUSTING if mode.tls else None)
+        idle = bystander.play(seconds / 2)
+        before = server.resident
+        with _Most(server) as most, _attacking(mode, target, processes):
+            time.sleep(1.0)  # it has to start
+            cpu, began = server.cpu, time.perf_counter()
+            beside = bystander.play(seconds)
+            busy = (server.cpu - cpu) / (time.perf_counter() - began)
+        bystander.play(_SECONDS_TO_RECOVER)
+        after = server.resident
+        with _attacking(mode, target, processes):
+            time.sleep(1.0)
+            bystander.play(_SECONDS_BEFORE_THE_STOP)
+            stopped = server.stop()
+        complaints = server.complaints
+    figures = {f"idle: {name}": value for name, value in _described(idle).items()}
+    figures |= {f"attack: {name}": value for name, value in _described(beside).items()}
+    figures |= {"attack: server CPU, %": 100 * busy}
+    figures |= {"memory before, MB": before, "memory at most, MB": most.value}
+    figures |= {f"memory {_SECONDS_TO_RECOVER:.0f} s after, MB": after}
+    return figures | {"SIGTERM to the end, s": stopped, "lines in the log": complaints}
+
+
+def _described(waits: list[float]) -> dict[str, float]:
+    waits = sorted(1000 * wait for wait in waits)
+    return {
+        "moves": len(waits),
+        "p50, ms": waits[len(waits) // 2],
+        "p99, ms": waits[int(len(waits) * 0.99)],
+        "longest, ms": waits[-1],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.attack",
+        description=__doc__,
+        epilog="\n".join(f"  {mode.name:12} {mode.summary}" for mode in MODES.values()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("mode", choices=MODES, metavar="MODE")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long the attack lasts")
+    parser.add_argument("--connections", type=int, help="how many at once, where the attack holds many")
+    parser.add_argument("--processes", type=int, default=1, help="how many processes attack")
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    options = parser.parse_args()
+    mode = MODES[options.mode]
+    many = options.connections or mode.connections
+    print(f"{mode.name}: {mode.summary}", file=sys.stderr, flush=True)
+    figures = measured(mode, options.host, options.seconds, many, options.processes)
+    for name, value in figures.items():
+        print(f"{name:26}{value:>10,.1f}")
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

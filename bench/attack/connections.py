@@ -1,0 +1,152 @@
+"""Attacks on the connections: before a seat is taken, and most of them before a hello."""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bench.attack.mode import TRUSTING, Mode, Target
+from bench.wire import HANDSHAKE, packed
+
+_HELLO: Final = packed(t="hello", versions=[1], client="attack")
+_FRAGMENTS: Final = 4096  # as many as `websockets` puts together by default
+_EMPTY_FRAGMENT: Final = b"\x00\x80" + bytes(4)
+_FRAGMENTED: Final = b"\x02\x80" + bytes(4) + _EMPTY_FRAGMENT * (_FRAGMENTS - 2) + b"\x80\x80" + bytes(4)
+_PINGS: Final = packed(t="ping", id=1) * 1500  # 30 KB, read in more than a minute at the rate
+_HEADERS: Final = HANDSHAKE[:-2] + b"".join(
+    b"X-%d: %s\r\n" % (at, b"y" * 8100) for at in range(118)
+)  # a line short of the end
+_TWO_REQUESTS: Final = b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 2
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a reset
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+def _again(attack: Callable[[Target], Awaitable[None]]) -> Callable[[Target], None]:
+    """Return what does `attack` on many connections at once, each time from the beginning, for ever."""
+    return _Repeated(attack)
+
+
+class _Repeated:
+    """Does an attack on many connections at once, again and again; a class, to be sent to a process."""
+
+    def __init__(self, attack: Callable[[Target], Awaitable[None]]) -> None:
+        self._attack = attack
+
+    def __call__(self, target: Target) -> None:
+        asyncio.run(self._all(target))
+
+    async def _all(self, target: Target) -> None:
+        await asyncio.gather(*(self._one(target) for _ in range(target.connections)))
+
+    async def _one(self, target: Target) -> None:
+        while True:
+            with contextlib.suppress(OSError, EOFError, asyncio.IncompleteReadError):
+                await self._attack(target)
+            await asyncio.sleep(0.01)  # the server is attacked, not this machine
+
+
+async def _connected(target: Target) -> Streams:
+    return await asyncio.open_connection(target.host, target.port, limit=2**20)
+
+
+async def _upgraded(target: Target) -> Streams:
+    reader, writer = await _connected(target)
+    writer.write(HANDSHAKE)
+    await reader.readuntil(b"\r\n\r\n")
+    return reader, writer
+
+
+async def fragments(target: Target) -> None:
+    """Send messages of thousands of empty fragments, and no hello."""
+    _, writer = await _upgraded(target)
+    try:
+        while True:
+            writer.write(_FRAGMENTED)
+            await writer.drain()
+    finally:
+        writer.transport.abort()
+
+
+async def frames(target: Target) -> None:
+    """Say hello, and send small messages as fast as the server takes them."""
+    reader, writer = await _upgraded(target)
+    reading = asyncio.ensure_future(_read_all(reader))
+    try:
+        writer.write(_HELLO)
+        while True:
+            writer.write(_PINGS)
+            await writer.drain()
+    finally:
+        reading.cancel()
+        writer.transport.abort()
+
+
+async def visits(target: Target) -> None:
+    """Say hello, send 30 KB of messages, and reset the connection."""
+    reader, writer = await _upgraded(target)
+    writer.write(_HELLO)
+    await reader.readexactly(1)
+    writer.write(_PINGS)
+    await writer.drain()
+    await asyncio.sleep(0.2)
+    connection = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()
+
+
+async def headers(target: Target) -> None:
+    """Send nearly a megabyte of header lines, and not the last one."""
+    reader, writer = await _connected(target)
+    try:
+        writer.write(_HEADERS)
+        await writer.drain()
+        await asyncio.wait_for(reader.read(1), 5)
+    finally:
+        writer.transport.abort()
+
+
+async def silent(target: Target) -> None:
+    """Connect and say nothing; TLS is not even begun."""
+    reader, writer = await _connected(target)
+    try:
+        await reader.read(1)
+    finally:
+        writer.transport.abort()
+
+
+async def handshakes(target: Target) -> None:
+    """Agree on TLS, and say nothing."""
+    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=TRUSTING)
+    try:
+        await asyncio.wait_for(reader.read(1), 1)
+    finally:
+        writer.transport.abort()
+
+
+async def requests(target: Target) -> None:
+    """Ask twice for a page in one write."""
+    reader, writer = await _connected(target)
+    writer.write(_TWO_REQUESTS)
+    await reader.read()
+    writer.close()
+
+
+async def _read_all(reader: asyncio.StreamReader) -> None:
+    with contextlib.suppress(OSError):
+        while await reader.read(2**18):
+            pass
+
+
+MODES: Final = (
+    Mode("fragments", "messages of 4,096 empty fragments, before a hello", _again(fragments)),
+    Mode("frames", "small messages without a pause", _again(frames)),
+    Mode("visits", "hello, 30 KB of messages, reset; again and again", _again(visits), connections=50),
+    Mode("headers", "a megabyte of header lines without an end", _again(headers)),
+    Mode("silent", "connections that say nothing", _again(silent), connections=4000),
+    Mode("silent-tls", "the same to a server with TLS", _again(silent), connections=4000, tls=True),
+    Mode("handshakes", "TLS handshakes and nothing more", _again(handshakes), tls=True),
+    Mode("requests", "two requests for a page in one write", _again(requests), connections=50),
+)

@@ -1,0 +1,31 @@
+"""What an attack is: something that one process does to a server until it is ended."""
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+TRUSTING: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+TRUSTING.check_hostname = False
+TRUSTING.verify_mode = ssl.CERT_NONE
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where an attack goes."""
+
+    host: str
+    port: int
+    connections: int  # how many at once, where the attack holds many
+
+
+@dataclass(frozen=True)
+class Mode:
+    """An attack by its name; `run` goes on until its process is ended."""
+
+    name: str
+    summary: str
+    run: Callable[[Target], None]
+    connections: int = 240  # fewer than one address may have
+    tls: bool = False
+    options: tuple[str, ...] = ()  # of `palatinus serve`
