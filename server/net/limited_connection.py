@@ -66,6 +66,8 @@ class LimitedConnection(ServerConnection):
             self._read_when_paid()
 
     def eof_received(self) -> None:
+        while self.loop.time() >= self._paid_at and self._read_frame():
+            pass
         self._unread.clear()
         super().eof_received()
         self._end_soon()
@@ -107,16 +109,10 @@ class LimitedConnection(ServerConnection):
     def _read(self) -> None:
         """Read the request, or one frame: other connections have their turn before the next one."""
         self._next_reading = None
-        if self.protocol.eof_sent:
-            return  # nothing more is heard; who goes on sending is dropped
         if self.request is None:
             self._read_request()
-        elif self.protocol.state is not State.CONNECTING:  # else the request is answered first
-            size = bytes_of_first_frame(self._unread)
-            if 0 < size <= len(self._unread):
-                self._parse(size)
-                if self._unread:
-                    self._next_reading = self.loop.call_at(self._paid_at, self._read)
+        elif self._read_frame() and self._unread:
+            self._next_reading = self.loop.call_at(self._paid_at, self._read)
         if self.protocol.close_expected():
             self._end_soon()
 
@@ -131,6 +127,16 @@ class LimitedConnection(ServerConnection):
                 self.send_data()
             else:
                 self._parse(size)
+
+    def _read_frame(self) -> bool:
+        """Read a frame if one is there, and return whether."""
+        if self.protocol.eof_sent or self.protocol.state is State.CONNECTING:
+            return False  # nothing more is heard, or the request is answered first
+        size = bytes_of_first_frame(self._unread)
+        if not 0 < size <= len(self._unread):
+            return False
+        self._parse(size)
+        return True
 
     def _parse(self, size: int) -> None:
         data = bytes(self._unread[:size])
