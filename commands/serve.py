@@ -131,15 +131,23 @@ def _serve(arguments: argparse.Namespace) -> int:
     )
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
     try:
-        serve(config, _announce)
+        open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
+        serve(config, lambda addresses: _announce(addresses, open_to_all=open_to_all))
     except HostError as error:
         raise WrongUse(f"{describe_host_error(error)}.") from error
     print(_("Palatinus has stopped."))
     return 0
 
 
-def _announce(addresses: list[str]) -> None:
+def _announce(addresses: list[str], *, open_to_all: bool) -> None:
     print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     for address in addresses:
         print(f"  palatinus join {address}")
+    if open_to_all:
+        print(
+            _(
+                "Anyone who reaches this computer can join, and what players send can be read on its way. "
+                "On the internet, use --tls-cert and --password-file."
+            )
+        )
     sys.stdout.flush()

@@ -41,6 +41,25 @@ async def test_the_addresses_are_printed_as_commands() -> None:
         assert server.announced[-1] == f"  palatinus join ws://127.0.0.1:{server.port}"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], True),
+        (["--host", "127.0.0.1"], False),
+        (["--password-file", "password"], False),
+        (["--tls-cert", "cert.pem", "--tls-key", "key.pem"], False),
+    ],
+    ids=["open", "here only", "with a password", "with TLS"],
+)
+@pytest.mark.usefixtures("files_here")
+async def test_a_server_open_to_all_says_so_once(options: list[str], said: bool) -> None:
+    """Nobody should find out later that strangers can read along."""
+    async with serving("--memory", "--host", "0.0.0.0", *options) as server:  # noqa: S104 - that is what it warns of
+        server.process.terminate()
+        _, out, _ = await server.ended()
+    assert out.count("--password-file") == said
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_signals_end_the_server_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     """Clients get a close code and a reason, the exit code is 0, and stderr stays empty."""
@@ -175,6 +194,15 @@ def certificate(tmp_path: Path) -> Path:
     made.cert_chain_pems[0].write_to_path(path)
     made.private_key_pem.write_to_path(path.with_name("key.pem"))
     return path
+
+
+@pytest.fixture
+def files_here(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with a certificate, its key and a file with a password."""
+    monkeypatch.chdir(certificate.parent)
+    password = Path("password")
+    password.write_text("secret\n", encoding="utf-8")
+    password.chmod(0o600)
 
 
 async def test_a_server_with_a_certificate_speaks_tls(certificate: Path) -> None:

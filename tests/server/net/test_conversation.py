@@ -189,7 +189,6 @@ async def test_a_message_may_come_in_fragments() -> None:
 
 
 @pytest.mark.parametrize("fragments", [17, 8000])
-@pytest.mark.parametrize("fragments", [17, 8000])
 async def test_a_message_of_many_fragments_ends_the_connection(
     caplog: pytest.LogCaptureFixture, fragments: int
 ) -> None:
