@@ -11,10 +11,12 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import SPECTATOR, View, eyes_of
 from protocol.codec import BadMessage, readable
+from protocol.codes import Code
 from protocol.events import event_of, legal_of
 from protocol.messages import (
     Events,
     LegalMoves,
+    Refused,
     Said,
     Seated,
     ServerMessage,
@@ -56,7 +58,13 @@ class Heard(Struct, frozen=True):
     text: str
 
 
-TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard
+class TableClosed(Struct, frozen=True):
+    """The table was closed, for the reason in `refused`; this client is in the lobby."""
+
+    refused: Refused
+
+
+TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | TableClosed
 
 
 class Gap(Exception):
@@ -109,10 +117,13 @@ class TableModel:
                 return self._fold(message)
             case Said() if self.table is not None:
                 return (Heard(None if message.seat is None else Seat(message.seat), printable(message.text)),)
+            case Refused(code=Code.TABLE_CLOSED, id=None) if self.table is not None:
+                self.clear()
+                return (TableClosed(message),)
         return ()
 
     def clear(self) -> None:
-        """Forget the table: this client has left it."""
+        """Forget the table: this client is there no more."""
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
         self.seq = 0
 

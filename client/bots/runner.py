@@ -14,6 +14,8 @@ from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.language import _, listed
 from client.news import Closed
+from client.refusals import describe_refusal
+from client.table import TableClosed
 from client.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from engine.components import DEALS
 from engine.errors import Fault
@@ -220,6 +222,8 @@ class _Bot:
         async for update in self.connection.updates():
             if isinstance(update, Closed):
                 raise ConnectFailed(update.reason, final=True, code=update.code)
+            if isinstance(update, TableClosed):
+                raise ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
                 return model.view.result
             if _may_start(model.state, model.seat):

@@ -14,7 +14,7 @@ from msgspec import structs
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.names import default_name, fault_of
 from client.seats import Seats
-from client.table import TableChanged, TableModel
+from client.table import TableChanged, TableClosed, TableModel
 from client.transport import FREE_ACCESS, Access, PasswordWanted
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
@@ -189,6 +189,8 @@ class Client:
         async for update in self._connection.updates():
             if _over(self._connection.model):
                 self._keeper.forget()
+            if isinstance(update, TableClosed):
+                self._keeper.release()  # not forgotten: a table that failed is there again after a restart
             self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._ask(requests.Start()))

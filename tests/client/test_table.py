@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableModel
+from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -18,6 +18,7 @@ from protocol.events import event_map, legal_message
 from protocol.messages import (
     Done,
     Events,
+    Refused,
     Said,
     Seated,
     SeatSummary,
@@ -211,6 +212,17 @@ def test_changes_of_the_table_and_chat_are_updates() -> None:
     assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
     assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
     assert model.take(Said("hi")) == (Heard(None, "hi"),)
+
+
+def test_a_table_that_was_closed_is_left() -> None:
+    """A refusal that answers a request closes nothing, whatever its code."""
+    model = at_table(Seat(0))
+    assert model.take(Refused("table-closed", "Table WXYZ is closed.", 7)) == ()
+    assert model.table == "ABCD"
+    closed = Refused("table-closed", "Table ABCD is closed.")
+    assert model.take(closed) == (TableClosed(closed),)
+    assert model == TableModel()
+    assert model.take(closed) == ()
 
 
 def test_clocks_and_stand_ins_are_kept() -> None:

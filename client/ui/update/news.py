@@ -6,7 +6,8 @@ from typing import Final, assert_never
 
 from client.language import _
 from client.news import Back, Closed, Lost, Update
-from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
+from client.refusals import describe_refusal
+from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from client.ui.texts.sentences import (
     PresenceLine,
     describe_changes,
@@ -61,6 +62,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return ui if over else _come_or_gone(ui, describe_changes(state, before))
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
+        case TableClosed(refused):
+            return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in))

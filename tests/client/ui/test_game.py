@@ -211,6 +211,26 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann", table="KXQT")) == 0
 
 
+async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
+    """The log says why, and the list of tables is asked for as ever."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.receive(JoinTable)
+        await peer.send(Seated(join.id, "KXQT", 0, "a-token"))
+        await keys.until(lambda _, model: model.table == "KXQT")
+        await peer.send(Refused("table-closed", "It is closed.", about={"table": "KXQT"}))
+        await keys.until(lambda ui, _: "Table KXQT is closed." in ui.log)
+        asked = await peer.receive(ListTables)
+        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        keys.press("q")
+        await peer.until_closed()
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann", table="KXQT")) == 0
+
+
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
     """A request that waits for the connection is cancelled."""
 
