@@ -4,14 +4,13 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from client.language import N_, _, counted
+from client.language import _, counted
 from client.recording import Recording
 from client.ui.draw.lines import padded
-from client.ui.texts.sentences import describe_result
+from client.ui.texts.sentences import describe_result, describe_stage
 from engine.view import Eyes
+from protocol.messages import Stage
 from protocol.text import printable
-
-_STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
 class Table(Protocol):
@@ -20,7 +19,7 @@ class Table(Protocol):
     @property
     def code(self) -> str: ...
     @property
-    def stage(self) -> str: ...
+    def stage(self) -> Stage: ...
     @property
     def archived(self) -> bool: ...
     @property
@@ -85,7 +84,7 @@ def _names(table: Table) -> list[str]:
 
 
 def _stage(table: Table) -> str:
-    stage = _(_STAGES[table.stage])
+    stage = describe_stage(table.stage)
     return _("{stage}, archived").format(stage=stage) if table.archived else stage
 
 

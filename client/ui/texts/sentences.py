@@ -35,7 +35,7 @@ from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import SeatSummary, Stage, TableState
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
 _WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
@@ -67,6 +67,7 @@ _OF_A_PEOPLE: Final = {
     Kind.FARMER: N_("{people} farmer"),
     Kind.SOLDIER: N_("{people} soldier"),
 }
+_STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 _WOLF_OF_A_PEOPLE: Final = {
     Kind.MERCHANT: N_("{people} merchant with the wolf"),
     Kind.FARMER: N_("{people} farmer with the wolf"),
@@ -385,7 +386,7 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
     if model.table is None:
         return _("the lobby")
     if view is None:
-        return _("waiting for players")
+        return describe_stage("gathering")
     if view.turn is None:
         return _("one moment")
     mine = view.turn == model.seat
@@ -398,6 +399,10 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
         piece.kind is Kind.SOLDIER for piece in model.legal.pieces
     )
     return _("Your turn: place a soldier") if due else _("Your turn: place a piece")
+
+
+def describe_stage(stage: Stage) -> str:
+    return _(_STAGES[stage])
 
 
 def your_seat() -> str:

@@ -1,13 +1,13 @@
 """The lobby: the list of tables, and how a new one would be."""
 
-from client.language import N_, _, counted
+from client.language import _, counted
 from client.ui.draw.clocks import describe_policy
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import your_seat
+from client.ui.texts.sentences import describe_stage, your_seat
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.requests import Open
 from client.ui.update.state import Lobby, Ui
@@ -21,8 +21,6 @@ _DETAILS = 2  # lines below the list about how the chosen table is set up
 
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 _STAGE = 24
-
-_STAGES = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
 class LobbyDrawing(ServerPage, frozen=True):
@@ -94,7 +92,7 @@ def _set_up(table: Open) -> list[Line]:
 def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
-    stage = padded(_(_STAGES[table.stage]), _STAGE)
+    stage = padded(describe_stage(table.stage), _STAGE)
     note = your_seat() if table.table in kept else ""
     return "".join((*(padded(*cell) for cell in cells), stage, note))
 
