@@ -1,4 +1,4 @@
-"""The board as text and its geometry on the screen."""
+"""The board as text, and its geometry on the screen."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_board_as_text(name: str) -> None:
 
 @given(games(), st.sampled_from([*SCALES.values()]), st.sampled_from([UNICODE, ASCII]))
 def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> None:
-    """Whatever stands on it, a board is as large as its scale says, and names every empty field."""
+    """Whatever is on it, the board has the size of its scale and names every empty field."""
     lines = [plain(line) for line in drawn_board(game.view, UNMARKED, glyphs, scale)]
     assert [get_cwidth(line) for line in lines] == [scale.width] * scale.height
     text = "\n".join(lines)
@@ -40,8 +40,8 @@ def test_board_fills_its_scale(game: Game, scale: Scale, glyphs: GlyphSet) -> No
 
 
 @pytest.mark.parametrize("scale", SCALES.values())
-def test_hexes_stand_apart_and_beside_their_neighbours(scale: Scale) -> None:
-    """Bodies do not overlap, and hexes that share a side are as near on the screen as hexes are (R2.5)."""
+def test_hexes_do_not_overlap_and_neighbours_are_adjacent(scale: Scale) -> None:
+    """Hexes that share a side are next to each other on the screen (R2.5)."""
     taken: set[tuple[int, int]] = set()
     for cell in HEX_POSITIONS:
         x, y = scale.body_of(cell)
@@ -56,7 +56,7 @@ def test_hexes_stand_apart_and_beside_their_neighbours(scale: Scale) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES.values())
-def test_borders_keep_out_of_the_hexes(scale: Scale) -> None:
+def test_borders_do_not_overlap_hexes(scale: Scale) -> None:
     drawn = borders(scale, ALL_LAID, ascii_only=False)
     for cell in HEX_POSITIONS:
         x, y = scale.body_of(cell)
@@ -66,7 +66,7 @@ def test_borders_keep_out_of_the_hexes(scale: Scale) -> None:
 
 
 def test_tiles_have_stronger_borders_than_their_fields() -> None:
-    """What parts two tiles is strong, what parts two fields of one is faint."""
+    """Borders between tiles are strong, and those between fields of one tile are faint."""
     drawn = borders(SMALL, ALL_LAID, ascii_only=False)
     for cell, position in HEX_POSITIONS.items():
         x, y = SMALL.body_of(cell)

@@ -1,4 +1,4 @@
-"""What counts down: reconnecting, absences, clocks and votes, as they stand at a moment."""
+"""Everything that counts down: reconnecting, absences, clocks and votes, at a given moment."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from tests.games import played
 
 
 def playing(*seats: SeatSummary, seat: int = 0) -> tuple[Ui, TableModel]:
-    """Return a game where these sit, as `seat` sees it at the moment 100 it was told at."""
+    """Return a game with these seats, as `seat` sees it at time 100, when the news arrives."""
     game = played_until_turn_of(played(GameOptions(len(seats), random_layout=True), 3, 12), 0)
     model = model_of(game, seat)
     model.state = TableState("KXQT", "playing", list(seats), 0)
@@ -34,7 +34,7 @@ ANN, BOB, COSIMA = (SeatSummary(name, here=True) for name in ("Ann", "Bob", "Cos
 
 
 def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
-    """With its reason where there is room; the countdown is never cut."""
+    """The reason is shown if there is room, and the countdown is never cut off."""
     outage = Outage("The server stopped.", 12.4)
     assert describe_outage(outage, 10.0, 78) == "The server stopped. Trying again in 3 s."
     assert describe_outage(outage, 12.4, 78) == "The server stopped. Trying again now."
@@ -46,7 +46,7 @@ def test_an_outage_fits_the_narrowest_screen_in_words() -> None:
     assert get_cwidth(describe_outage(wordy, 10.0, 78)) <= 78
 
 
-def test_away_and_bots_stand_beside_the_names_with_the_time_left() -> None:
+def test_absences_and_bots_are_shown_beside_the_names() -> None:
     ui, model = playing(
         ANN, SeatSummary("Bob", seconds_left=75), SeatSummary("Cosima", bot=True), SeatSummary("Dario")
     )
@@ -56,7 +56,7 @@ def test_away_and_bots_stand_beside_the_names_with_the_time_left() -> None:
     assert_screen("absences-80x24", text_of(drawn(replace(ui, now=110.5), model, UNICODE, 80, 24)))
 
 
-def test_the_clock_of_who_is_on_turn_runs_and_those_of_the_others_stand() -> None:
+def test_only_the_clock_of_the_player_on_turn_runs() -> None:
     ui, model = playing(replace_clock(ANN, 65_000), replace_clock(BOB, 3_700_000))
     model.clock = 65_000
     later = replace(ui, now=105.0)
@@ -67,8 +67,8 @@ def replace_clock(line: SeatSummary, milliseconds: int) -> SeatSummary:
     return SeatSummary(line.name, here=line.here, clock=milliseconds)
 
 
-def test_nothing_ticks_where_nothing_counts() -> None:
-    """A tick redraws: only outages with another attempt, absences that are timed and clocks need it."""
+def test_the_screen_ticks_only_if_something_counts_down() -> None:
+    """Outages with another attempt, timed absences and clocks count down."""
     ui, model = playing(ANN, BOB)
     assert not counting(ui, model)
     assert counting(replace(ui, lost=Outage("Broken.", 101.0)), model)
@@ -81,13 +81,13 @@ def test_nothing_ticks_where_nothing_counts() -> None:
     assert not counting(Ui("Ann"), TableModel())
 
 
-def test_a_vote_is_asked_for_given_and_taken_back() -> None:
-    """One key: yes for whoever is not voted on yet, and no once all are."""
+def test_one_key_votes_and_withdraws_the_vote() -> None:
+    """It votes for the first absent player without this vote; once all have it, it withdraws one."""
     away = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
-    told = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
-    assert vote_question(model) == told
-    assert told in text_of(drawn(ui, model, UNICODE, 80, 24))
+    question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
+    assert vote_question(model) == question
+    assert question in text_of(drawn(ui, model, UNICODE, 80, 24))
     assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=True)
     agreed = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
@@ -117,5 +117,5 @@ def test_votes_are_typed_by_name_or_seat() -> None:
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(60), GameClock(3600), ByVote(90), ByBot(0)])
-def test_every_policy_has_its_words(policy: object) -> None:
+def test_every_policy_is_put_into_words(policy: object) -> None:
     assert describe_policy(policy)  # type: ignore[arg-type]

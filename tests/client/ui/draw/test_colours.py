@@ -1,4 +1,4 @@
-"""A few screens with their colours, kept as text: the screen, a letter for every style, and a key to them."""
+"""Some screens with their colours, kept as text: the screen, a letter for every style, and a key."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -33,7 +33,7 @@ SCREENS: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_colours(name: str) -> None:
-    """One file for all palettes, for they differ in nothing but what a style looks like."""
+    """All palettes are in one file, since they differ only in how a style looks."""
     ui, model = SCREENS[name]()
     frame = drawn(ui, model, UNICODE, 80, 24)
     parts = {style: _parts(style) for content in frame.lines for style, _ in content}
@@ -46,19 +46,19 @@ def test_colours(name: str) -> None:
 
 
 def _parts(style: str) -> tuple[str, str]:
-    """Return a style's class of the tile that lies under it, if one does, and its other classes."""
+    """Return the class of the tile below a style, if any, and its other classes."""
     first, _, others = style.partition(" ")
     return (first, others) if first.startswith("class:tile-") else ("", style)
 
 
 def _grid(frame: Frame, letters: dict[str, str]) -> str:
-    """Return the screen with a letter for its style in every cell."""
+    """Return the screen with the letter of its style in every cell."""
     rows = ("".join((letters[style] or " ") * get_cwidth(text) for style, text in row) for row in frame.lines)
     return "".join(f"{row.rstrip()}\n" for row in rows)
 
 
 def _letters(styles: set[str]) -> dict[str, str]:
-    """Return a capital for every style: one of its own name, so that a new style changes few others."""
+    """Return a letter for every style, one of its own name, so that a new style changes few others."""
     letters = {"": " "}
     for style in sorted(styles - {""}, key=lambda style: (style.count(" "), style)):
         own = _short(style).replace(" ", "").replace("-", "").removeprefix("people").upper()
@@ -68,12 +68,12 @@ def _letters(styles: set[str]) -> dict[str, str]:
 
 
 def _key(letters: dict[str, str]) -> str:
-    """Return what each letter stands for, and what that looks like by each palette."""
+    """Return what each letter stands for and how that looks in each palette."""
     shown = [(palette, style_for(colouring)) for palette, colouring in PALETTES.items()]
     rows = [("", "style", *PALETTES)]
     for style, letter in letters.items():
         if style:
-            rows.append((letter, _short(style), *(_looks(palette, style) for _, palette in shown)))
+            rows.append((letter, _short(style), *(_appearance(palette, style) for _, palette in shown)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "".join(f"{row.rstrip()}\n" for row in lines)
@@ -83,7 +83,7 @@ def _short(style: str) -> str:
     return style.replace("class:", "")
 
 
-def _looks(palette: Style, style: str) -> str:
+def _appearance(palette: Style, style: str) -> str:
     """Return how a style looks in words: `white on b81422, bold`."""
     attrs = palette.get_attrs_for_style_str(style)
     ink = (attrs.color or "").removeprefix("ansi")

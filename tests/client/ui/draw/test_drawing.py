@@ -1,4 +1,4 @@
-"""What holds of every screen, whatever the game: it fits, it never fails, and it hides what is hidden."""
+"""Properties of every screen of any game: it fits, it never fails, and it shows nothing hidden."""
 
 import random
 from dataclasses import replace
@@ -22,14 +22,14 @@ from tests.games import begun, game_options, games, seeds
 SIZES = st.sampled_from(
     [(80, 24), (96, 31), (100, 50), (120, 40), (200, 60), (79, 24), (20, 10), (1, 1)]
 ) | st.tuples(st.integers(0, 130), st.integers(0, 45))
-NAMES = sorted({name for key in KEYS for name in key.names}) + list("mC4*é小")
+KEY_NAMES = sorted({name for key in KEYS for name in key.names}) + list("mC4*é小")
 
 
-@given(games(), SIZES, st.booleans(), st.lists(st.sampled_from(NAMES), max_size=30), st.data())
+@given(games(), SIZES, st.booleans(), st.lists(st.sampled_from(KEY_NAMES), max_size=30), st.data())
 def test_any_screen_of_any_game_fits(
     game: Game, size: tuple[int, int], ascii_only: bool, keys: list[str], data: st.DataObject
 ) -> None:
-    """Any keys, any eyes, any moment, any size: the screen is drawn, as large as the window."""
+    """After any keys, for any eyes, at any moment and size, the frame is as large as the window."""
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     model = model_of(game, seat)
     ui = ui_of(game, model)
@@ -43,7 +43,7 @@ def test_any_screen_of_any_game_fits(
 
 @given(game_options(), seeds, st.integers(1, 30), st.data())
 def test_nothing_hidden_is_drawn(options: GameOptions, seed: int, turns: int, data: st.DataObject) -> None:
-    """R4.2: two games that differ only in what lies under others' wolves look the same to a seat."""
+    """R4.2: two games that differ only in the kinds of others' wolves look the same to a seat."""
     game, twin = begun(options, seed), begun(options, seed)
     seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
     chooser = random.Random(seed)

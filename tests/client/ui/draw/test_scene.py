@@ -1,4 +1,4 @@
-"""The scoring walk-through tells the scoring as it was."""
+"""The scoring walk-through shows the scoring that took place."""
 
 from hypothesis import given
 
@@ -12,7 +12,7 @@ from tests.games import finished_games
 
 @given(finished_games())
 def test_points_add_up_to_the_result(game: Game) -> None:
-    """R7.1: at the end everybody has the points of the result."""
+    """R7.1: at the end, everybody's points are those of the result."""
     assert game.view.result is not None
     last = scene(game.view, last_step(game.view), NAMES)
     assert last.points == tuple(tally.points for tally in game.view.result.tallies)
@@ -20,8 +20,8 @@ def test_points_add_up_to_the_result(game: Game) -> None:
 
 
 @given(finished_games())
-def test_the_board_stands_as_it_stood_at_each_step(game: Game) -> None:
-    """R5.4: the soldiers of a hill see the board before they act, the influence that after all of them."""
+def test_each_step_shows_the_board_of_its_moment(game: Game) -> None:
+    """R5.4: soldiers act on the board before them, and influence counts on the board after them."""
     view = game.view
     for number, step in enumerate(steps(view)):
         event = view.scoring[step.event]
@@ -38,8 +38,8 @@ def test_the_board_stands_as_it_stood_at_each_step(game: Game) -> None:
 
 
 @given(finished_games())
-def test_every_influence_is_told_as_arithmetic_on_the_board(game: Game) -> None:
-    """R6: the notes on the board add up to the piece's influence, the pieces to the hill's totals."""
+def test_the_notes_on_the_board_add_up_to_the_influence(game: Game) -> None:
+    """R6: notes add up to a piece's influence, and pieces to the hill's totals."""
     view = game.view
     for number, step in enumerate(steps(view)):
         shown = scene(view, number, NAMES)
@@ -49,5 +49,5 @@ def test_every_influence_is_told_as_arithmetic_on_the_board(game: Game) -> None:
         event = view.scoring[step.event]
         if isinstance(event, HillScored) and step.part is None:
             for seat in range(view.seats):
-                told = sum(piece.amount for piece in shown.counted if piece.seat == seat)
-                assert told == event.influence[seat]
+                total = sum(piece.amount for piece in shown.counted if piece.seat == seat)
+                assert total == event.influence[seat]

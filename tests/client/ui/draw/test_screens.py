@@ -1,4 +1,4 @@
-"""Every page as it looks, kept as text in `screens`; read the files to see them."""
+"""Every page as text, kept in `screens`; read the files to see them."""
 
 import re
 from collections.abc import Callable
@@ -49,14 +49,14 @@ TABLES = (
 
 
 def placing(players: int = 4) -> tuple[Ui, TableModel]:
-    """Return a game some turns on, with Ann to place."""
+    """Return a game after some turns, with Ann to place."""
     game = played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
     model = model_of(game, 0, away=players - 1)
     return after(ui_of(game, model), model, "tab", "l", "j"), model
 
 
 def counting(players: int) -> tuple[Ui, TableModel]:
-    """Return the page of what can be known of hidden hands, and of the influence."""
+    """Return the page about hidden hands and influence."""
     ui, model = placing(players)
     return after(ui, model, "c"), model
 
@@ -104,14 +104,14 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, size: str) -> None:
-    """Every page at the least size and at one with large hexes."""
+    """Every page is shown at the least size and at one with large hexes."""
     ui, model = PAGES[page]()
     assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
 
 
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
 def test_page_in_ascii(page: str) -> None:
-    """The same without a character beyond ASCII."""
+    """These pages have no character beyond ASCII."""
     ui, model = PAGES[page]()
     text = text_of(drawn(ui, model, ASCII, 80, 24))
     assert text.isascii()
@@ -122,7 +122,7 @@ def test_page_in_ascii(page: str) -> None:
 @pytest.mark.parametrize("topic", [Topic.HELP, Topic.RULES])
 @pytest.mark.parametrize("page", [*PAGES])
 def test_pages_to_read_fit_the_least_size(page: str, topic: Topic, glyphs: GlyphSet) -> None:
-    """No line of help or rules is cut off at 80x24, wherever it is called."""
+    """No line of help or rules is cut off at 80x24, over any page."""
     ui, model = PAGES[page]()
     for each in reading_pages(topic):
         reading = replace(ui, overlay=each)
@@ -137,7 +137,7 @@ def test_pages_to_read_fit_the_least_size(page: str, topic: Topic, glyphs: Glyph
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_pages_to_read_fit_in_every_language(language: str, in_language: Callable[[str], None]) -> None:
-    """Longer words take more lines, and still none too many."""
+    """Longer words take more lines, but never too many."""
     in_language(language)
     for ui, model in (page() for page in PAGES.values()):
         for each in reading_pages(Topic.HELP, Topic.RULES):
@@ -149,7 +149,7 @@ def test_pages_to_read_fit_in_every_language(language: str, in_language: Callabl
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("players", DEALS)
 def test_the_counting_page_fits(players: int, language: str, in_language: Callable[[str], None]) -> None:
-    """Nothing of it is cut at 80x24, for any number of players in any language."""
+    """Nothing is cut off at 80x24, for any number of players in any language."""
     in_language(language)
     ui, model = counting(players)
     narrow, tall, wide = (
@@ -161,8 +161,8 @@ def test_the_counting_page_fits(players: int, language: str, in_language: Callab
     assert list(chain(*narrow)) == list(chain(*wide))
 
 
-def test_who_watches_is_told_so() -> None:
-    """In the title; and no key is offered that only players have a use for."""
+def test_spectators_see_that_they_are_watching() -> None:
+    """The title says so, and no key for players is offered."""
     model = model_of(played(GameOptions(3, random_layout=True), 3, 12), None)
     frame = drawn(Ui("Ann", ADDRESS), model, UNICODE, 80, 24)
     assert plain(frame.lines[0]).endswith("  watching ")
@@ -173,8 +173,8 @@ def test_who_watches_is_told_so() -> None:
 
 
 @pytest.mark.parametrize("bots", [False, True])
-def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
-    """A bot is offered while a seat is free, where this program has any; the start when none is."""
+def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
+    """A bot is offered while a seat is free, if the program has bots; otherwise the start."""
     ui = Ui("Ann", ADDRESS, Hosting(bots=bots))
     for seats, offered in (
         ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
@@ -186,8 +186,8 @@ def test_a_game_is_started_when_everybody_is_there(bots: bool) -> None:
         assert actions & {Act.SEAT_BOT, Act.START} == offered
 
 
-def test_the_chosen_table_tells_how_it_is_set_up() -> None:
-    """Layout and absence policy in words below the list, in every width."""
+def test_the_options_of_the_chosen_table_are_shown() -> None:
+    """Layout and absence policy are in words below the list."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
     ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
@@ -196,7 +196,7 @@ def test_the_chosen_table_tells_how_it_is_set_up() -> None:
 
 
 def test_help_and_rules() -> None:
-    """The pages to read, one below the other."""
+    """All pages to read are in one file."""
     ui, model = placing()
     texts = [
         text_of(drawn(replace(ui, overlay=each), model, UNICODE, 80, 24))
@@ -206,7 +206,7 @@ def test_help_and_rules() -> None:
 
 
 def test_every_glyph_is_explained() -> None:
-    """Notation that nobody explains: none, in either set of glyphs."""
+    """The help explains all notation, in both glyph sets."""
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
@@ -219,8 +219,8 @@ def test_every_glyph_is_explained() -> None:
 
 
 @pytest.mark.parametrize("players", DEALS)
-def test_the_rules_tell_the_hands(players: int) -> None:
-    """R3.5: as many of each as a game of so many really deals."""
+def test_the_rules_show_the_hands(players: int) -> None:
+    """R3.5: the table has the counts that a game of this many players deals."""
     dealt = begun(GameOptions(players, Seat(0)), 1).view.start
     rows = [plain(row).split() for row in hands_table()]
     column = list(DEALS).index(players) - len(DEALS)
@@ -246,7 +246,7 @@ SMALL_WINDOWS = (
 
 
 def test_small_windows() -> None:
-    """A part of the board around the cursor with the hand below it, or a short list; one below the other."""
+    """They show the board around the cursor with the hand below it, or a short list."""
     texts = []
     for page, width, height in SMALL_WINDOWS:
         ui, model = PAGES[page]()
@@ -258,7 +258,7 @@ def test_small_windows() -> None:
 
 @pytest.mark.parametrize("size", [(79, 23), (60, 20), (40, 15), (20, 10), (20, 8)])
 def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
-    """Wherever the cursor goes it is seen, and a click on it is one on its hex."""
+    """Every hex with the cursor is visible, and a click on it points at it."""
     ui, model = placing()
     for cell in HEX_POSITIONS:
         there = with_cursor(ui, cell)
@@ -272,7 +272,7 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
 def test_too_small_a_window_says_so(width: int, height: int) -> None:
-    """The smallest are told in words as far as they go, and never drawn over their edge."""
+    """The message is cut to the window, and nothing is drawn beyond its edge."""
     ui, model = placing()
     frame = drawn(ui, model, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
@@ -289,8 +289,8 @@ def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> N
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
 
 
-def test_a_field_explains_itself_under_the_mouse() -> None:
-    """Until the mouse leaves the board or a key is pressed; what is chosen and asked stays as it is."""
+def test_the_field_under_the_mouse_is_explained() -> None:
+    """This ends when the mouse leaves the board or a key is pressed; choices and questions stay."""
     ui, model = placing()
     assert model.view is not None
     asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
@@ -301,26 +301,26 @@ def test_a_field_explains_itself_under_the_mouse() -> None:
         asking.notice,
         asking.asked,
     )
-    for now, told in ((over, True), (updated(over, Hover(None), model)[0], False)):
-        assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is told
+    for now, explained in ((over, True), (updated(over, Hover(None), model)[0], False)):
+        assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is explained
     assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))
 
 
-def test_a_refusal_stands_below_the_board() -> None:
-    """What the server refuses is read without looking for it, at every size."""
+def test_a_refusal_is_shown_below_the_board() -> None:
+    """It is visible at every size."""
     ui, model = placing()
     refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
         assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
 
 
-def test_a_lost_connection_is_told_on_top() -> None:
+def test_a_lost_connection_is_shown_at_the_top() -> None:
     ui, model = placing()
     lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
     assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
 
 
-def test_quitting_a_running_game_is_asked_about() -> None:
+def test_quitting_a_running_game_asks_first() -> None:
     ui, model = placing()
     assert "Quit?" in text_of(drawn(after(ui, model, "q"), model, UNICODE, 80, 24))
 
@@ -332,7 +332,7 @@ def test_the_line_being_typed_and_its_completions() -> None:
 
 
 def test_wide_names_keep_the_columns_straight() -> None:
-    """Names of wide and combining characters, and of what ASCII lacks."""
+    """Names with wide or combining characters, and with letters that ASCII lacks, keep their width."""
     ui, model = placing()
     assert model.state is not None
     model.state = TableState(
@@ -345,7 +345,7 @@ def test_wide_names_keep_the_columns_straight() -> None:
 
 
 def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
-    """Every field's name on the screen is where a click points at it."""
+    """A click on the name of a field points at that field."""
     ui, model = placing()
     assert model.view is not None
     for width, height in SIZES.values():

@@ -1,4 +1,4 @@
-"""Exports of a record: sound documents that tell no more than the eyes may know."""
+"""Exports of a record: well-formed documents that show no more than the given eyes may see."""
 
 import json
 import re
@@ -29,8 +29,8 @@ def recording_of(path: Path) -> Recording:
     return Recording.of(replayed(path.read_text(encoding="utf-8")).events, {0: "Ann & <Bob>"})
 
 
-def hidden_otherwise(event: Event) -> Event:
-    """Return the placing of another's wolf as that of the other kind of wolf, and anything else as it was."""
+def with_other_wolf_kind(event: Event) -> Event:
+    """Return the event with the other kind of wolf, if it places another seat's wolf."""
     if not isinstance(event, Placed) or event.seat == 0 or not event.piece.wolf:
         return event
     kind = Kind.FARMER if event.piece.kind is Kind.MERCHANT else Kind.MERCHANT
@@ -39,7 +39,7 @@ def hidden_otherwise(event: Event) -> Event:
 
 @given(games())
 def test_every_moment_can_be_exported(game: Game) -> None:
-    """Whatever the moment and the eyes: valid XML, every hex drawn, JSON that says whose eyes it has."""
+    """At any moment and for any eyes: valid XML with every hex, and JSON that names its eyes."""
     recording = Recording.of(game.events, {})
     for eyes in all_eyes(game):
         svg = ET.fromstring(as_svg(recording, recording.end, eyes))  # noqa: S314 - our own
@@ -53,7 +53,7 @@ def test_every_moment_can_be_exported(game: Game) -> None:
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_no_hidden_kind_is_in_an_export(path: Path) -> None:
-    """R4.2: before the scoring no export of a seat says what another's wolf is, in word, sign or hand."""
+    """R4.2: before the scoring, no export for a seat reveals the kind of another's wolf."""
     recording = recording_of(path)
     stop = recording.moves
     for seat in map(Seat, recording.seats):
@@ -63,50 +63,50 @@ def test_no_hidden_kind_is_in_an_export(path: Path) -> None:
         for form in FORMS:
             text, _, _ = form(recording, stop, eyes_of(seat)).partition(">Signs<")  # there are examples
             assert not re.search(rf"[{''.join(hidden)}][mf]\*", text)
-        told = json.loads(as_json(recording, stop, eyes_of(seat)))
-        assert list(told["hands"]) == [str(seat)]
-        assert told["scoring"] is None
+        exported = json.loads(as_json(recording, stop, eyes_of(seat)))
+        assert list(exported["hands"]) == [str(seat)]
+        assert exported["scoring"] is None
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_exports_are_the_same_if_only_hidden_kinds_differ(path: Path) -> None:
-    """R4.2, to the last byte: what others' wolves are changes nothing."""
+    """R4.2: the kinds of others' wolves change no byte."""
     recording = recording_of(path)
     stop, eyes = recording.moves, eyes_of(Seat(0))
-    swapped = [hidden_otherwise(event) for event in recording.events[: recording.counts[stop]]]
+    swapped = [with_other_wolf_kind(event) for event in recording.events[: recording.counts[stop]]]
     assert swapped != list(recording.events[: recording.counts[stop]])
     other = Recording.of(swapped, {0: "Ann & <Bob>"})
     for form in FORMS:
         assert form(recording, stop, eyes) == form(other, stop, eyes)
 
 
-def test_a_picture_stands_on_its_own() -> None:
-    """No font, picture or script from elsewhere; names are escaped; no sign is told by colour alone."""
+def test_a_picture_is_self_contained() -> None:
+    """It needs nothing from elsewhere, escapes names, and uses no colour without a sign."""
     recording = recording_of(RECORDS[1])
     text = as_svg(recording, 30, recording.all_eyes)
     assert not re.search(r"href|url\(|@import|<script|<image|font-face", text)
     svg = ET.fromstring(text)  # noqa: S314 - our own
-    told = [each.text for each in svg.iter(f"{SVG}text")]
-    assert "Ann & <Bob> ◄" in told
+    texts = [each.text for each in svg.iter(f"{SVG}text")]
+    assert "Ann & <Bob> ◄" in texts
     view = recording.view(30, recording.all_eyes)
     for piece in view.placed.values():
-        assert str(piece) in told
+        assert str(piece) in texts
     titles = [each.text or "" for each in svg.iter(f"{SVG}title")]
     assert sum(bool(re.match(r"[A-G][1-6]", title)) for title in titles) == 42
 
 
-def test_a_picture_of_the_end_tells_points_and_who_took_what() -> None:
+def test_a_picture_of_the_end_shows_points_and_winners() -> None:
     recording = recording_of(RECORDS[1])
     result = recording.view(recording.end, recording.all_eyes).result
     assert result is not None
     svg = ET.fromstring(as_svg(recording, recording.end, recording.all_eyes))  # noqa: S314 - our own
-    told = [each.text for each in svg.iter(f"{SVG}text")]
-    assert "points" in told
-    assert all(str(tally.points) in told for tally in result.tallies)
-    assert "Ann & <Bob> ★" in told
+    texts = [each.text for each in svg.iter(f"{SVG}text")]
+    assert "points" in texts
+    assert all(str(tally.points) in texts for tally in result.tallies)
+    assert "Ann & <Bob> ★" in texts
 
 
-def test_text_is_the_board_of_the_screen() -> None:
+def test_the_text_export_is_the_board_of_the_screen() -> None:
     recording = recording_of(RECORDS[1])
     text = as_text(recording, 30, recording.all_eyes)
     assert text.count("•") == 1
@@ -115,24 +115,24 @@ def test_text_is_the_board_of_the_screen() -> None:
     assert as_text(recording, 30, recording.all_eyes, ascii_only=True).isascii()
 
 
-def test_json_has_the_documented_keys_and_the_scoring_that_score_prints() -> None:
-    """docs/record.md names every key, in order; the same position scored by itself comes to the same."""
+def test_json_has_the_documented_keys_and_the_scoring() -> None:
+    """docs/record.md names every key in order, and `score` prints the same scoring."""
     recording = recording_of(RECORDS[1])
-    told = json.loads(as_json(recording, recording.end, recording.all_eyes))
+    exported = json.loads(as_json(recording, recording.end, recording.all_eyes))
     section = (ROOT / "docs" / "record.md").read_text(encoding="utf-8").partition("## As JSON")[2]
-    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(told)
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(exported)
     worths = {"Palatinus": 6, "Capitolinus": 5, "Quirinalis": 5, "Esquilinus": 4, "Aventinus": 4}
     line = {
-        "tiles": told["tiles"],
-        "laurels": {tile: worths.get(name, 3) for tile, name in told["laurels"].items()},
-        "players": told["players"],
-        "board": {field: [seat, piece[1].upper()] for seat, piece, field in told["placements"]},
+        "tiles": exported["tiles"],
+        "laurels": {tile: worths.get(name, 3) for tile, name in exported["laurels"].items()},
+        "players": exported["players"],
+        "board": {field: [seat, piece[1].upper()] for seat, piece, field in exported["placements"]},
     }
-    assert json.loads(scored_line(json.dumps(line))) == told["scoring"]
+    assert json.loads(scored_line(json.dumps(line))) == exported["scoring"]
 
 
-def test_the_move_before_the_scoring_keeps_its_secrets() -> None:
-    """All pieces stand and none is turned up: the last move is not the end yet."""
+def test_before_the_scoring_all_wolves_are_hidden() -> None:
+    """After the last move all pieces are on the board, and none is revealed yet."""
     recording = Recording.of(played(GameOptions(3, random_layout=True), 4).events, {})
     view = recording.view(recording.moves, eyes_of(Seat(0)))
     assert len(view.placed) == 36

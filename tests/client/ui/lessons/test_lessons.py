@@ -1,4 +1,4 @@
-"""The lessons: every page can be done, says what the engine says, and fits the least screen."""
+"""The lessons: every exercise can be done, the text agrees with the engine, and every page fits."""
 
 import random
 from collections import Counter
@@ -48,11 +48,11 @@ ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C
 
 
 def course_at(title: str, glyphs: GlyphSet = UNICODE) -> Course:
-    """Return the course, opened on a page."""
+    """Return the course, opened at this page."""
     return Course("Ann", practice, glyphs, TITLES.index(title))
 
 
-def page_called(title: str) -> LessonPage:
+def page_titled(title: str) -> LessonPage:
     return PAGES[TITLES.index(title)]
 
 
@@ -60,7 +60,7 @@ def game_of(page: LessonPage) -> Game:
     return practice(record_at(page.moves))
 
 
-def ways(page: LessonPage) -> Iterator[Command]:
+def solutions(page: LessonPage) -> Iterator[Command]:
     """Yield the legal moves that do what the page asks."""
     start = game_of(page)
     for command in start.legal_commands():
@@ -73,7 +73,7 @@ def ways(page: LessonPage) -> Iterator[Command]:
 
 
 def play(course: Course, command: Command) -> None:
-    """Make a move at the screen, as far as possible by keys."""
+    """Make a move on the screen, with keys where possible."""
     match command:
         case LayTile():
             course.press(str(command.position))
@@ -86,7 +86,7 @@ def play(course: Course, command: Command) -> None:
     course.press("enter")
 
 
-def do(course: Course, page: LessonPage) -> None:
+def do_exercise(course: Course, page: LessonPage) -> None:
     """Do what the page asks."""
     assert course.model.view is not None
     match page.goal:
@@ -97,15 +97,15 @@ def do(course: Course, page: LessonPage) -> None:
             piece = next(piece for piece in legal if piece.kind is not Kind.SOLDIER)
             play(course, Place(PUPIL, piece, field or Field("F3")))
         case Walk():
-            while not done(course):
+            while not is_done(course):
                 course.press("right")
         case Read():
             pass
         case _:
-            play(course, next(ways(page)))
+            play(course, next(solutions(page)))
 
 
-def done(course: Course) -> bool:
+def is_done(course: Course) -> bool:
     return isinstance(course.ui.page, Lesson) and course.ui.page.done
 
 
@@ -120,23 +120,23 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
     course = Course("Ann", practice, UNICODE)
     for number, page in enumerate(PAGES):
         assert f"Lesson {number + 1} of {len(PAGES)}" in shown(course)
-        assert done(course) == isinstance(page.goal, Read)
-        do(course, page)
-        assert done(course), page.title
+        assert is_done(course) == isinstance(page.goal, Read)
+        do_exercise(course, page)
+        assert is_done(course), page.title
         course.press("enter")
     assert course.parting is Parting.PLAY
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
-    """Also in the middle of an exercise; a page that is opened again starts anew."""
+    """Pages turn in the middle of an exercise too, and a page opened again starts anew."""
     course = course_at("Merchants")
-    play(course, next(ways(page_called("Merchants"))))
-    assert done(course)
+    play(course, next(solutions(page_titled("Merchants"))))
+    assert is_done(course)
     course.press("pageup")
-    assert not done(course)
+    assert not is_done(course)
     assert context_of(course.ui, course.model) is KeyContext.PLACING
     course.press("pagedown")
-    assert not done(course)
+    assert not is_done(course)
     for _page in PAGES:
         course.press("pageup")
     assert "Lesson 1 of" in shown(course)
@@ -159,57 +159,57 @@ def test_a_page_without_a_hand_offers_no_piece() -> None:
     assert "Tab" not in shown(course)
     course.press("enter")
     assert "move the cursor" in shown(course)
-    assert not done(course)
+    assert not is_done(course)
 
 
-def test_an_exercise_can_be_left_without_being_asked() -> None:
+def test_quitting_an_exercise_asks_nothing() -> None:
     course = course_at("Your soldier")
     course.press("c-c")
     assert course.parting is Parting.LEFT
 
 
-def test_a_move_that_the_page_does_not_ask_for_is_taken_back() -> None:
-    """The rules allow it, so nothing is refused; but the page is not done by it."""
-    course, page = course_at("Farmers"), page_called("Farmers")
-    found = set(ways(page))
+def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
+    """It is not refused, but it does not complete the page."""
+    course, page = course_at("Farmers"), page_titled("Farmers")
+    found = set(solutions(page))
     farmers = [Place(PUPIL, Piece("Ef"), field) for field in game_of(page).view.layout.hexes]
     other = next(each for each in farmers if each in game_of(page).legal_commands() and each not in found)
     before = course.model.view
     play(course, other)
     assert course.ui.notice is not None
     assert "taken back" in course.ui.notice.text
-    assert not done(course)
+    assert not is_done(course)
     assert course.model.view == before
-    play(course, next(ways(page)))
-    assert done(course)
+    play(course, next(solutions(page)))
+    assert is_done(course)
 
 
-def test_another_refusal_than_the_one_asked_for_leaves_the_page_open() -> None:
+def test_another_refusal_than_the_one_asked_for_does_not_complete_the_page() -> None:
     course = course_at("No soldier at the end")
     play(course, Place(PUPIL, Piece("Es"), Field("D4")))
     assert course.ui.notice is not None
     assert course.ui.notice.refusal
-    assert not done(course)
+    assert not is_done(course)
 
 
-def test_what_a_server_is_asked_for_is_out_of_place() -> None:
+def test_requests_to_a_server_are_refused_in_a_lesson() -> None:
     course = course_at("Your people")
     for key in (":", *"join KXQT", "enter"):
         course.press(key)
     assert course.ui.notice == Notice("These are lessons: nobody else is here.")
-    play(course, next(ways(page_called("Your people"))))
-    assert done(course)
+    play(course, next(solutions(page_titled("Your people"))))
+    assert is_done(course)
 
 
-def test_the_scoring_is_walked_through_to_and_fro() -> None:
-    """Steps first; the page turns where there is none left."""
+def test_the_scoring_is_walked_through_both_ways() -> None:
+    """The page turns only after the last step."""
     course = course_at("Scoring: ties")
     first = shown_step(course.ui, course.model)
     course.press("right")
     course.press("left")
     course.press("left")
     assert shown_step(course.ui, course.model) == first
-    while not done(course):
+    while not is_done(course):
         course.press("enter")
     last = shown_step(course.ui, course.model)
     course.press("right")
@@ -222,17 +222,17 @@ def test_the_scoring_is_walked_through_to_and_fro() -> None:
     assert TITLES[course.ui.page.number] == "The end"
 
 
-def test_the_cursor_goes_on_when_the_page_is_done() -> None:
+def test_the_cursor_still_moves_when_the_page_is_done() -> None:
     course = course_at("Fields and springs")
-    do(course, page_called("Fields and springs"))
+    do_exercise(course, page_titled("Fields and springs"))
     course.press("right")
     assert "HILL B" in shown(course)
 
 
 @given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
 @settings(max_examples=25)
-def test_no_keys_lead_astray(page: int, keys: list[str]) -> None:
-    """Whatever is pressed and typed, there is a page, and it fills the screen."""
+def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
+    """Whatever is pressed and typed, a page fills the screen."""
     course = Course("Ann", practice, UNICODE, page)
     for key in keys:
         for name in (
@@ -244,11 +244,11 @@ def test_no_keys_lead_astray(page: int, keys: list[str]) -> None:
     assert len(lines) == 24
 
 
-# -- what is told ---------------------------------------------------------------------------------
+# -- what the pages say ---------------------------------------------------------------------------------
 
 
 def test_the_example_is_one_game() -> None:
-    """Every moment of it is a record that the engine plays, and a beginning of the whole."""
+    """The engine plays the record of every page, and each is a beginning of the whole game."""
     whole = game_of(replace(PAGES[0], moves=MOVES))
     assert whole.over
     for moves in range(MOVES):
@@ -260,25 +260,25 @@ def test_the_example_is_one_game() -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if isinstance(page.goal, Earn | Catch)], ids=lambda page: page.title
 )
-def test_where_to_place_is_to_be_found_out(page: LessonPage) -> None:
-    """Some fields do, and most do not. Nothing hidden has a part in it."""
-    found = {command.field for command in ways(page) if isinstance(command, Place)}
+def test_some_fields_solve_the_exercise_and_most_do_not(page: LessonPage) -> None:
+    """Nothing hidden matters for the exercise."""
+    found = {command.field for command in solutions(page) if isinstance(command, Place)}
     assert 1 <= len(found) <= 21
     view = seen(game_of(page), page, "Ann").view
     assert view is not None
     assert not any(isinstance(piece, Wolf) for piece in view.board.values())
 
 
-def test_what_the_first_pages_say() -> None:
-    view = game_of(page_called("The land")).view
+def test_the_first_pages_agree_with_the_engine() -> None:
+    view = game_of(page_titled("The land")).view
     assert view.layout.hexes[Field("E1")]
     assert (view.tiles[0] or view.tiles[1]) == view.tiles[0]
     assert "(E 6)" in shown(course_at("The land"))
-    goal = page_called("Fields and springs").goal
+    goal = page_titled("Fields and springs").goal
     assert isinstance(goal, PointTo)
     assert has_spring(goal.field)
-    assert isinstance(page_called("Laying the land").goal, Lay)
-    view = game_of(page_called("Your people")).view
+    assert isinstance(page_titled("Laying the land").goal, Lay)
+    view = game_of(page_titled("Your people")).view
     assert sum(view.hands[PUPIL].values()) == 12
     hand = shown(course_at("Your people"))
     assert "1 Em  merchant" in hand
@@ -287,17 +287,17 @@ def test_what_the_first_pages_say() -> None:
     assert "4 Ef* wolf farmer" in wolves
 
 
-def test_what_the_pages_say_of_who_began() -> None:
+def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
     """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
-    start = game_of(page_called("Your people"))
+    start = game_of(page_titled("Your people"))
     assert start.view.start.starting == NAMES.index("Livia") + 1
     assert [event.seat for event in start.events if isinstance(event, TileLaid | Placed)][::6] == [1, 1]
-    assert len(game_of(page_called("Laying the land")).view.layout.hexes) == 3 * 6
+    assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
 
 
-def test_what_the_pages_about_soldiers_say() -> None:
-    """R5.1 to R5.4: one of hill D captures a merchant, the other flees from it and a farmer, at once."""
-    captures, flees = page_called("A soldier captures"), page_called("A soldier flees")
+def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
+    """R5.1 to R5.4: at hill D, one soldier captures a merchant, and another flees."""
+    captures, flees = page_titled("A soldier captures"), page_titled("A soldier flees")
     captured, fled = (act_of(seen(game_of(page), page, "Ann"), field_of(page)) for page in (captures, flees))
     assert isinstance(captured, Captured)
     assert (captured.seat, captured.taken, captured.farmers) == (1, ("D6",), ())
@@ -309,8 +309,8 @@ def test_what_the_pages_about_soldiers_say() -> None:
     ):
         course = course_at(page.title)
         assert words not in " ".join(shown(course).split())
-        do(course, page)
-        assert ends_with(words, shown(course))
+        do_exercise(course, page)
+        assert shows_end_of(words, shown(course))
 
 
 def field_of(page: LessonPage) -> Field:
@@ -319,7 +319,7 @@ def field_of(page: LessonPage) -> Field:
 
 
 def test_what_livia_sees_is_what_her_seat_sees() -> None:
-    """R4.2: the wolf of the pupil has no kind, and the pupil's hand is not there."""
+    """R4.2: the kind of the pupil's wolf and the pupil's hand are hidden."""
     course = course_at("Through Livia's eyes")
     assert course.model.view is not None
     assert course.model.seat == 1
@@ -329,26 +329,26 @@ def test_what_livia_sees_is_what_her_seat_sees() -> None:
     assert "E?*" in shown(course)
 
 
-def test_what_the_pages_about_hands_say() -> None:
-    """R4.3: a hand of five with one soldier, and it is due; then a hand of one farmer."""
+def test_the_pages_about_hands_agree_with_the_engine() -> None:
+    """R4.3: a hand of five whose one soldier must be placed, then a hand of one farmer."""
     for title in ("No soldier at the end", "The soldier is due"):
-        hand = game_of(page_called(title)).view.hands[PUPIL]
+        hand = game_of(page_titled(title)).view.hands[PUPIL]
         assert sum(hand.values()) == 5
         assert hand[Piece("Es")] == 1
     course = course_at("No soldier at the end")
-    do(course, page_called("No soldier at the end"))
+    do_exercise(course, page_titled("No soldier at the end"))
     assert "Place a soldier now" in " ".join(shown(course).split())
-    goal = page_called("The last piece").goal
+    goal = page_titled("The last piece").goal
     assert isinstance(goal, PlaceOn)
-    game = game_of(page_called("The last piece"))
+    game = game_of(page_titled("The last piece"))
     assert game.view.hands[PUPIL] == {Piece("Ef"): 1}
     assert game.view.remaining == [1, 0, 0]
     game.apply(Place(PUPIL, Piece("Ef"), goal.field))
     assert game.events == game_of(replace(PAGES[0], moves=MOVES)).events
 
 
-def test_what_the_pages_about_scoring_say() -> None:
-    """Hill A: one soldier captures, the pupil's flees; hill D: a shared captive, and a tie for the most."""
+def test_the_pages_about_scoring_agree_with_the_engine() -> None:
+    """Hill A: a capture, and the pupil's soldier flees; hill D: a shared captive, and a tie."""
     scoring = game_of(replace(PAGES[0], moves=MOVES)).view.scoring
     on = {
         hill: [
@@ -399,9 +399,9 @@ def test_nothing_of_a_page_is_cut_off_in_other_languages(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_is_cut_off_at_the_right(language: str, in_language: Callable[[str], None]) -> None:
-    """Titles, labels of the hand, and all else: a panel half as wide again says the same, word for word.
+    """A panel half as wide again has the same words, in titles, hands and all else.
 
-    But for the field under the cursor, which is below the hand where there is room.
+    The exception is the field under the cursor, which is below the hand if there is room.
     """
     in_language(language)
     for page in PAGES:
@@ -414,16 +414,16 @@ def test_nothing_is_cut_off_at_the_right(language: str, in_language: Callable[[s
                 missing -= words_of(wide[wide.find(field) :])
             assert not cut, (page.title, part)
             assert not missing, (page.title, part)
-            do(course, page)
+            do_exercise(course, page)
 
 
 def words_of(text: str) -> Counter[str]:
-    """Return the words of a screen but for its bottom line, which offers more keys where there is room."""
+    """Return the words of a screen without its bottom line, which shows more keys if there is room."""
     return Counter(" ".join(line.rstrip("|") for line in text.splitlines()[:-1]).split())
 
 
 def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
-    """Check that title, text, what is asked, what is said when it is done, and the hand are all there."""
+    """Check that title, text, exercise, answer and hand are shown in full."""
     for page in PAGES:
         course = course_at(page.title, glyphs)
         for part in ("asked", "done"):
@@ -433,27 +433,27 @@ def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
             if page.shown is Shown.HAND and "1 Em" in text:
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
-            do(course, page)
+            do_exercise(course, page)
         assert not glyphs.ascii or text.isascii()
 
 
-def test_the_longest_arithmetic_is_told_in_full() -> None:
-    """That of the farmer who is placed best."""
-    page = page_called("Farmers")
-    best = max((way for way in ways(page) if isinstance(way, Place)), key=gain)
+def test_the_longest_arithmetic_is_shown_in_full() -> None:
+    """It belongs to the farmer on the best field."""
+    page = page_titled("Farmers")
+    best = max((way for way in solutions(page) if isinstance(way, Place)), key=gain)
     course = course_at(page.title)
     play(course, best)
-    assert ends_with(course.ui.log[0], shown(course))
+    assert shows_end_of(course.ui.log[0], shown(course))
 
 
 def gain(command: Place) -> int:
-    game = game_of(page_called("Farmers"))
+    game = game_of(page_titled("Farmers"))
     game.apply(command)
-    influence = influence_of(seen(game, page_called("Farmers"), "Ann"), command.field)
+    influence = influence_of(seen(game, page_titled("Farmers"), "Ann"), command.field)
     return 0 if influence is None else influence.amount
 
 
-def ends_with(sentence: str, text: str) -> bool:
+def shows_end_of(sentence: str, text: str) -> bool:
     """Tell whether the sentence's last words are on the screen."""
     return " ".join(sentence.split()[-4:]) in " ".join(text.replace("|", " ").split())
 
@@ -471,16 +471,16 @@ SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_page(name: str) -> None:
-    """Pages as they look; read the files to see them."""
+    """Pages as text; read the files to see them."""
     title, finished, glyphs, size = SCREENS[name]
     course = course_at(title, glyphs)
     if finished:
-        do(course, page_called(title))
+        do_exercise(course, page_titled(title))
     assert_screen(name, shown(course, glyphs, *size))
 
 
 def test_help_is_about_the_lesson() -> None:
-    """The keys of the exercise and those that turn the pages; none that needs a table."""
+    """It has the keys of the exercise and of the pages, and none that need a table."""
     course = course_at("Merchants")
     course.press("?")
     assert course.ui.overlay == Reading(Topic.HELP)

@@ -1,11 +1,11 @@
-"""What keys, pasted text and the mouse mean, from the bytes that terminals send."""
+"""The meaning of keys, pasted text and the mouse, from the bytes that terminals send."""
 
 import pytest
 
 from client.ui.draw.frame import Frame, Target
 from client.ui.draw.lines import EMPTY
 from client.ui.update.actions import Action, Hover, Insert, PointAt
-from tests.client.ui.terminal.test_shell import handed_on
+from tests.client.ui.terminal.test_shell import passed_on
 
 NEAR, FAR = (0, 0), (1, 0)
 FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(NEAR)), Target(119, 6, 1, PointAt(FAR))))
@@ -34,7 +34,7 @@ FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(NEAR)), Target(119, 6, 1, Point
         ("\x1b[I", []),
         ("\x1b[O", []),
         ("\x1b[200~Ann\x1b[201~", [Insert("Ann")]),
-        ("\x1b[<0;5;7M", []),  # acts when it is let go
+        ("\x1b[<0;5;7M", []),  # acts on release
         ("\x1b[<0;5;7m", [PointAt(NEAR)]),
         ("\x1b[<16;5;7m", [PointAt(NEAR)]),  # with Ctrl
         ("\x1b[<0;6;7m", []),  # beside it
@@ -52,6 +52,6 @@ FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(NEAR)), Target(119, 6, 1, Point
         ("\x1b[Ma%'", ["scroll-down"]),
     ],
 )
-async def test_what_is_sent(data: str, means: list[str | Action]) -> None:
-    """Each key, click and turn of the wheel, in every way that terminals send it."""
-    assert await handed_on(FRAME, data) == [*means, "q"]
+async def test_terminal_input(data: str, means: list[str | Action]) -> None:
+    """Each key, click and turn of the wheel, in every form that terminals send."""
+    assert await passed_on(FRAME, data) == [*means, "q"]

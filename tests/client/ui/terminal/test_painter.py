@@ -1,4 +1,4 @@
-"""What the painter brings to the terminal, whatever was there before."""
+"""What the painter writes to the terminal, whatever was on the screen before."""
 
 import io
 
@@ -40,14 +40,14 @@ def cells(screen: pyte.Screen) -> list[list[object]]:
 def test_a_frame_looks_the_same_whatever_was_there_before(
     before: list[tuple[Line, ...]], frame: tuple[Line, ...]
 ) -> None:
-    """Only changes are written, and they make the whole."""
+    """Only changes are written, and the result equals a fresh screen."""
     screen = painted(*before, frame)
     assert cells(screen) == cells(painted(frame))
     assert screen.display == ["".join(text for _, text in line) for line in frame]
 
 
-def test_nothing_steers_the_terminal() -> None:
-    """What a text from elsewhere has in it is shown, never carried out."""
+def test_control_characters_are_not_sent_to_the_terminal() -> None:
+    """Control characters in foreign texts are shown and have no effect."""
     line = fitted((("", "a\x1b[2Jb\x07\x9b1m"),), SIZE.columns)
     screen = painted((line,) * SIZE.rows)
     assert all(row.startswith("a") and "[2Jb1m" in row for row in screen.display)

@@ -1,4 +1,4 @@
-"""Colours: told apart by every kind of eye, and readable, in every theme and depth."""
+"""Colours can be told apart by every kind of eye and are readable, in every theme and colour depth."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ from client.ui.terminal.palette import (
 from engine.board import TILES
 from engine.pieces import People
 
-# What eyes without one kind of cone see of linear light (Machado, Oliveira and Fernandes, 2009).
+# Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes, 2009).
 EYES = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": (
@@ -37,7 +37,7 @@ EYES = {
         (0.004733, 0.691367, 0.303900),
     ),
 }
-# The 16 colours as xterm and as the VGA have them.
+# The 16 colours of xterm and of the VGA.
 TERMINALS = {
     "xterm": {
         "black": "#000000",
@@ -61,8 +61,8 @@ TERMINALS = {
 Light = tuple[float, float, float]
 
 
-def light(colour: str) -> Light:
-    """Return the linear light of a colour of sRGB."""
+def linear_light(colour: str) -> Light:
+    """Return the linear light of an sRGB colour."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -70,9 +70,9 @@ def light(colour: str) -> Light:
     return red, green, blue
 
 
-def seen(colour: str, eyes: Sequence[Sequence[float]]) -> Light:
-    """Return the light that such eyes see."""
-    here = light(colour)
+def seen_light(colour: str, eyes: Sequence[Sequence[float]]) -> Light:
+    """Return the light as these eyes see it."""
+    here = linear_light(colour)
     red, green, blue = (
         min(1.0, max(0.0, sum(a * b for a, b in zip(row, here, strict=True)))) for row in eyes
     )
@@ -80,7 +80,7 @@ def seen(colour: str, eyes: Sequence[Sequence[float]]) -> Light:
 
 
 def lab(red: float, green: float, blue: float) -> Light:
-    """Return light in CIE L*a*b*, where distances are as they are felt."""
+    """Return light in CIE L*a*b*, where distances match perceived differences."""
     x, y, z = (
         value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
         for value in (
@@ -93,20 +93,20 @@ def lab(red: float, green: float, blue: float) -> Light:
 
 
 def distance(one: str, other: str, eyes: str) -> float:
-    """Return how different two colours are to such eyes; 2.3 is just noticed."""
-    return math.dist(lab(*seen(one, EYES[eyes])), lab(*seen(other, EYES[eyes])))
+    """Return how different two colours look to these eyes; 2.3 is just noticeable."""
+    return math.dist(lab(*seen_light(one, EYES[eyes])), lab(*seen_light(other, EYES[eyes])))
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of WCAG 2; 4.5 is enough for text."""
+    """Return the contrast by WCAG 2; 4.5 is enough for text."""
     dark, bright = sorted(
-        0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(light, (one, other))
+        0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(linear_light, (one, other))
     )
     return (bright + 0.05) / (dark + 0.05)
 
 
-def peoples() -> list[Mapping[People, ColourPair]]:
-    """Return every set of people's colours, as numbers."""
+def people_palettes() -> list[Mapping[People, ColourPair]]:
+    """Return every palette of the peoples' colours, as numbers."""
     named = PEOPLE_COLOURS[Colours.SIXTEEN]
     return [
         PEOPLE_COLOURS[Colours.TRUE],
@@ -123,22 +123,22 @@ def peoples() -> list[Mapping[People, ColourPair]]:
     ]
 
 
-@pytest.mark.parametrize("colours", peoples())
+@pytest.mark.parametrize("colours", people_palettes())
 @pytest.mark.parametrize("eyes", EYES)
 def test_peoples_are_told_apart_by_all_eyes(colours: Mapping[People, ColourPair], eyes: str) -> None:
-    """Any two peoples differ more than ten times what is just noticed."""
+    """Any two peoples differ by more than ten times a just noticeable difference."""
     for one, other in itertools.combinations(People, 2):
         assert distance(colours[one].background, colours[other].background, eyes) > 25, (one, other)
 
 
-@pytest.mark.parametrize("colours", peoples())
+@pytest.mark.parametrize("colours", people_palettes())
 def test_letters_on_peoples_are_readable(colours: Mapping[People, ColourPair]) -> None:
     for pair in colours.values():
         assert contrast(pair.background, pair.foreground) >= 4.5, pair
 
 
 @pytest.mark.parametrize("land", LAND_COLOURS.values())
-def test_what_is_written_on_tiles_is_readable(land: LandColours) -> None:
+def test_text_on_tiles_is_readable(land: LandColours) -> None:
     for ground in land.tiles.values():
         for text in (land.text, land.quiet, land.hill, land.spring):
             assert contrast(ground, text) >= 4.5, (ground, text)
@@ -146,8 +146,8 @@ def test_what_is_written_on_tiles_is_readable(land: LandColours) -> None:
 
 
 @pytest.mark.parametrize("land", LAND_COLOURS.values())
-def test_tiles_differ_quietly(land: LandColours) -> None:
-    """Any two tiles differ; all of them are dark, or light, so that the pieces stand out."""
+def test_tiles_differ_slightly(land: LandColours) -> None:
+    """Any two tiles differ, but all are dark or all are light, so that the pieces stand out."""
     for one, other in itertools.combinations(TILES, 2):
         assert distance(land.tiles[one], land.tiles[other], "all cones") > 10
     assert contrast(*_extremes([*land.tiles.values()])) < 3
@@ -158,7 +158,7 @@ def _extremes(colours: list[str]) -> tuple[str, str]:
     return ordered[0], ordered[-1]
 
 
-def test_quiet_words_are_readable_on_the_terminals_own_ground() -> None:
+def test_quiet_text_is_readable_on_the_terminals_background() -> None:
     grounds = {Theme.DARK: ["#000000"], Theme.LIGHT: ["#ffffff"], Theme.AUTO: ["#000000", "#ffffff"]}
     for theme, quiet in QUIET_COLOURS.items():
         for ground in grounds[theme]:
@@ -181,12 +181,12 @@ def test_quiet_words_are_readable_on_the_terminals_own_ground() -> None:
 def test_colours_follow_the_environment(
     environment: dict[str, str], wanted: Colours, colours: Colours
 ) -> None:
-    """What is asked for goes before NO_COLOR, and that before what the terminal can."""
+    """The option comes before NO_COLOR, and NO_COLOR before the terminal's abilities."""
     assert colours_of(environment, wanted) is colours
 
 
 @pytest.mark.parametrize(
-    ("told", "theme"),
+    ("colorfgbg", "theme"),
     [
         ("15;0", Theme.DARK),
         ("0;15", Theme.LIGHT),
@@ -197,15 +197,15 @@ def test_colours_follow_the_environment(
         ("", Theme.AUTO),
     ],
 )
-def test_the_theme_follows_what_the_terminal_tells(told: str, theme: Theme) -> None:
-    assert theme_of({"COLORFGBG": told}, Theme.AUTO) is theme
-    assert theme_of({"COLORFGBG": told}, Theme.LIGHT) is Theme.LIGHT
+def test_the_theme_follows_colorfgbg(colorfgbg: str, theme: Theme) -> None:
+    assert theme_of({"COLORFGBG": colorfgbg}, Theme.AUTO) is theme
+    assert theme_of({"COLORFGBG": colorfgbg}, Theme.LIGHT) is Theme.LIGHT
 
 
 @pytest.mark.parametrize("colours", [each for each in Colours if each is not Colours.AUTO])
 @pytest.mark.parametrize("theme", Theme)
 def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -> None:
-    """The cursor and the last piece stand out without any colour, and with it."""
+    """The cursor and the last piece stand out with and without colours."""
     style = style_for(Colouring(theme, colours))
     attributes = {
         name: style.get_attrs_for_style_str(f"class:tile-a class:open class:{name}")

@@ -1,4 +1,4 @@
-"""The terminal around a screen in a real one: suspended and resumed, painted anew, closed."""
+"""The shell in a real terminal: suspended and resumed, redrawn, closed."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_suspended_and_resumed(environment: dict[str, str]) -> None:
-    """Ctrl-Z gives the terminal back to the shell; in the foreground again, the program goes on as it was."""
+    """Ctrl-Z restores the terminal for the shell; in the foreground again, the page is as before."""
     with Terminal("learn", environment=environment, script=RUN_SUSPENDED) as terminal:
         terminal.shows(r"1 of \d+")
         terminal.press("enter")
@@ -35,8 +35,8 @@ def test_suspended_and_resumed(environment: dict[str, str]) -> None:
         assert terminal.ended()[0] == 0
 
 
-def test_painted_anew(environment: dict[str, str]) -> None:
-    """Ctrl-L writes the whole screen again, and so does another size."""
+def test_redrawn(environment: dict[str, str]) -> None:
+    """Ctrl-L and a new size draw the whole screen again."""
     with Terminal("learn", environment=environment) as terminal:
         terminal.shows(r"1 of \d+")
         page = terminal.text
@@ -52,7 +52,7 @@ def test_painted_anew(environment: dict[str, str]) -> None:
 
 
 def test_closed_without_a_signal(environment: dict[str, str]) -> None:
-    """A terminal that is not the controlling one sends no SIGHUP: the program ends with its input."""
+    """A terminal that is not the controlling one sends no SIGHUP, so the end of input ends the program."""
     near, far = os.openpty()
     with subprocess.Popen(
         [sys.executable, ROOT / "palatinus.py", "learn"],
@@ -67,5 +67,5 @@ def test_closed_without_a_signal(environment: dict[str, str]) -> None:
         while b"Enter" not in shown:
             shown += os.read(near, 65536)
         os.close(near)
-        _, complaints = program.communicate(timeout=TIMEOUT)
-        assert b"Traceback" not in complaints
+        _, errors = program.communicate(timeout=TIMEOUT)
+        assert b"Traceback" not in errors

@@ -1,4 +1,4 @@
-"""What the terminal around a screen hands on, and what it keeps to itself."""
+"""What the terminal's shell passes on, and what it handles itself."""
 
 import signal
 
@@ -16,8 +16,8 @@ HERE, THERE = (0, 0), (1, 0)
 BOARD = Frame((EMPTY,), (Target(0, 0, 3, PointAt(HERE)), Target(3, 0, 3, PointAt(THERE))))
 
 
-async def handed_on(frame: Frame, sent: str) -> list[str | Action]:
-    """Return what the shell hands on of what a terminal sends while it shows `frame`; q ends it."""
+async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
+    """Return what the shell passes on of a terminal's input while it shows `frame`; q ends it."""
     found: list[str | Action] = []
 
     def press(name: str) -> None:
@@ -32,26 +32,26 @@ async def handed_on(frame: Frame, sent: str) -> list[str | Action]:
     return found
 
 
-def over(*columns: int) -> str:
+def mouse_moves(*columns: int) -> str:
     """Return what a terminal sends while the mouse moves along the first line."""
     return "".join(f"\x1b[<35;{column + 1};1M" for column in columns)
 
 
-async def test_the_mouse_over_the_board_is_told_hex_by_hex() -> None:
-    """Not cell by cell, and without a click it chooses nothing."""
-    told = await handed_on(BOARD, over(0, 1, 2, 3, 5, 6, 7, 1))
-    assert told == [Hover(HERE), Hover(THERE), Hover(None), Hover(HERE), "q"]
+async def test_mouse_moves_are_passed_on_hex_by_hex() -> None:
+    """A move within a hex is not passed on, and without a click nothing is chosen."""
+    actions = await passed_on(BOARD, mouse_moves(0, 1, 2, 3, 5, 6, 7, 1))
+    assert actions == [Hover(HERE), Hover(THERE), Hover(None), Hover(HERE), "q"]
 
 
-async def test_a_page_that_is_not_seen_hears_no_keys() -> None:
-    """But for those that its window tells of: what else was pressed would act on what nobody sees."""
+async def test_a_page_that_is_not_shown_gets_no_keys() -> None:
+    """In a small window only the keys it names are passed on: the player cannot see what others do."""
     frame = Frame((EMPTY,), seen=False)
-    assert await handed_on(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
-    assert await handed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", Insert("Ann"), "q"]
+    assert await passed_on(frame, "\r \x1b[6~s\x1b[200~Ann\x1b[201~") == ["q"]
+    assert await passed_on(Frame((EMPTY,)), "s\x1b[200~Ann\x1b[201~") == ["s", Insert("Ann"), "q"]
 
 
-async def test_an_interrupt_is_the_key_for_it() -> None:
-    """Ctrl-C comes as a key, since the terminal is in raw mode; other programs may send the signal."""
+async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
+    """Ctrl-C arrives as a key, since the terminal is in raw mode; other programs may send the signal."""
     found: list[str] = []
 
     def press(name: str) -> None:
@@ -71,8 +71,8 @@ async def test_an_interrupt_is_the_key_for_it() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-async def test_an_error_in_what_a_key_does_ends_the_program() -> None:
-    """Whatever its kind: an error of the disk is not taken for a terminal that is gone."""
+async def test_an_error_while_handling_a_key_ends_the_program() -> None:
+    """An OSError of a disk is not mistaken for a closed terminal."""
 
     def press(_: str) -> None:
         raise OSError("no room")
@@ -84,7 +84,7 @@ async def test_an_error_in_what_a_key_does_ends_the_program() -> None:
             await shell.run()
 
 
-async def test_a_terminal_that_is_gone_ends_the_program() -> None:
+async def test_a_closed_terminal_ends_the_program() -> None:
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
         shell = Shell(lambda _width, _height: BOARD, lambda _: None, lambda _: None)
         pipe.close()

@@ -1,4 +1,4 @@
-"""The walk that goes on by itself, tick by tick: no clock is needed to test it."""
+"""Autoplay of scoring and records, tick by tick, so that tests need no clock."""
 
 from dataclasses import replace
 
@@ -27,8 +27,8 @@ def scoring() -> tuple[Ui, TableModel]:
     return ui_of(game, model), model
 
 
-def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
-    """It goes from the first step to the result, and leaves longer sentences longer on the screen."""
+def test_autoplay_shows_every_step_long_enough_to_read() -> None:
+    """It goes from the first step to the result, and shows longer sentences for longer."""
     ui, model = scoring()
     assert model.view is not None
     ui = after(ui, model, "r")
@@ -49,31 +49,33 @@ def test_the_walk_shows_every_step_for_as_long_as_it_takes_to_read() -> None:
 
 
 @pytest.mark.parametrize("key", ["r", "enter", " ", "Z", "f12"])
-def test_any_key_stops_it_where_it_is(key: str) -> None:
+def test_any_key_stops_autoplay(key: str) -> None:
     ui, model = scoring()
-    going = at_scoring_step(after(ui, model, "r"), model, 4)
-    assert pressed(going, key, model) == (replace(going, ticks_left=None), None)
+    autoplaying = at_scoring_step(after(ui, model, "r"), model, 4)
+    assert pressed(autoplaying, key, model) == (replace(autoplaying, ticks_left=None), None)
 
 
-def test_keys_with_another_meaning_stop_it_and_do_what_they_do() -> None:
+def test_keys_with_another_meaning_stop_autoplay_and_act() -> None:
     ui, model = scoring()
-    going = at_scoring_step(after(ui, model, "r"), model, 4)
-    assert after(going, model, "left") == at_scoring_step(replace(going, ticks_left=None), model, 3)
-    assert after(going, model, "?").ticks_left is None
+    autoplaying = at_scoring_step(after(ui, model, "r"), model, 4)
+    assert after(autoplaying, model, "left") == at_scoring_step(
+        replace(autoplaying, ticks_left=None), model, 3
+    )
+    assert after(autoplaying, model, "?").ticks_left is None
 
 
-def test_a_click_anywhere_stops_it() -> None:
+def test_a_click_anywhere_stops_autoplay() -> None:
     ui, model = scoring()
-    going = after(ui, model, "r")
-    frame = drawn(going, model, UNICODE, 80, 24)
+    autoplaying = after(ui, model, "r")
+    frame = drawn(autoplaying, model, UNICODE, 80, 24)
     assert "any key" in text_of(frame)
     for column, line in ((0, 0), (79, 23), (40, 12)):
         action = frame.action_at(column, line)
         assert action is not None
-        assert updated(going, action, model) == (replace(going, ticks_left=None), None)
+        assert updated(autoplaying, action, model) == (replace(autoplaying, ticks_left=None), None)
 
 
-def test_a_record_goes_by_itself_through_moves_and_scoring() -> None:
+def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     recording = recording_of(played(GameOptions(3, random_layout=True), 11))
     ui = opened(recording, recording.moves - 2, recording.all_eyes)
     ui, _ = updated(ui, Act.RUN, seen_in(ui))

@@ -1,4 +1,4 @@
-"""What keys, clicks and typed lines do, as pure functions from state to state."""
+"""What keys, clicks and typed lines do, as pure functions from one UI state to the next."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def over() -> tuple[Ui, TableModel]:
 # -- the lobby ------------------------------------------------------------------------------------
 
 
-def test_lobby_joins_and_watches_the_table_chosen() -> None:
+def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     ui = Ui("Ann", page=Lobby(TABLES))
     assert request_after(ui, LOBBY, "enter") == requests.Join("KXQT")
     assert request_after(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
@@ -69,7 +69,7 @@ def test_lobby_joins_and_watches_the_table_chosen() -> None:
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
 
-def test_lobby_opens_a_table_as_it_is_set() -> None:
+def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
     ui = Ui("Ann", page=Lobby(TABLES))
     assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
     assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
@@ -77,8 +77,8 @@ def test_lobby_opens_a_table_as_it_is_set() -> None:
     assert request_after(ui, LOBBY, "r") == requests.Refresh()
 
 
-def test_lobby_sets_who_starts() -> None:
-    """R3.1: a key goes through the seats and back to a draw; a seat that there is no more does not start."""
+def test_the_lobby_chooses_who_starts() -> None:
+    """R3.1: a key goes through the seats and back to random; a seat beyond the players is dropped."""
     ui = Ui("Ann")
     opened = [request_after(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
@@ -86,15 +86,15 @@ def test_lobby_sets_who_starts() -> None:
     assert request_after(ui, LOBBY, *"sss2", "o") == requests.Open(2)
 
 
-def test_lobby_takes_clicks() -> None:
-    """A click chooses a line, a second one confirms it."""
+def test_clicks_in_the_lobby() -> None:
+    """The first click chooses a line, and the second confirms it."""
     ui, request = updated(Ui("Ann", page=Lobby(TABLES)), ChooseLine(1), LOBBY)
     assert (lobby_of(ui).chosen, request) == (1, None)
     assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
 
 
-def test_lobby_sets_up_what_happens_to_the_absent() -> None:
-    """A key goes through the policies and back to waiting, two more through their times."""
+def test_the_lobby_chooses_the_absence_policy() -> None:
+    """A key goes through the policies and back to waiting, and two others change the time."""
     ui = Ui("Ann")
     opened = [request_after(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
     assert opened == [
@@ -108,12 +108,12 @@ def test_lobby_sets_up_what_happens_to_the_absent() -> None:
     assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)
 
 
-def test_lobby_leads_home_where_there_is_one() -> None:
+def test_the_lobby_leads_back_to_the_start_screen_if_there_is_one() -> None:
     assert after(Ui("Ann"), LOBBY, "escape") == Ui("Ann")
     assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
 
 
-def test_what_is_typed_opens_tables_and_is_corrected() -> None:
+def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
     ui = Ui("Ann")
     opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
     assert request_after(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
@@ -131,8 +131,8 @@ def test_what_is_typed_opens_tables_and_is_corrected() -> None:
         assert notice.refusal
 
 
-def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
-    """Whatever is asked next waits; a list is not asked for, and where no attempt will follow nothing is."""
+def test_without_a_connection_one_request_waits() -> None:
+    """A second one and a refresh are refused; if the connection is closed for good, so are all."""
     lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
     ui, request = pressed(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
@@ -147,7 +147,7 @@ def test_without_a_connection_one_request_is_kept_and_the_player_told() -> None:
     assert request_after(gone, LOBBY, "q") == requests.Quit()
 
 
-def test_who_watched_watches_the_next_game_too() -> None:
+def test_a_spectator_watches_the_next_game_too() -> None:
     ui, _ = over()
     model = model_of(played(GameOptions(3, random_layout=True), 1), None)
     assert after(ui, model, "s", "m").notice is not None
@@ -156,13 +156,13 @@ def test_who_watched_watches_the_next_game_too() -> None:
     assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
 
 
-def test_a_bot_is_asked_for_where_this_program_seats_them() -> None:
+def test_a_bot_can_be_requested_if_the_program_seats_bots() -> None:
     model = TableModel("KXQT")
     assert request_after(Ui("Ann", hosting=Hosting(bots=True)), model, "b") == requests.SeatBot()
     assert after(Ui("Ann"), model, "b").notice is not None
 
 
-def test_room_starts_and_leaves() -> None:
+def test_keys_while_gathering() -> None:
     model = TableModel("KXQT")
     assert request_after(Ui("Ann"), model, "enter") == requests.Start()
     assert request_after(Ui("Ann"), model, "escape") == requests.Leave()
@@ -184,7 +184,7 @@ def test_laying_turns_and_chooses_among_open_positions() -> None:
     assert request_after(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
 
 
-def test_a_tile_goes_back_to_how_it_was_drawn() -> None:
+def test_escape_and_backspace_reset_the_tile() -> None:
     ui, model = laying()
     for key in ("escape", "backspace"):
         assert after(ui, model, "r", "right", key) == ui
@@ -194,13 +194,13 @@ def test_laying_says_which_positions_are_open() -> None:
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     closed = next(position for position in range(1, 7) if position not in model.legal.positions)
-    said = after(ui, model, str(closed)).notice
-    assert said is not None
-    assert all(str(position) in said.text for position in model.legal.positions)
+    notice = after(ui, model, str(closed)).notice
+    assert notice is not None
+    assert all(str(position) in notice.text for position in model.legal.positions)
 
 
-def test_laying_takes_clicks() -> None:
-    """A click on another open position aims at it, a click on the tile there lays it."""
+def test_clicks_while_laying() -> None:
+    """A click on another open position moves the tile there, and a click on the tile lays it."""
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     position = model.legal.positions[1]
@@ -209,11 +209,11 @@ def test_laying_takes_clicks() -> None:
     assert updated(ui, PointAt(HILLS[position]), model)[1] == LayTile(Seat(1), position, 0)
 
 
-# -- asked once more ------------------------------------------------------------------------------
+# -- confirming moves ------------------------------------------------------------------------------
 
 
-def test_a_move_is_asked_about_once_more_by_whoever_wants_that() -> None:
-    """By keys, by clicks and typed alike; Enter or the same click sends it, anything else does not."""
+def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
+    """By keys, clicks and typed lines; Enter or the same click confirms, anything else cancels."""
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     first, second = model.legal.positions[:2]
@@ -231,7 +231,7 @@ def test_a_move_is_asked_about_once_more_by_whoever_wants_that() -> None:
     assert request_after(ui, model, *typed(f"lay {second} 3"), "enter") == LayTile(Seat(1), second, 3)
 
 
-def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
+def test_a_placement_is_confirmed_if_the_player_wants_it() -> None:
     ui, model = placing()
     assert model.view is not None
     field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
@@ -249,7 +249,7 @@ def test_a_placement_is_asked_about_once_more_by_whoever_wants_that() -> None:
 # -- placing --------------------------------------------------------------------------------------
 
 
-def test_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
+def test_the_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
     ui, model = placing()
     ui = with_cursor(ui, (0, 0))
     for key, cell in {
@@ -290,8 +290,8 @@ def test_a_piece_is_picked_and_placed() -> None:
     assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
 
 
-def test_what_cannot_be_sent_is_explained() -> None:
-    """Without a piece in hand, or on a hill, there is nothing to ask the server."""
+def test_impossible_requests_are_explained() -> None:
+    """Without a chosen piece, or with the cursor on a hill, there is nothing to send."""
     ui, model = placing()
     assert model.view is not None
     assert after(ui, model, "enter").notice is not None
@@ -304,7 +304,7 @@ def test_what_cannot_be_sent_is_explained() -> None:
     assert after(ui_of(game, watching), watching, "tab", "enter").notice is not None
 
 
-def test_what_is_illegal_is_sent_for_the_server_to_refuse() -> None:
+def test_illegal_moves_are_sent_for_the_server_to_refuse() -> None:
     ui, model = placing()
     assert model.view is not None
     field = next(iter(model.view.placed))
@@ -312,7 +312,7 @@ def test_what_is_illegal_is_sent_for_the_server_to_refuse() -> None:
     assert request_after(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
 
 
-def test_one_request_at_a_time() -> None:
+def test_there_is_one_request_at_a_time() -> None:
     """A second Enter before the answer sends nothing."""
     ui, model = placing()
     assert model.view is not None
@@ -364,7 +364,7 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
 @pytest.mark.parametrize(
     "text", ["s* C4", "m H9", "x", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "open 9", "say"]
 )
-def test_what_is_not_understood_stays_to_be_mended(text: str) -> None:
+def test_a_line_that_is_not_understood_can_be_corrected(text: str) -> None:
     ui, model = placing()
     ui = after(ui, model, *typed(text))
     assert ui.notice is not None
@@ -381,8 +381,8 @@ def test_what_is_not_understood_stays_to_be_mended(text: str) -> None:
         ("place Foo Bar", "'place Foo Bar' is not a command. "),
     ],
 )
-def test_what_is_wrong_with_a_placement_is_told_as_it_was_typed(text: str, sentence: str) -> None:
-    """The field, if it is the field that is wrong; else the line, letter by letter."""
+def test_a_mistyped_placement_is_quoted_as_typed(text: str, sentence: str) -> None:
+    """The notice names the field if the field is wrong, and otherwise the whole line."""
     ui, model = placing()
     notice = after(ui, model, *typed(text)).notice
     assert notice is not None
@@ -432,7 +432,7 @@ def test_a_line_is_edited() -> None:
     assert after(ui, model, ":", "enter").entry is None
 
 
-def test_completion_goes_as_far_as_it_is_sure() -> None:
+def test_completion_stops_where_lines_differ() -> None:
     ui, model = placing()
     entry = after(ui, model, ":", "r", "tab").entry
     assert entry is not None
@@ -446,7 +446,7 @@ def test_completion_goes_as_far_as_it_is_sure() -> None:
     assert entry.text.startswith("lay ")
 
 
-def test_typed_lines_come_back() -> None:
+def test_earlier_lines_can_be_recalled() -> None:
     ui, model = placing()
     ui = after(ui, model, *typed("help"), "escape", *typed("rules"), "escape")
     entries = [
@@ -503,7 +503,7 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
 
 
 def test_scoring_skips_hill_by_hill() -> None:
-    """Each skip begins another hill, in the order A to G, and the last one leads to the result."""
+    """Each skip leads to the next hill, in the order A to G, and the last one to the result."""
     ui, model = over()
     assert model.view is not None
     hills = []
@@ -525,34 +525,34 @@ def test_every_piece_and_every_hill_has_its_step() -> None:
 # -- the table of keys ----------------------------------------------------------------------------
 
 
-def test_no_key_has_two_meanings_in_one_place() -> None:
+def test_no_key_has_two_meanings_in_one_context() -> None:
     meant = [(name, place) for key in KEYS for name in key.names for place in key.contexts]
     assert len(meant) == len(set(meant))
 
 
-def test_help_and_quit_work_everycontext_of() -> None:
+def test_help_and_quit_work_in_every_context() -> None:
     for place in KeyContext:
         names = {name for key in KEYS if place in key.contexts for name in key.names}
         assert "c-c" in names
         assert place in {KeyContext.TYPING, KeyContext.QUITTING} or "?" in names
 
 
-def test_a_refused_line_can_be_mended() -> None:
-    """What was typed stays to be changed: when the server refuses it, and while it has not answered."""
+def test_a_refused_line_can_be_corrected() -> None:
+    """It is back when the server refuses it, and a line typed meanwhile stays."""
     ui, model = placing()
     waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
     assert request is not None
     assert waiting.entry is None
-    mended = refused(waiting, "A1 is taken.")
-    assert mended.entry is not None
-    assert mended.entry.text == "m A1"
+    corrected = refused(waiting, "A1 is taken.")
+    assert corrected.entry is not None
+    assert corrected.entry.text == "m A1"
     assert refused(replace(waiting, sent=None), "Something else.").entry is None
     again = after(waiting, model, *typed("m A2"))
     assert again.entry is not None
     assert again.entry.text == "m A2"
 
 
-def test_what_can_be_known_has_its_page() -> None:
+def test_the_counting_page_opens_and_closes() -> None:
     ui, model = placing()
     assert context_of(after(ui, model, "c"), model) is KeyContext.READING
     assert after(ui, model, "c", "escape") == ui

@@ -1,4 +1,4 @@
-"""What news from the server does to the screen's state."""
+"""What news from the server changes in the UI state."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -23,8 +23,8 @@ from tests.games import all_eyes, games, played
 
 
 @given(games())
-def test_every_event_is_told_in_words(game: Game) -> None:
-    """Each event is one sentence, but for the scoring, which the walk-through tells."""
+def test_every_event_is_put_into_words(game: Game) -> None:
+    """Each event is one sentence, except those of the scoring, which the walk-through shows."""
     for seat, eyes in enumerate(all_eyes(game), start=-1):
         model = model_of(game, None if seat < 0 else seat)
         for event in game.events:
@@ -42,7 +42,7 @@ def test_the_last_piece_is_marked() -> None:
     assert playing_of(heard(Ui("Ann"), Refreshed(), model)).last == placed[-1].field
 
 
-def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> None:
+def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     assert model.view is not None
@@ -56,7 +56,7 @@ def test_scoring_begins_when_the_game_ends_and_not_when_it_is_come_back_to() -> 
     )
 
 
-def test_who_comes_and_goes_is_told() -> None:
+def test_joining_leaving_and_returning_are_logged() -> None:
     ui, model = Ui("Ann"), TableModel("KXQT")
     before = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
     joined = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", True)], 0)
@@ -71,8 +71,8 @@ def test_who_comes_and_goes_is_told() -> None:
         assert heard(ui, TableChanged(state, last), model).log == words
 
 
-def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
-    """Of who comes and goes again and again the latest stays; what else was told stays too."""
+def test_an_unstable_connection_does_not_fill_the_log() -> None:
+    """Of one player's repeated absences only the latest is kept; other lines stay."""
 
     def table(*here: bool) -> TableState:
         seats = [SeatSummary(name, each) for name, each in zip(("Bob", "Dario"), here, strict=True)]
@@ -93,8 +93,8 @@ def test_a_line_that_keeps_breaking_does_not_fill_the_log() -> None:
     assert changed(reading, one, both, one).scroll == 3
 
 
-def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
-    """At the old table, at the next one, and in a game with a policy; never as merely being away."""
+def test_rematches_votes_and_bots_are_logged() -> None:
+    """At the old table, at the next one, and in a game with a policy; never as mere absence."""
     ui, model = Ui("Ann"), TableModel("KXQT")
     ann, bob = SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)
     away = SeatSummary("Bob", votes_needed=1)
@@ -110,7 +110,7 @@ def test_who_plays_again_and_what_is_done_about_the_absent_is_told() -> None:
         assert heard(ui, TableChanged(states[1], states[0]), model).log == words
 
 
-def test_who_has_gone_on_stands_on_the_result() -> None:
+def test_the_result_names_players_at_the_next_table() -> None:
     ann, bob = SeatSummary("Ann", again=True), SeatSummary("Bob", here=True)
     over = TableState("KXQT", "over", [ann, bob], 0, next="ABCD")
     assert describe_rematch(over, Seat(1)) == "Ann plays again. Press m to play too."
@@ -118,7 +118,7 @@ def test_who_has_gone_on_stands_on_the_result() -> None:
     assert describe_rematch(TableState("KXQT", "over", [bob, bob], 0), Seat(1)) == ""
 
 
-def test_a_move_made_because_the_time_was_up_is_told() -> None:
+def test_a_move_made_because_time_was_up_is_explained() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     model = model_of(game, None)
     placed = redacted(game.events[-1], SPECTATOR)
@@ -129,13 +129,13 @@ def test_a_move_made_because_the_time_was_up_is_told() -> None:
     assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
 
 
-def test_chat_is_told_with_its_speaker() -> None:
+def test_chat_is_logged_with_its_speaker() -> None:
     model = TableModel("KXQT", state=state_of(2))
     ui = heard(heard(Ui("Ann"), Heard(None, "hi"), model), Heard(model.seat or 1, "ho"), model)  # type: ignore[arg-type]
     assert ui.log == ("A spectator: hi", "Bob: ho")
 
 
-def test_a_lost_connection_is_told_until_it_is_back() -> None:
+def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     model = TableModel()
     lost = heard(Ui("Ann", now=10.0), Lost("The server does not answer.", 2.5), model)
     assert lost.lost == Outage("The server does not answer.", 12.5)
@@ -147,13 +147,13 @@ def test_a_lost_connection_is_told_until_it_is_back() -> None:
     assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
 
-def test_a_refusal_is_shown_and_lets_go_on() -> None:
+def test_a_refusal_is_shown_and_allows_the_next_request() -> None:
     ui = refused(Ui("Ann", busy=True), "C4 is taken.")
     assert ui.notice is not None
     assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken.", True, False)
 
 
-def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
+def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
     ui = heard(ui, Heard(None, "new"), model)
@@ -165,7 +165,7 @@ def test_the_log_is_bounded_and_stays_where_it_is_read() -> None:
 
 
 def test_tables_that_can_be_joined_come_first() -> None:
-    """And those that are over last; of each kind the newest first, as the server has them."""
+    """Finished tables come last; within each group, tables keep the server's order, newest first."""
     over, running, full, held, free = (
         TableSummary("AAAA", "Bob", 3, 3, "over"),
         TableSummary("BBBB", "Bob", 3, 3, "playing"),
@@ -177,7 +177,7 @@ def test_tables_that_can_be_joined_come_first() -> None:
     assert lobby_of(ui).tables == (held, free, running, full, over)
 
 
-def test_the_lobby_keeps_to_the_table_chosen() -> None:
+def test_the_lobby_keeps_the_chosen_table() -> None:
     model = TableModel()
     one, two, three = (TableSummary(code * 4, "Bob", 3, 1, "gathering") for code in "ABC")
     ui = listed(Ui("Ann"), [one, two], model)

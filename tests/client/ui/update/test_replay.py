@@ -1,4 +1,4 @@
-"""A record on the screen: every key, the typed commands, and what each pair of eyes is shown."""
+"""A record on the screen: every key, the typed commands, and what each seat's eyes are shown."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,25 +35,25 @@ def recording_of(game: Game) -> Recording:
     return Recording.of(game.events, dict(enumerate(NAMES[: game.view.seats])))
 
 
-def recorded(players: int = 3) -> Recording:
+def recording_from_file(players: int = 3) -> Recording:
     text = (RECORDS / f"{players}-players.txt").read_text(encoding="utf-8")
     return Recording.of(replayed(text).events, dict(enumerate(NAMES)))
 
 
 def start(recording: Recording | None = None) -> Ui:
-    recording = recording or recorded()
+    recording = recording or recording_from_file()
     return opened(recording, 0, recording.all_eyes)
 
 
 def after(ui: Ui, *keys: str) -> Ui:
-    """Return the UI state after these keys; a record never asks for anything."""
+    """Return the UI state after these keys; a record never leads to a request."""
     for key in keys:
         ui, request = pressed(ui, key, seen_in(ui))
         assert request is None
     return ui
 
 
-def stop(ui: Ui) -> int:
+def shown_stop(ui: Ui) -> int:
     return replay_of(ui).stop
 
 
@@ -62,11 +62,11 @@ def replay_of(ui: Ui) -> Replay:
     return ui.page
 
 
-def step(ui: Ui) -> int:
+def scoring_step(ui: Ui) -> int:
     return shown_step(ui, seen_in(ui))
 
 
-def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
+def screen_of(ui: Ui, width: int = 80, height: int = 24) -> str:
     return text_of(drawn(ui, seen_in(ui), UNICODE, width, height))
 
 
@@ -75,7 +75,7 @@ def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
 
 @given(games())
 def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
-    """The last stop is what a table's snapshot would be, for all eyes; every move is one stop."""
+    """The last stop equals a snapshot, for all eyes, and every move has one stop."""
     recording = recording_of(game)
     for eyes in all_eyes(game):
         assert recording.view(recording.end, eyes) == snapshot(game.view, eyes)
@@ -99,8 +99,8 @@ def test_every_stop_is_the_game_as_it_was(game: Game) -> None:
         ("", "Seat 1"),
     ],
 )
-def test_names_are_read_where_they_can_be_shown(comment: str, name: str) -> None:
-    """The comments of a record, or the seat's number."""
+def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) -> None:
+    """Otherwise the seat's number is the name."""
     game = played(GameOptions(2), 1, 3)
     assert Recording.of(game.events, names_in(f"palatinus record 1\n{comment}\n")).names[0] == name
 
@@ -108,50 +108,52 @@ def test_names_are_read_where_they_can_be_shown(comment: str, name: str) -> None
 # -- keys -----------------------------------------------------------------------------------------
 
 
-def test_moves_forward_and_back() -> None:
-    """Step by step, a round at a time, and never over the ends."""
+def test_keys_go_forward_and_back() -> None:
+    """Keys go by one move or one round, and never beyond the ends."""
     ui = start()
     assert context_of(ui, seen_in(ui)) is KeyContext.REPLAY
-    assert stop(after(ui, "left", "up", "home")) == 0
-    assert stop(after(ui, "right", " ", "enter", "left")) == 2
-    assert stop(after(ui, "down", "pagedown", "up")) == 3
-    assert stop(after(ui, *["down"] * 14)) == 42
-    assert seen_in(after(ui, *["down"] * 14)).view == recorded().view(42, recorded().all_eyes)
+    assert shown_stop(after(ui, "left", "up", "home")) == 0
+    assert shown_stop(after(ui, "right", " ", "enter", "left")) == 2
+    assert shown_stop(after(ui, "down", "pagedown", "up")) == 3
+    assert shown_stop(after(ui, *["down"] * 14)) == 42
+    assert seen_in(after(ui, *["down"] * 14)).view == recording_from_file().view(
+        42, recording_from_file().all_eyes
+    )
 
 
-def test_the_scoring_is_walked_through_like_a_live_one() -> None:
-    """After the last move: step by step, hill by hill, to the result and back."""
+def test_the_scoring_of_a_record_is_walked_through() -> None:
+    """It follows the last move, step by step or hill by hill, to the result and back."""
     ui = after(start(), *typed("42"))
-    assert "all pieces placed" in shown(ui)
+    assert "all pieces placed" in screen_of(ui)
     ui = after(ui, "right")
-    assert (stop(ui), step(ui)) == (43, 0)
-    assert "step 1 of" in shown(ui)
-    assert step(after(ui, "right", "right", "left")) == 1
+    assert (shown_stop(ui), scoring_step(ui)) == (43, 0)
+    assert "step 1 of" in screen_of(ui)
+    assert scoring_step(after(ui, "right", "right", "left")) == 1
     hill = after(ui, "down", "down")
-    assert "scoring hill B" in shown(hill)
-    assert "scoring hill A" in shown(after(hill, "up"))
-    assert "scoring hill B" in shown(after(hill, "right", "up"))
+    assert "scoring hill B" in screen_of(hill)
+    assert "scoring hill A" in screen_of(after(hill, "up"))
+    assert "scoring hill B" in screen_of(after(hill, "right", "up"))
     ended = after(ui, "end")
     view = seen_in(ended).view
     assert view is not None
-    assert step(ended) == last_step(view)
-    assert "POINTS" in shown(ended)
+    assert scoring_step(ended) == last_step(view)
+    assert "POINTS" in screen_of(ended)
     assert after(ended, "right", "down", "end") == ended
-    assert stop(after(ui, "left")) == stop(after(ui, "up")) == 42
+    assert shown_stop(after(ui, "left")) == shown_stop(after(ui, "up")) == 42
 
 
 def test_a_running_game_ends_with_its_last_move() -> None:
     recording = recording_of(played(GameOptions(4, random_layout=True), 3, 9))
     ui = after(start(recording), "end")
-    assert (stop(ui), type(table_page(ui))) == (9, Playing)
+    assert (shown_stop(ui), type(table_page(ui))) == (9, Playing)
     assert after(ui, "right") == ui
-    assert "not been scored" in shown(after(ui, *typed("go scoring")))
+    assert "not been scored" in screen_of(after(ui, *typed("go scoring")))
 
 
-def test_eyes_are_changed_by_key() -> None:
-    """Tab goes through all of them; a number, `a` and `w` choose."""
+def test_keys_change_the_eyes() -> None:
+    """Tab goes through all of them; a number, `a` and `w` choose directly."""
     ui = after(start(), *typed("30"))
-    recording = recorded()
+    recording = recording_from_file()
     every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in range(3)), SPECTATOR]
     for eyes in [*every[1:], every[0]]:
         ui = after(ui, "tab")
@@ -160,11 +162,11 @@ def test_eyes_are_changed_by_key() -> None:
     assert after(ui, "w").page == after(ui, "s-tab").page
     assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
-    assert "seen by Bob" in shown(after(ui, "2"))
+    assert "seen by Bob" in screen_of(after(ui, "2"))
 
 
-def test_what_eyes_may_not_see_is_nowhere_on_the_screen() -> None:
-    """R4.2: before the scoring no kind of another's wolf stands on the board, in the log, in a hand."""
+def test_hidden_kinds_are_nowhere_on_the_screen() -> None:
+    """R4.2: before the scoring, neither board, log nor hand shows the kind of another's wolf."""
     ui = after(start(), *typed("42"), "1")
     view = seen_in(ui).view
     assert view is not None
@@ -172,7 +174,7 @@ def test_what_eyes_may_not_see_is_nowhere_on_the_screen() -> None:
     wolves = [field for field, piece in view.placed.items() if isinstance(piece, Wolf)]
     assert wolves
     for field in wolves:
-        for text in (*ui.log, shown(updated(ui, PointAt(view.layout.hexes[field]), seen_in(ui))[0])):
+        for text in (*ui.log, screen_of(updated(ui, PointAt(view.layout.hexes[field]), seen_in(ui))[0])):
             for kind in "mf":
                 assert f"{view.placed[field].people}{kind}*" not in text
     assert not any(
@@ -180,21 +182,21 @@ def test_what_eyes_may_not_see_is_nowhere_on_the_screen() -> None:
     )
 
 
-def test_the_hand_shown_is_that_of_the_eyes_or_of_who_is_on_turn() -> None:
+def test_the_hand_shown_is_that_of_the_eyes_or_of_the_player_on_turn() -> None:
     ui = after(start(), *typed("7"))
-    assert "HAND OF Bob" in shown(ui)
-    assert "HAND OF Cosima" in shown(after(ui, "3"))
-    assert "HAND OF" not in shown(after(ui, "w"))
+    assert "HAND OF Bob" in screen_of(ui)
+    assert "HAND OF Cosima" in screen_of(after(ui, "3"))
+    assert "HAND OF" not in screen_of(after(ui, "w"))
 
 
 def test_typed_commands() -> None:
-    """Jumps and eyes by words, with completion; what means nothing is told."""
+    """Words choose stops and eyes and can be completed; mistakes are refused."""
     ui = start()
-    assert stop(after(ui, "g", "1", "2", "enter")) == 12
-    assert stop(after(ui, *typed("go 42"))) == 42
-    assert step(after(ui, *typed("go end"))) == step(after(ui, "end")) > 0
-    assert stop(after(ui, *typed("go scoring"))) == 43
-    assert stop(after(ui, *typed("9"), *typed("go start"))) == 0
+    assert shown_stop(after(ui, "g", "1", "2", "enter")) == 12
+    assert shown_stop(after(ui, *typed("go 42"))) == 42
+    assert scoring_step(after(ui, *typed("go end"))) == scoring_step(after(ui, "end")) > 0
+    assert shown_stop(after(ui, *typed("go scoring"))) == 43
+    assert shown_stop(after(ui, *typed("9"), *typed("go start"))) == 0
     assert after(ui, *typed("eyes none")).page == after(ui, "w").page
     assert after(ui, *typed("eyes cosima")).page == after(ui, *typed("eyes 3")).page
     assert after(ui, *typed("eyes 1"), *typed("eyes all")).page == ui.page
@@ -202,19 +204,19 @@ def test_typed_commands() -> None:
         misread = after(ui, *typed(line))
         assert misread.notice is not None
         assert misread.notice.refusal
-        assert (stop(misread), misread.page) == (0, ui.page)
+        assert (shown_stop(misread), misread.page) == (0, ui.page)
     completed = after(ui, ":", "e", "tab")
     assert completed.entry is not None
     assert completed.entry.text == "eyes "
-    assert "eyes Cosima" in shown(after(completed, "C"))
+    assert "eyes Cosima" in screen_of(after(completed, "C"))
 
 
 def test_help_and_quitting() -> None:
-    """The same help as everywhere; nothing is lost by quitting, so nothing is asked."""
+    """Help is the same as elsewhere, and quitting asks nothing, since nothing is lost."""
     ui = start()
     assert after(ui, "?").overlay == Reading(Topic.HELP)
-    assert "to the move whose number" in shown(after(ui, "?"))
-    assert "eyes 1" in shown(after(ui, "?", "pagedown", "pagedown"))
+    assert "to the move whose number" in screen_of(after(ui, "?"))
+    assert "eyes 1" in screen_of(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert pressed(ui, "q", seen_in(ui))[1] == requests.Quit()
     closing = replace(after(ui, ":", *"quit"), notice=None)
@@ -224,9 +226,9 @@ def test_help_and_quitting() -> None:
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
     ui = start()
     pointed, _ = updated(ui, PointAt(HILLS[0]), seen_in(ui))
-    assert (playing_of(pointed).cursor, stop(pointed)) == (HILLS[0], 0)
+    assert (playing_of(pointed).cursor, shown_stop(pointed)) == (HILLS[0], 0)
     scoring = after(ui, *typed("go scoring"))
-    assert step(updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0]) == 1
+    assert scoring_step(updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0]) == 1
 
 
 # -- drawing --------------------------------------------------------------------------------------
@@ -247,26 +249,26 @@ def page(name: str) -> Ui:
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name: str) -> None:
     """The pages of a record at the least size; read the files to see them."""
-    assert_screen(f"replay-{name}-80x24", shown(page(name)))
+    assert_screen(f"replay-{name}-80x24", screen_of(page(name)))
 
 
 @given(st.sampled_from([*PAGES]), st.integers(0, 130), st.integers(0, 45), st.sampled_from([UNICODE, ASCII]))
-def test_every_size_is_filled_and_no_more(name: str, width: int, height: int, glyphs: GlyphSet) -> None:
+def test_the_screen_fills_every_size_exactly(name: str, width: int, height: int, glyphs: GlyphSet) -> None:
     ui = page(name)
     frame = drawn(ui, seen_in(ui), glyphs, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
     assert not glyphs.ascii or text_of(frame).isascii()
 
 
-def test_the_longest_names_leave_the_move_in_sight() -> None:
+def test_the_longest_names_leave_room_for_the_move() -> None:
     game = played(GameOptions(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
-    title = shown(after(start(recording), "right", "1")).split("\n")[0]
+    title = screen_of(after(start(recording), "right", "1")).split("\n")[0]
     assert "move 1 of 42" in title
     assert "seen by WWW" in title
 
 
-def test_pieces_are_all_known_when_all_is_open() -> None:
+def test_all_eyes_know_all_pieces() -> None:
     view = seen_in(after(start(), *typed("42"))).view
     assert view is not None
     assert all(isinstance(piece, Piece) for piece in view.placed.values())

@@ -1,4 +1,4 @@
-"""The page on the screen: it follows the server's table, and keeps what was chosen on it."""
+"""The page on the screen: it follows the server's table, and keeps the player's choices."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
 
 
 def test_the_page_follows_the_table() -> None:
-    """From the lobby to the result and back; whatever was chosen on another page is forgotten."""
+    """From the lobby to the result and back; choices on other pages are dropped."""
     ui = Ui("Ann", page=LOBBY)
     for model, page in (
         (TABLE, Gathering()),
@@ -42,7 +42,7 @@ def test_the_page_follows_the_table() -> None:
         assert ui == Ui("Ann", page=page)
 
 
-def test_what_was_chosen_stays_on_the_same_page() -> None:
+def test_choices_stay_on_the_same_page() -> None:
     for page, model in (
         (LOBBY, TableModel()),
         (Playing(piece=Piece("Em")), RUNNING),
@@ -57,8 +57,8 @@ def test_a_page_without_a_server_stays() -> None:
     assert followed(Ui("Ann", page=start), RUNNING).page == start
 
 
-def test_a_screen_is_drawn_for_the_table_as_it_is() -> None:
-    """News reach the table before they reach the state: what is drawn in between fits the table."""
+def test_the_screen_shows_the_current_table() -> None:
+    """The table is updated before the UI state, and a screen drawn in between fits the table."""
     ui = Ui("Ann", page=Scoring(5))
     assert "PLAYERS" in text_of(drawn(ui, RUNNING, UNICODE, 80, 24))
     assert "the lobby" in text_of(drawn(replace(ui, page=Playing()), TableModel(), UNICODE, 80, 24))
