@@ -58,14 +58,14 @@ def encode(message: ClientMessage | ServerMessage) -> bytes:
     return _ENCODER.encode(message)
 
 
-def encoded_summaries(lines: list[TableSummary]) -> msgspec.Raw:
+def encoded_summaries(summaries: list[TableSummary]) -> msgspec.Raw:
     """Return the list of tables encoded, to be sent to everybody who asks for it."""
-    return msgspec.Raw(_ENCODER.encode(lines))
+    return msgspec.Raw(_ENCODER.encode(summaries))
 
 
-def tables_frame(id: int, lines: msgspec.Raw) -> bytes:  # noqa: A002 - the wire's own word
-    """Return the frame of a Tables message with lines that are encoded already."""
-    return _ENCODER.encode({"t": "tables", "id": id, "tables": lines})
+def tables_frame(id: int, summaries: msgspec.Raw) -> bytes:  # noqa: A002 - the wire's own word
+    """Return the frame of a Tables message with summaries that are encoded already."""
+    return _ENCODER.encode({"t": "tables", "id": id, "tables": summaries})
 
 
 def decode_client(frame: bytes) -> ClientMessage:

@@ -53,14 +53,14 @@ def tls_context(config: Config) -> ssl.SSLContext | None:
     """Return how to speak TLS, None if it is not spoken; raises StartError for a bad certificate."""
     if config.tls_cert is None:
         if config.tls_key is not None:
-            raise StartError("a --tls-key needs its --tls-cert")
+            raise StartError("--tls-key needs --tls-cert as well")
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(config.tls_cert, config.tls_key)
     except (OSError, ssl.SSLError) as error:
         raise StartError(
-            "cannot use the certificate {file}: {reason}", file=config.tls_cert, reason=error
+            "cannot use the certificate {file}: {reason}", file=config.tls_cert, reason=error.strerror
         ) from error
     return context
 

@@ -63,7 +63,9 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
                 file=path,
             ) from error
         raise JournalError(
-            "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=error
+            "cannot use the journal {file}: {reason}. Choose another --data",
+            file=path,
+            reason=getattr(error, "strerror", None) or error,
         ) from error
     return database
 

@@ -151,7 +151,7 @@ class Panel(Struct, frozen=True):
             return [
                 self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
                 *(self._on_hill(hill) if laurel is not None and not brief else ()),
-                *self._told(_("A hill holds no pieces.")),
+                *self._paragraphs(_("A hill holds no pieces.")),
             ]
         piece = self.view.board.get(field)
         words = _("Empty.")
@@ -162,7 +162,7 @@ class Panel(Struct, frozen=True):
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
-            *self._told(words, _("Beside it: {around}.").format(around=near)),
+            *self._paragraphs(words, _("Beside it: {around}.").format(around=near)),
         ]
 
     def _on_hill(self, hill: Tile) -> list[Row]:
@@ -195,5 +195,5 @@ class Panel(Struct, frozen=True):
         spring = self.glyphs.spring if has_spring(field) else ""
         return f"{field}{spring}" if piece is None else f"{field}{spring} {notation(piece)}"
 
-    def _told(self, *texts: str) -> Iterable[Row]:
+    def _paragraphs(self, *texts: str) -> Iterable[Row]:
         return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.width - 2)]

@@ -27,7 +27,7 @@ CONTEXTS = {
 SHOWN = {
     "start": "The start screen",
     "lobby": "The lobby",
-    "room": "Waiting for players",
+    "gathering": "Waiting for players",
     "laying": "Laying a tile",
     "placing": "Placing",
     "scoring-piece": "The scoring",

@@ -324,7 +324,7 @@ def rows(ui: Ui, model: TableModel, width: int, height: int) -> list[str]:
 def test_pages_to_read_fit_the_least_size_in_every_language(spoken: str) -> None:
     """No line of help or rules is cut off at 80x24, or lost at the bottom."""
     with speaking(spoken):
-        for name in ("lobby", "room", "laying", "placing", "scoring-piece", "result"):
+        for name in ("lobby", "gathering", "laying", "placing", "scoring-piece", "result"):
             ui, model = PAGES[name]()
             keys, *wrapped = with_readings(ui)
             for shown in (keys, *wrapped):

@@ -89,7 +89,7 @@ def waiting() -> tuple[Ui, TableModel]:
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
-    "room": waiting,
+    "gathering": waiting,
     "laying": laying,
     "placing": placing,
     "placing-two": lambda: placing(2),
@@ -241,7 +241,7 @@ SMALL_WINDOWS = (
     ("scoring-soldier", 20, 10),
     ("result", 30, 12),
     ("lobby", 40, 10),
-    ("room", 40, 12),
+    ("gathering", 40, 12),
 )
 
 
