@@ -1,4 +1,4 @@
-"""Absence policies as people write them: `wait`, `move-clock:60`, `game-clock:30m`, `vote:2m`, `bot:60s`."""
+"""Absence policies as users type them: `wait`, `move-clock:60`, `game-clock:30m`, `vote:2m`, `bot:60s`."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Server addresses and table codes as people type them."""
+"""Server addresses and table codes as users type them."""
 
 import re
 from ipaddress import ip_address

@@ -128,7 +128,7 @@ async def connected(
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 
-    Raises ConnectFailed if there is none. `client` is what the server is told about this program.
+    Raises ConnectFailed if there is none. `client` tells the server about this program.
     """
     address, timeouts = Address(url, client, access), timeouts or Timeouts()
     websocket, welcome = await opened(address, timeouts)
@@ -172,7 +172,7 @@ class Connection:
     def online(self) -> bool:
         return self._websocket is not None
 
-    # -- what the server can be asked ---------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------
 
     async def list_tables(self) -> list[TableSummary]:
         """Return the tables that can be joined or watched, newest first."""
@@ -302,7 +302,7 @@ class Connection:
                 text = _("The server did not send the missing moves: {reason}")
                 raise ConnectFailed(text.format(reason=describe_refusal(message)))
         if (waiting := self._waiting.get(answered)) is None:
-            return  # whoever asked has given up
+            return  # the caller has given up
         waiting.silence()
         if isinstance(message, Refused):
             waiting.fail(
@@ -321,7 +321,7 @@ class Connection:
 
     def _tell(self, update: Update) -> None:
         if self._updates.full():
-            # Nobody is reading. The model already holds what the updates said, so one can stand for all.
+            # The reader has fallen behind. The model is up to date, so one update can stand for all.
             while not self._updates.empty():
                 self._updates.get_nowait()
             self._updates.put_nowait(Refreshed())

@@ -11,7 +11,7 @@ from protocol.text import Unsafe, printable
 def describe_refusal(refused: Refused) -> str:
     """Return the refusal as a sentence that is safe to show.
 
-    It is the server's own where the code is not known, or lacks a fact: from another version, perhaps.
+    It is the server's own sentence if the code is unknown or a fact is missing, as from another version.
     """
     return _described(refused.code, refused.about or {}) or printable(refused.text)
 

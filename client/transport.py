@@ -54,7 +54,7 @@ class PasswordWanted(ConnectFailed):
 
 
 def password_wanted(reason: str) -> str:
-    """Return how to give a password where nobody can be asked for it."""
+    """Return how to give a password to a program that cannot ask for it."""
     text = _(
         "{reason} Give the password with --password-file or in the environment variable PALATINUS_PASSWORD."
     )

@@ -22,7 +22,7 @@ from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder, write_record
 from server.tables.lobby import Lobby, chances, kept_tables
 
-# Moves make many small objects and few cycles: to look for those at Python's usual 700 costs a tenth more.
+# Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
 
 
@@ -56,7 +56,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     Raises StartError if the address, the certificate or the records' folder cannot be used, JournalError if
     the journal cannot.
     """
-    gc.freeze()  # what is loaded by now stays; looking through it again and again would stop every table
+    gc.freeze()  # everything loaded so far stays; collecting it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     tls = tls_context(config)
     _prepare_records(config)
@@ -85,7 +85,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
 
 class _Server:
-    """What a server consists of, put together."""
+    """The parts of a server."""
 
     def __init__(
         self, config: Config, journal: Journal, tasks: asyncio.TaskGroup, fresh: Iterator[RandomChance]
@@ -107,7 +107,7 @@ class _Server:
         await Conversation(connection, session, self.lobby, self._config).run()
 
     def close(self) -> None:
-        """End what would go on for ever; what was accepted is in the journal."""
+        """End everything that would run on; accepted moves are in the journal."""
         self.lobby.close()
         if self._watching is not None:
             self._watching.cancel()

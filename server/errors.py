@@ -1,4 +1,4 @@
-"""What keeps a server from running, as its host reads it."""
+"""Errors that keep a server from running, worded for its host."""
 
 
 class HostError(Exception):

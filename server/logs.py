@@ -52,7 +52,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to(stream: TextIO, *, verbose: bool, as_json: bool = False) -> None:
-    """Send the server's log lines to `stream`: warnings, or with `verbose` also who comes and goes."""
+    """Send the server's log lines to `stream`: warnings and errors, with `verbose` all others too."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if as_json else HumanFormatter())
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
@@ -71,7 +71,7 @@ def _shown(value: Field) -> str:
 
 
 def _cause(record: logging.LogRecord) -> str:
-    """Return an exception's kind, words and place: a traceback is for those who have the code."""
+    """Return an exception's type, message and origin, without the traceback."""
     error, trace = (None, None) if record.exc_info is None else record.exc_info[1:]
     if error is None:
         return ""

@@ -1,4 +1,4 @@
-"""How the server is doing, in plain HTTP: `/healthz`, and `/metrics` for Prometheus.
+"""Health and metrics over plain HTTP: `/healthz`, and `/metrics` for Prometheus.
 
 It shows only what everybody may know: sums over all tables, and nothing in bytes, for a hand's list of
 legal pieces has a length.
@@ -29,7 +29,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0
 
 
 class Gauges(Collector):
-    """Reads the server whenever somebody asks."""
+    """The metrics of a server, read at each request."""
 
     def __init__(self, counts: Counts, journal: Journal, connections: ConnectionLimits, lobby: Lobby) -> None:
         self._counts = counts
@@ -41,7 +41,7 @@ class Gauges(Collector):
         self._registry.register(self)
 
     async def watch_the_loop(self) -> None:
-        """Measure now and then how late the event loop comes to what is due."""
+        """Measure regularly how late the event loop runs its timers."""
         loop = asyncio.get_running_loop()
         while True:
             due = loop.time() + _SECONDS_BETWEEN_LOOKS
@@ -59,7 +59,7 @@ class Gauges(Collector):
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 
     def describe(self) -> list[Metric]:
-        return []  # or the registry would collect to find out
+        return []  # otherwise the registry would collect when it is registered
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric, for the registry."""

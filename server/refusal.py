@@ -1,4 +1,4 @@
-"""What a client is answered when its request cannot be done."""
+"""The answer to a request that cannot be carried out."""
 
 from protocol.codes import Code
 from protocol.messages import Refused

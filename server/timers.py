@@ -1,4 +1,4 @@
-"""Time as the tables know it: handed in, so that a test can let hours pass at once."""
+"""The clock of the tables, passed in so that a test can let hours pass at once."""
 
 from collections.abc import Callable
 from typing import Protocol

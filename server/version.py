@@ -5,7 +5,7 @@ from typing import Final
 
 
 def installed_version() -> str | None:
-    """Return the version of Palatinus, None where it runs from its folder and was never installed."""
+    """Return the version of Palatinus, None if it runs without having been installed."""
     try:
         return version("palatinus")
     except PackageNotFoundError:

@@ -236,7 +236,7 @@ class _Bot:
         raise ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
-        """Return whether somebody wants to play again, once that is known or nobody is left who could."""
+        """Return whether somebody wants to play again, as soon as it is known."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_REMATCH_SECONDS):
                 while (state := self.connection.model.state) is not None:
@@ -253,14 +253,14 @@ class _Bot:
             await self.connection.start()
         except RequestRefused as refusal:
             if refusal.code not in _NOT_TO_BE_STARTED:
-                raise  # those: somebody left, or was quicker; the table's next state will show
+                raise  # with these codes somebody left or was quicker; the table's next state will show it
 
     async def _move(self, command: Command) -> None:
         try:
             await self.connection.play(command)
         except RequestRefused as refusal:
             if refusal.code not in _TOO_LATE:
-                raise  # those: the stand-in moves, or has moved; the next events will show
+                raise  # with these codes the stand-in moves or has moved; the next events will show it
 
     async def _chosen(self) -> Command:
         model = self.connection.model

@@ -44,7 +44,7 @@ def _own_addresses() -> list[str]:
 
 
 class Origins:
-    """Pseudonyms of addresses: the same for one address while this process runs, and never to be undone."""
+    """Pseudonyms of addresses: fixed while this process runs, and impossible to trace back."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(16)  # never stored, so nobody can try all addresses
@@ -67,7 +67,7 @@ def counted_address(transport: asyncio.BaseTransport) -> str:
 
 
 def counted_as(address: str) -> str:
-    """Return what an address counts as: a household has a whole IPv6 /64, and takes any address of it."""
+    """Return what an address counts as: an IPv6 address counts as its /64, which a household has whole."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -17,7 +17,7 @@ from server.net.plain_http import Page, page_response, upgrade_required
 
 _FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
 _REFUSALS_PER_ADDRESS: Final = (
-    16  # connections beyond an address's limit that are told why; more are just cut
+    16  # connections beyond an address's limit that get an answer; more are just cut
 )
 
 
@@ -46,7 +46,7 @@ class ConnectionLimits:
         return len(self._open)
 
     def opened(self, connection: ServerConnection, transport: asyncio.Transport) -> bool:
-        """Count a connection and return True, unless its address has so many that it is not even told why."""
+        """Count a connection and return True, unless its address has far too many for an answer."""
         address = counted_address(transport)
         if self._from_address[address] >= self._limits.connections_per_address + _REFUSALS_PER_ADDRESS:
             return False
@@ -55,7 +55,7 @@ class ConnectionLimits:
         return True
 
     def closed(self, connection: ServerConnection) -> None:
-        """Count a connection no longer."""
+        """Stop counting a connection."""
         address = self._open.pop(connection).address
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
@@ -76,7 +76,7 @@ class ConnectionLimits:
         return None
 
     def cut_silent(self) -> None:
-        """Cut connections that have not asked for anything yet: a server that stops waits for none."""
+        """Cut connections without a request so far: a stopping server does not wait for them."""
         for connection, known in self._open.items():
             if connection.protocol.state is State.CONNECTING:
                 known.transport.abort()

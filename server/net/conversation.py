@@ -53,7 +53,7 @@ class Lobby(Protocol):
         """Let the session take a seat, or watch."""
 
     async def resume(self, session: Session, message: Resume) -> None:
-        """Give a player the seat back that is kept."""
+        """Give a player back the seat kept for them."""
 
 
 class CloseConnection(Exception):
@@ -66,7 +66,7 @@ class CloseConnection(Exception):
 
 
 class Conversation:
-    """What one client says and is answered, until its connection ends."""
+    """What one client sends and receives, until its connection ends."""
 
     def __init__(self, connection: ServerConnection, session: Session, lobby: Lobby, config: Config) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""A connection that can neither stall the server nor make it hold much."""
+"""A connection that can neither stall the server nor fill its memory."""
 
 import asyncio
 import http
@@ -91,7 +91,7 @@ class LimitedConnection(ServerConnection):
         if self.transport.is_closing():
             return
         if self.request is None and writes == [SEND_EOF]:
-            writes = [BAD_REQUEST, SEND_EOF]  # what came was no HTTP that websockets can read
+            writes = [BAD_REQUEST, SEND_EOF]  # the request was not HTTP that websockets can read
         if data := b"".join(writes):
             self.transport.write(data)
         if SEND_EOF in writes:

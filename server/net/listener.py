@@ -1,4 +1,4 @@
-"""Listening: the socket, TLS, and websockets with limits on all that a stranger can use up."""
+"""Listening: the socket, TLS, and websockets with limits on everything a client could exhaust."""
 
 import logging
 import socket
@@ -16,7 +16,7 @@ from server.net.connection_limits import ConnectionLimits
 from server.net.limited_connection import LimitedConnection
 
 _BACKLOG: Final = 1024
-# What the system holds for each connection beside what we do: little, or a thousand of them cost gigabytes.
+# The system's own buffers for each connection: small, or a thousand connections would cost gigabytes.
 _RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once
 _SEND_BUFFER: Final = 64 * 1024
 _NO_WRITE_LIMIT: Final = (
@@ -33,7 +33,7 @@ def listening_socket(config: Config) -> socket.socket:
     try:
         found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        both = address[0] == "::" and socket.has_dualstack_ipv6()  # all addresses are those of IPv4 too
+        both = address[0] == "::" and socket.has_dualstack_ipv6()  # `::` stands for all IPv4 addresses too
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that cannot be one
         said: str = getattr(error, "strerror", None) or str(error)
@@ -82,7 +82,7 @@ def websocket_server(
         converse,
         sock=listener,
         backlog=_BACKLOG,
-        # No browser has business here: a page from anywhere could play with its visitor's seat.
+        # Browsers are refused: a page from anywhere could play with its visitor's seat.
         origins=[None],
         compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
         process_request=connection_limits.response,
@@ -93,7 +93,7 @@ def websocket_server(
         ping_timeout=limits.ping_seconds,
         close_timeout=limits.close_seconds,
         max_size=CLIENT_FRAME_BYTES,
-        # Never wait for a slow reader: pings and closing would wait too, and it would stay for ever.
+        # Never wait for a slow reader: pings and closing would wait too, and it would stay connected forever.
         write_limit=_NO_WRITE_LIMIT,
         logger=wire_log,
     )

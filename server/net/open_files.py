@@ -1,4 +1,4 @@
-"""How many files may be open: each connection is one to the system."""
+"""How many files may be open: for the system, each connection is one."""
 
 import contextlib
 import logging

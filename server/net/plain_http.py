@@ -27,7 +27,7 @@ class Page:
 
 
 def upgrade_required(connection: ServerConnection) -> Response:
-    """Return the answer to a request that asks for no websocket."""
+    """Return the answer to a request that does not ask for a websocket."""
     response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
     response.headers["Upgrade"] = "websocket"
     return response

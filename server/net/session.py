@@ -51,7 +51,7 @@ class AttendedTable(Protocol):
 class Session:
     """A client after its connection opened; `seat` is None for a spectator and in the lobby.
 
-    `name` is what logs call it, nothing it chose itself; `address` is what its address counts as.
+    `name` is its name in logs, not chosen by the client; `address` is what its address counts as.
     """
 
     def __init__(
@@ -91,5 +91,5 @@ class Session:
             transport.write(frame)
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:
-        """Start the closing handshake; nobody waits for it."""
+        """Start the closing handshake without waiting for it."""
         self._tasks.create_task(self.connection.close(code, reason))

@@ -8,7 +8,7 @@ from typing import Final
 
 from protocol.limits import CODE_LENGTH
 
-_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that no word is dealt
+_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that no code is a word
 _TOKEN_BYTES: Final = 32
 
 

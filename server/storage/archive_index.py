@@ -1,4 +1,4 @@
-"""Which games are in the archive, and which of them goes when there are too many."""
+"""Which games are in the archive, and which one is removed when there are too many."""
 
 from collections import Counter
 from collections.abc import Iterator, Set
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """What decides how long a game is kept: a pseudonym of whoever opened it, and whether it was played."""
+    """What decides how long a game is kept: a pseudonym of its opener, and whether it was played."""
 
     origin: str
     played: bool
@@ -41,7 +41,7 @@ class ArchiveIndex:
         self._by_origin[game.origin] += 1
 
     def discard(self, code: str) -> ArchivedGame | None:
-        """Take note that a game is archived no longer; return what was known of it."""
+        """Take note that a game is no longer archived; return what decided how long it was kept."""
         if (game := self._games.pop(code, None)) is not None:
             self._by_origin[game.origin] -= 1
             if not self._by_origin[game.origin]:

@@ -67,7 +67,7 @@ class DataFolder:
         self._database.close()
 
     def tables(self) -> list[StoredTable]:
-        """Return all tables, those changed last in front."""
+        """Return all tables, the latest changed first."""
         tables = map(_summary, self._tables.values())
         return sorted(tables, key=lambda table: table.changed or 0, reverse=True)
 
@@ -76,7 +76,7 @@ class DataFolder:
         return _summary(self._tables[code]) if code in self._tables else None
 
     def game(self, code: str) -> tuple[Event, ...]:
-        """Return all that happened in the game of this table, hidden kinds included; nothing if none began.
+        """Return all events of this table's game, hidden kinds included; none if it has not started.
 
         Raises JournalError if it is damaged.
         """
@@ -84,11 +84,11 @@ class DataFolder:
             moves = [entry for entry in self._tables[code].entries if isinstance(entry, Played | StoodIn)]
             events = [event for move in moves for event in events_in(move)]
             return tuple(Game(events, RandomChance(random.Random())).events)
-        except Exception as error:  # whatever it is, no server wrote this
+        except Exception as error:  # whatever the error, no server wrote this
             raise self._damaged(f"table {code}: {error}") from error
 
     def remove(self, codes: Iterable[str]) -> None:
-        """Remove these tables for good, all or, with JournalError, none."""
+        """Remove all these tables for good; if JournalError is raised, none is removed."""
         try:
             with self._database:
                 for code in codes:

@@ -113,7 +113,7 @@ def entry_text(entry: Entry) -> str:
 
 
 def entry_of(text: str) -> Entry:
-    """Return the entry in a line of JSON; raises msgspec.DecodeError if it is none."""
+    """Return the entry in a line of JSON; raises msgspec.DecodeError if it is not one."""
     return _DECODER.decode(text)
 
 

@@ -1,4 +1,4 @@
-"""What tables need of storage: entries are committed before anyone hears of them."""
+"""What tables need of storage: entries are committed before anyone is sent them."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol, TypeAlias
@@ -47,13 +47,13 @@ class Journal(Protocol):
         """Return the error for entries that make no sense."""
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
-        """Archive a table that nobody is at; a journal without an archive forgets it."""
+        """Archive a table without players; a journal without an archive forgets it."""
 
     async def archived_entries(self, code: str) -> list[Entry]:
         """Return the entries of an archived table, none if it is archived no longer."""
 
     async def bring_back(self, code: str) -> None:
-        """Take a table out of the archive: what is appended to it goes on from what it has."""
+        """Restore a table from the archive; further entries are appended to those it has."""
 
     async def close(self) -> None: ...
 

@@ -87,7 +87,7 @@ def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None
         _keep_copy(database, path, version)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute(f"PRAGMA synchronous = {durable.upper()}")
-    # Whoever uses the file says when: a checkpoint waits for the disk.
+    # Checkpoints wait for the disk, so the journal chooses when to make them.
     database.execute("PRAGMA wal_autocheckpoint = 0")
     with _transaction(database):
         if version == 0:
@@ -105,11 +105,11 @@ def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
 
 
 def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
-    """Raise JournalError for a database of something else that bears the journal's name."""
+    """Raise JournalError for a database of another program under the journal's name."""
     made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if version == 0:
         ours = not made
-    elif version == 1:  # which bore no application id
+    elif version == 1:  # which had no application id
         ours = "entry" in made
     else:
         ours = _number(database, "application_id") == _APPLICATION_ID
@@ -120,7 +120,7 @@ def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
 def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:
     """Keep a copy of the file beside it, under a free name with its version."""
     unfinished = path.with_name(f"{path.name}.v{version}.unfinished")
-    unfinished.unlink(missing_ok=True)  # of an attempt that was killed
+    unfinished.unlink(missing_ok=True)  # from a killed attempt
     unfinished.touch(mode=0o600)
     with closing(sqlite3.connect(unfinished)) as copy:
         database.backup(copy)

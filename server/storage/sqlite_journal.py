@@ -39,7 +39,7 @@ class _Append:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What is rarely done, each in a transaction of its own."""
+    """A rare piece of work, done in its own transaction."""
 
     work: Callable[[sqlite3.Connection], Any]
     done: asyncio.Future[Any]
@@ -47,7 +47,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Batch:
-    """What the tables have asked for since the last commit began."""
+    """The requests of tables since the last commit began."""
 
     appends: list[_Append] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
@@ -188,13 +188,13 @@ class SqliteJournal:
         removes = any(append.forgotten for append in batch.appends)
         if batch.jobs or removes or self._log_begins or self._durable == "full":
             self._log_begins = False
-            self._work(lambda: self._worked_off(batch), lambda results: self._told_of(batch, results))
+            self._work(lambda: self._do_batch(batch), lambda results: self._resolve_batch(batch, results))
         else:
-            self._tell(batch.appends, self._committed(batch.appends))
+            self._resolve_appends(batch.appends, self._committed(batch.appends))
             self._checkpoint_if_due()
 
     def _work(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Let the thread have the database for `work`, and go on with what it returned."""
+        """Give the database to the thread for `work`, and handle its result."""
 
         def ended(at_work: asyncio.Future[Any]) -> None:
             self._at_work = None
@@ -205,12 +205,12 @@ class SqliteJournal:
         self._at_work = self._loop.run_in_executor(self._thread, work)
         self._at_work.add_done_callback(ended)
 
-    def _worked_off(self, batch: _Batch) -> tuple[sqlite3.Error | None, list[Any]]:
+    def _do_batch(self, batch: _Batch) -> tuple[sqlite3.Error | None, list[Any]]:
         return self._committed(batch.appends), [self._outcome(job) for job in batch.jobs]
 
-    def _told_of(self, batch: _Batch, results: tuple[sqlite3.Error | None, list[Any]]) -> None:
+    def _resolve_batch(self, batch: _Batch, results: tuple[sqlite3.Error | None, list[Any]]) -> None:
         error, outcomes = results
-        self._tell(batch.appends, error)
+        self._resolve_appends(batch.appends, error)
         for job, outcome in zip(batch.jobs, outcomes, strict=True):
             if job.done.done():  # its request was cancelled meanwhile
                 continue
@@ -220,7 +220,7 @@ class SqliteJournal:
                 job.done.set_result(outcome)
         self._checkpoint_if_due()
 
-    def _tell(self, appends: list[_Append], error: sqlite3.Error | None) -> None:
+    def _resolve_appends(self, appends: list[_Append], error: sqlite3.Error | None) -> None:
         for append in appends:
             if append.stored.done():  # its table was cancelled meanwhile
                 continue
@@ -264,10 +264,10 @@ class SqliteJournal:
             return error
 
     def _checkpoint_if_due(self) -> None:
-        """Let the write-ahead log flow into the database now and then: the disk has to be waited for."""
+        """Make a checkpoint now and then, in the thread, since it waits for the disk."""
         if self._entries_since_checkpoint >= _ENTRIES_BETWEEN_CHECKPOINTS:
             self._entries_since_checkpoint = 0
-            self._work(self._checkpoint, self._told_of_checkpoint)
+            self._work(self._checkpoint, self._after_checkpoint)
 
     def _checkpoint(self) -> sqlite3.Error | None:
         try:
@@ -276,7 +276,7 @@ class SqliteJournal:
             return error
         return None
 
-    def _told_of_checkpoint(self, error: sqlite3.Error | None) -> None:
+    def _after_checkpoint(self, error: sqlite3.Error | None) -> None:
         if error is None:
             self._log_begins = True
         else:

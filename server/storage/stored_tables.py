@@ -30,12 +30,12 @@ class Stored:
 
 
 def packed(lines: Iterable[Line]) -> bytes:
-    """Return the entries of a table as little as they get: a table plays some 40 of them, all alike."""
+    """Return the entries of a table, compressed: they are some 40, and much alike."""
     return zlib.compress("\n".join(f"{time or 0} {body}" for time, body in lines).encode())
 
 
 def unpacked(content: bytes) -> list[Line]:
-    """Return the entries that `content` packs; raises ValueError if it packs none."""
+    """Return the entries that `content` packs; raises ValueError if it is damaged."""
     try:
         lines = zlib.decompress(content).decode().split("\n")
     except zlib.error as error:
@@ -69,7 +69,7 @@ def in_use(database: sqlite3.Connection) -> list[Stored]:
 
 
 def archived(database: sqlite3.Connection) -> list[Stored]:
-    """Return the archived tables, those archived first in front; raises ValueError if they are damaged."""
+    """Return the archived tables, oldest first; raises ValueError if they are damaged."""
     rows = database.execute("SELECT code, archived, entries FROM archive ORDER BY archived, rowid")
     return [_of_row(*row) for row in rows]
 
@@ -82,7 +82,7 @@ def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
 
 
 def archived_games(database: sqlite3.Connection) -> Iterator[tuple[str, ArchivedGame]]:
-    """Yield the archived games by their codes, those archived first in front."""
+    """Yield the archived games by their codes, oldest first."""
     rows = database.execute("SELECT code, origin, played FROM archive ORDER BY archived, rowid")
     for code, origin, played in rows:
         yield code, ArchivedGame(origin, bool(played))

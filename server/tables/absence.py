@@ -145,7 +145,7 @@ def votes_needed(voters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
-    """The stand-in's move for the turn after so many events, and why it has the turn."""
+    """The stand-in's move for the turn after this many events, and why it moves."""
 
     events: int
     by: Substitute
@@ -248,7 +248,7 @@ class ActingPolicy:
         move = self._substitute_move
         if move is None or move.events != events:
             return None
-        self._stop_unwanted_move()  # everybody may have gone meanwhile
+        self._stop_unwanted_move()  # everybody may have left meanwhile
         return self._substitute_move
 
     def time_taken(self) -> int:
@@ -294,7 +294,7 @@ class ActingPolicy:
         needed = votes_needed(len(self._people_here))
         return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
 
-    # -- in between ---------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------
 
     @property
     def _game(self) -> Game | None:

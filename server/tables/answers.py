@@ -1,4 +1,4 @@
-"""What a player's messages were answered: one that comes again is answered again, and not done again."""
+"""The answers to a player's messages: a repeated message is answered again, and not done again."""
 
 from collections import OrderedDict
 from typing import Final, TypeAlias
@@ -24,7 +24,7 @@ class Answers:
             self._answers.popitem(last=False)
 
     def known(self, message: AtTable) -> Answer | None:
-        """Return how the message was answered before, None if it is new.
+        """Return the earlier answer to the message, None if it is new.
 
         Raises Refusal if its id was another message's.
         """

@@ -29,7 +29,7 @@ class Audience:
         return iter((*self.seated.values(), *self.spectators))
 
     def remove(self, session: Session) -> None:
-        """Let the session go, unless another one has taken its seat over meanwhile."""
+        """Remove the session, unless another one has taken over its seat meanwhile."""
         if session.seat is None:
             self.spectators.discard(session)
         elif self.seated.get(session.seat) is session:
@@ -37,7 +37,7 @@ class Audience:
         session.table, session.seat = None, None
 
     def broadcast(self, message: ServerMessage) -> None:
-        """Tell everyone the same."""
+        """Send everyone the same message."""
         frame = framed(message)
         for session in self:
             session.post(frame)
@@ -53,7 +53,7 @@ class Audience:
         by: Substitute | None = None,
         clock: int | None = None,
     ) -> None:
-        """Tell everyone what just happened in `game`, each as much as they may know.
+        """Send everyone what just happened in `game`, redacted for each of them.
 
         `whole` is what happened as maps, secrets included, for the events that are seen as they are.
         To the session `mover` it is the answer to its move with the id `move`. `by` tells that the stand-in

@@ -16,7 +16,7 @@ class Clocks:
         self._used[seat] += milliseconds
 
     def allowance(self, seat: Seat) -> int | None:
-        """Return how long the seat's next turn may take; None for ever."""
+        """Return how long the seat's next turn may take; None without a limit."""
         match self._policy:
             case MoveClock(seconds):
                 return 1000 * seconds
@@ -32,5 +32,5 @@ class Clocks:
         return max(0, 1000 * self._policy.seconds - self._used[seat])
 
     def used_up(self, seat: Seat) -> bool:
-        """Tell whether the seat may think no more in this game."""
+        """Tell whether the seat has no time left in this game."""
         return self.left(seat) == 0

@@ -25,7 +25,7 @@ from server.timers import Timer
 log = logging.getLogger(__name__)
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
-RETRY_SECONDS: Final = 1.0  # until something is tried again that could not be done
+RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
 @dataclass(slots=True, eq=False)
@@ -69,13 +69,13 @@ class TableContext:
             self.state.fold(entry)
 
     async def shorten_if_long(self) -> None:
-        """Have the journal drop what no longer counts, so that nobody fills it by coming and going."""
+        """Have the journal drop entries that no longer count, so that nobody can fill it."""
         if self.state.entry_count >= self._shorten_at:
             self.state.entry_count = await self.journal.shorten(self.code, standing)
             self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
     async def store_or_log(self, *entries: Entry) -> None:
-        """Store what no client asked for, and so no client can be refused."""
+        """Store entries that no client asked for: there is no request to refuse, so a failure is logged."""
         try:
             await self.store(*entries)
         except JournalError as error:
@@ -85,12 +85,12 @@ class TableContext:
         log.error("not stored", extra=about(table=self.code, reason=str(error)))
 
     def broadcast_state(self) -> None:
-        """Send everyone who sits where and who is here."""
+        """Send everyone the state of the table: who sits where, and who is here."""
         self.owner.table_changed()
         self.audience.broadcast(table_state(self.code, self.state, self.audience, self.policy))
 
     def catch_up(self, session: Session, after: int) -> None:
-        """Send the session what happened in the game since event `after`."""
+        """Send the session the game's events since event `after`."""
         if self.state.game is not None:
             catch_up(session, self.state.game, after, self.policy.time_left())
 
@@ -99,7 +99,7 @@ class TableContext:
         if not (seats := self.policy.seats_for_bots()):
             return False
         await self.store_or_log(*map(Held, seats))
-        if self._retry is not None:  # never two of them, or each would bring about more
+        if self._retry is not None:  # only one at a time, or each would start more
             self._retry.cancel()
         if left := self.policy.seats_for_bots():  # the journal could not be written
             self._retry = self.scheduler.after(RETRY_SECONDS, AwayTooLong(left[0]))

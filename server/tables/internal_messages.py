@@ -1,4 +1,4 @@
-"""What falls due at a table, as messages to itself."""
+"""Timers that fire at a table, as messages to itself."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

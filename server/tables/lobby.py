@@ -52,7 +52,7 @@ def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, 
 def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomChance) -> PersistentState:
     try:
         return PersistentState(entries, chance)
-    except Exception as error:  # whatever it is, no server wrote this
+    except Exception as error:  # whatever the error, no server wrote this
         raise journal.damaged(f"table {code}: {error}") from error
 
 
@@ -85,7 +85,7 @@ class Lobby:
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._bringing_back: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
         self._coming: set[str] = set()  # codes of tables that are being stored or brought back
-        self._going: set[Table] = set()  # tables that are being put away
+        self._going: set[Table] = set()  # tables that are being archived
         self._chances = chances
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
@@ -141,13 +141,13 @@ class Lobby:
             try:
                 return await table.enter(session, message)
             except Refusal:
-                if not table.archived:  # else it was archived just when its player came
+                if not table.archived:  # otherwise it was archived just when its player came
                     raise
 
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self) -> None:
-        """Take note that the list of tables is not what it was."""
+        """Take note that the list of tables has changed."""
         self._encoded_list = None
 
     def table_ended(self, code: str, *, failed: bool) -> None:
@@ -164,8 +164,8 @@ class Lobby:
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
         """Return the table where the session's player plays again after table `code`.
 
-        Whoever asks first opens it; where it is, is stored together with it, for the table before to take in.
-        Raises Refusal or JournalError and changes nothing.
+        The first request opens it; the link is stored in the same commit, for the earlier table to fold.
+            Raises Refusal or JournalError and changes nothing.
         """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
@@ -174,11 +174,11 @@ class Lobby:
             except Refusal as refusal:
                 if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
                     raise
-            # It is gone, or was put away without that player.
+            # It is gone, or was archived without that player.
         opened, seats = options_to_play_again(state), seats_to_play_again(state)
         return await self._opened(session, opened, seats, (code, state.entry_count))
 
-    # -- in between ---------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------
 
     def _table(self, code: str) -> Table:
         if (table := self.tables.get(code)) is None:
@@ -237,9 +237,9 @@ class Lobby:
         self._opened_by_address.count(session.address, now)
 
     async def _make_room(self, session: Session) -> None:
-        """Put away tables that everybody has left until there is room for one more.
+        """Archive tables that everybody has left until there is room for one more.
 
-        Raises Refusal if there is none. The room is there until the caller awaits anything else.
+        Raises Refusal if there is no such table. The room is there until the caller awaits something else.
         """
         tried: set[Table] = set()
         while len(self.tables) + len(self._coming) >= self._config.limits.tables:
@@ -253,14 +253,14 @@ class Lobby:
             if table is None:
                 raise Refusal(Code.TOO_MANY_TABLES)
             tried.add(table)
-            self._going.add(table)  # so that whoever else needs room takes another one
+            self._going.add(table)  # so that another opener takes another one
             try:
                 await table.archive_if_unattended()
             finally:
                 self._going.discard(table)
 
     def _worth(self, table: Table, origin: str) -> tuple[bool, bool, bool, bool, float]:
-        """Return an order in which to put tables away for somebody at `origin`.
+        """Return a table's place in the order of archiving for an opener at `origin`.
 
         First those that lose nothing, then those that `origin` opened; games that were played come last.
         """

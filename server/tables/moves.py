@@ -98,7 +98,7 @@ class Moves:
         mover: Session | None = None,
         by: Substitute | None = None,
     ) -> None:
-        """Store what happened, fold it, and broadcast it: the one way in which a game goes on."""
+        """Store events, fold them, and broadcast them: every change of a game goes this way."""
         context = self._context
         state = context.state
         begins = state.game is None

@@ -32,7 +32,7 @@ def _first_word(letter: str) -> str:
 
 
 def _looks(name: str) -> set[str]:
-    """Return what a hasty reader may take the name for: as it is, by its letters, and letter for letter."""
+    """Return what the name may be mistaken for: as it is, by its letters, and letter for letter."""
     plain = unicodedata.normalize("NFKC", name)
     return {_folded(plain), *(_folded(skeleton(form)).replace("vv", "w") for form in (name, plain))}
 

@@ -14,7 +14,7 @@ class NextTable(Protocol):
     code: str
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
-        """Seat a player who comes from the game before, as the answer to request `id`.
+        """Seat a player of the previous game, as the answer to request `id`.
 
         Raises Refusal or JournalError and changes nothing.
         """
@@ -24,7 +24,7 @@ class TableOwner(Protocol):
     """The lobby, as far as its tables know it."""
 
     def table_changed(self) -> None:
-        """Take note that the list of tables is not what it was."""
+        """Take note that the list of tables has changed."""
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Take note that a table has ended."""
@@ -35,5 +35,5 @@ class TableOwner(Protocol):
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
         """Return the table where the session's player plays again after table `code`.
 
-        Whoever asks first opens it. Raises Refusal or JournalError and changes nothing.
+        The first request opens it. Raises Refusal or JournalError and changes nothing.
         """

@@ -31,7 +31,7 @@ class SeatAdmission:
                 self._keep_for_a_while(Seat(seat))
 
     def stop_timers(self) -> None:
-        """Let no seat be freed any more."""
+        """Stop the timers that free seats."""
         for timer in self._kept_seats.values():
             timer.cancel()
 
@@ -52,7 +52,7 @@ class SeatAdmission:
         raise Refusal(Code.BAD_TOKEN, table=self._context.code)
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
-        """Give a player of the game before the seat that was kept, or a free one if it is kept no longer."""
+        """Give a player of the previous game the kept seat, or a free one if it is no longer kept."""
         hashes = [each and each.token_hash for each in self._context.state.players]
         if player.token_hash in hashes:
             seat = Seat(hashes.index(player.token_hash))
@@ -106,7 +106,7 @@ class SeatAdmission:
             context.broadcast_state()
 
     async def gone_on(self, session: Session, seat: Seat) -> None:
-        """Remove a player who already sits at the next table."""
+        """Remove a player who is already at the next table."""
         audience = self._context.audience
         audience.gone_on.add(seat)
         if audience.seated.get(seat) is session:

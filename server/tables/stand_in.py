@@ -27,14 +27,14 @@ class StandIn:
         self._complained = False
 
     def thinks(self, game: Game) -> asyncio.Future[Command]:
-        """Begin to think for the seat on turn."""
+        """Start thinking for the seat on turn."""
         legal = game.legal()
         assert legal is not None  # noqa: S101 - a stand-in is asked in a running game
         view = snapshot(game.view, eyes_of(legal.seat))
         return asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, view, legal)
 
     def close(self) -> None:
-        """Think no more."""
+        """Stop thinking."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _chosen(self, view: View, legal: Legal) -> Command:
@@ -43,7 +43,7 @@ class StandIn:
         try:
             command = self._choose(view, legal, self._rng)
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
-            # Its kind alone: the text may say what is in the seat's hand.
+            # Only its type is logged: the message may reveal the seat's hand.
             self._complain(f"raised {type(error).__name__}")
         else:
             if isinstance(command, LayTile | Place) and command in list(legal.commands()):

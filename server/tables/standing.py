@@ -1,4 +1,4 @@
-"""Which of a table's entries still count: people who come and go would otherwise fill the journal."""
+"""Which of a table's entries still count: joining and leaving would otherwise fill the journal."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from server.storage.entries import Continued, Entry, Freed, Held, Kept, Returned
 
 
 def standing(entries: Sequence[Entry]) -> list[int]:
-    """Return the numbers of the entries that make the same state as all of them, in order.
+    """Return, in order, the numbers of the entries that make the same state as all of them.
 
     Players count until their seats are free again, votes and bots until they are over, and all else for good.
     """

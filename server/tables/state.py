@@ -51,13 +51,13 @@ class PersistentState:
         self.absence: Absence = WAIT
         self.clocks = Clocks(WAIT, 0)
         self.bot_seats: set[Seat] = set()  # for which the stand-in plays
-        self.votes: dict[Seat, set[Seat]] = {}  # by the seat that a bot is to have: who agrees
+        self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
         self.players: list[Player | None] = []
         self.game: Game | None = None
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
         self.entry_count = 0
-        self._movers: set[int] = set()  # who have laid or placed something themselves
+        self._movers: set[int] = set()  # seats whose players have made a move themselves
         for entry in entries:
             self.fold(entry)
 

@@ -1,4 +1,4 @@
-"""What everybody may know about a table: its summary in the list, and who sits where."""
+"""What everybody may know about a table: its summary in the list, and its seats."""
 
 from engine.pieces import Seat
 from protocol.messages import SeatSummary, TableState, TableSummary

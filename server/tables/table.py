@@ -83,7 +83,7 @@ class Table:
         self.archived = False
         self.unattended_since: float | None = None
         self._ended = False
-        self._turns = Turns()  # whoever has the turn alone reads and changes the table
+        self._turns = Turns()  # only the task with the turn reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
         self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
         self._context.begin_policy()
@@ -144,7 +144,7 @@ class Table:
         self._watch_attendance()
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
-        """Seat a player who comes from the game before; raises Refusal or JournalError."""
+        """Seat a player of the previous game; raises Refusal or JournalError."""
         await self._in_turn(self._admission.arrive, session, id, player)
 
     async def archive_if_unattended(self) -> bool:
@@ -160,7 +160,7 @@ class Table:
     # -- one thing at a time ------------------------------------------------------------------------
 
     async def _in_turn(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        """Do `work` when all that was asked before is done; raises what `_do_work` raises."""
+        """Do `work` after all earlier requests; raises what `_do_work` raises."""
         await self._turns.take()
         try:
             return await self._do_work(work, *args, **options)
@@ -168,9 +168,9 @@ class Table:
             self._turns.give_back()
 
     async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        """Do `work` before anything that was asked and is not begun; raises what `_do_work` raises.
+        """Do `work` before all queued requests; raises what `_do_work` raises.
 
-        So no number of strangers who ask for something can delay what the server itself has to do.
+        So no number of requests can delay the server's own work.
         """
         await self._turns.take(urgent=True)
         try:
@@ -189,7 +189,7 @@ class Table:
             return await work(*args, **options)
         except (Refusal, JournalError):
             raise
-        except Exception as error:  # whatever fails at one table, the others play on
+        except Exception as error:  # an error at one table must not stop the others
             log.exception("table failed and is closed", extra=about(table=self.code))
             self._end(failed=True)
             raise self._closed() from error
@@ -251,7 +251,7 @@ class Table:
                 await self._moves.vote(session, message)
 
     async def _next_table(self, session: Session) -> tuple[Seat, Player, NextTable]:
-        """Return who plays again where; the first who asks opens that table."""
+        """Return the table of the rematch; the first request opens it."""
         if session.table is not self:
             raise Refusal(Code.LEFT_THE_TABLE)
         seat = session.player_seat()
@@ -299,7 +299,7 @@ class Table:
             self._unattended_stage = None  # try again
 
     def _end(self, *, failed: bool = False) -> None:
-        """Send everybody away: the table is found no more."""
+        """Send everybody away, and remove the table from the lobby."""
         self._ended = True
         self._stop_timers()
         audience = self._context.audience

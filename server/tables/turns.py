@@ -1,4 +1,4 @@
-"""Turns at a table: one piece of work at a time, and what the table tells itself before what it is asked."""
+"""Turns at a table: one piece of work at a time, and internal messages before requests."""
 
 import asyncio
 from collections import deque
@@ -9,7 +9,7 @@ Waiting: TypeAlias = deque[asyncio.Future[None]]
 
 
 class Turns:
-    """Gives the work at a table its turn: what is urgent first, all else in the order in which it came."""
+    """Gives the work at a table its turn: urgent work first, all else in order of arrival."""
 
     def __init__(self) -> None:
         self._taken = False
