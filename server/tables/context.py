@@ -30,7 +30,7 @@ RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 @dataclass(slots=True, eq=False)
 class TableContext:
-    """A table's state and what it works with; only the work that has its turn at the table changes it."""
+    """A table's state and what it works with; only the work that holds the table's lock changes it."""
 
     code: str
     state: PersistentState

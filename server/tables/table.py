@@ -1,6 +1,6 @@
 """A table: one game, its seats and its spectators, and one thing at a time.
 
-It gives everything that is asked or falls due its turn, knows who may ask what, and hands it on: coming and
+It handles requests and what falls due one by one, knows who may ask what, and hands them on: coming and
 going to the seat admission, the game to the moves.
 """
 
@@ -48,11 +48,11 @@ from server.tables.context import TableContext
 from server.tables.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
 from server.tables.moves import Moves
 from server.tables.owner import NextTable, TableOwner
+from server.tables.priority_lock import PriorityLock
 from server.tables.seat_admission import SeatAdmission
 from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState, Player
 from server.tables.summaries import table_summary
-from server.tables.turns import Turns
 from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class Table:
         self.archived = False
         self.unattended_since: float | None = None
         self._ended = False
-        self._turns = Turns()  # only the task with the turn reads and changes the table
+        self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
         self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
         self._context.begin_policy()
@@ -97,25 +97,25 @@ class Table:
 
     async def handle(self, session: Session, message: AtTable) -> None:
         """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
-        await self._in_turn(self._answer, session, message)
+        await self._in_order(self._answer, session, message)
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Let the session in as it asks; raises Refusal or JournalError."""
         match message:
             case JoinTable():
-                await self._in_turn(self._admission.join, session, message)
+                await self._in_order(self._admission.join, session, message)
             case Resume():
-                await self._in_turn(self._admission.resume, session, message)
+                await self._in_order(self._admission.resume, session, message)
             case Watch():
-                await self._in_turn(self._admission.watch, session, message)
+                await self._in_order(self._admission.watch, session, message)
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        seat, player, next_table = await self._in_turn(self._next_table, session)
+        seat, player, next_table = await self._in_order(self._next_table, session)
         await next_table.arrive(session, message.id, player)
         if not self._ended:
             with contextlib.suppress(Refusal):  # it ended meanwhile
-                await self._in_turn(self._admission.gone_on, session, seat)
+                await self._in_order(self._admission.gone_on, session, seat)
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
@@ -145,7 +145,7 @@ class Table:
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._in_turn(self._admission.arrive, session, id, player)
+        await self._in_order(self._admission.arrive, session, id, player)
 
     async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
@@ -159,27 +159,27 @@ class Table:
 
     # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _in_turn(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+    async def _in_order(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         """Do `work` after all earlier requests; raises what `_do_work` raises."""
-        await self._turns.take()
+        await self._lock.acquire()
         try:
             return await self._do_work(work, *args, **options)
         finally:
-            self._turns.give_back()
+            self._lock.release()
 
     async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         """Do `work` before all queued requests; raises what `_do_work` raises.
 
         So no number of requests can delay the server's own work.
         """
-        await self._turns.take(urgent=True)
+        await self._lock.acquire(urgent=True)
         try:
             return await self._do_work(work, *args, **options)
         finally:
-            self._turns.give_back()
+            self._lock.release()
 
     async def _do_work(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        """Do `work` now that it has its turn; if it fails, only this table is closed.
+        """Do `work` now that the lock is held; if it fails, only this table is closed.
 
         Raises Refusal if the table has ended, and what `work` refuses.
         """

@@ -346,7 +346,7 @@ def table_of(server: Running, peers: Sequence[Peer]) -> Table:
 
 def queued_requests(table: Table) -> int:
     """Return how many requests are queued at the table."""
-    return len(table._turns)
+    return len(table._lock)
 
 
 def check_views(table: Table, peers: Sequence[Peer]) -> None:

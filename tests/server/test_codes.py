@@ -204,7 +204,7 @@ async def table_closed(server: Running, stack: contextlib.AsyncExitStack) -> Ref
     host = await stack.enter_async_context(connected(server.port))
     table = server.lobby.tables[(await host.open(2)).table]
     late = await stack.enter_async_context(connected(server.port))
-    async with table._turns:
+    async with table._lock:
         await late.send(Watch(7, table.code))
         await eventually(lambda: queued_requests(table) == 1)
         table._end()
@@ -214,7 +214,7 @@ async def table_closed(server: Running, stack: contextlib.AsyncExitStack) -> Ref
 async def left_the_table(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peers = await stack.enter_async_context(full_table(server.port, 2))
     table = table_of(server, peers)
-    async with table._turns:
+    async with table._lock:
         await peers[1].send(Sync(7))
         await eventually(lambda: queued_requests(table) == 1)
         table._context.audience.remove(table._context.audience.seated[Seat(1)])

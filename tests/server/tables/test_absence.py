@@ -629,7 +629,7 @@ async def test_the_clock_is_read_when_a_move_is_handled() -> None:
         game(server.port, 2, absence=MoveClock(5)) as peers,
     ):
         table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
-        async with table._turns:
+        async with table._lock:
             await peers[0].send(move)
             await eventually(lambda: queued_requests(table) == 1)
             time.advance(5)
@@ -650,7 +650,7 @@ async def test_timers_are_handled_before_queued_requests() -> None:
         for newcomer in crowd:
             await newcomer.watch(peers[0].code)
         await disconnect(peers[1], spectator)
-        async with table._turns:
+        async with table._lock:
             asked = [Sync(peer.next_id(), 0) for peer in (*crowd, spectator)]
             for peer, sync in zip((*crowd, spectator), asked, strict=True):
                 await peer.send(sync)
