@@ -58,7 +58,10 @@ class AbsencePolicy(Protocol):
         """Return whether the stand-in plays for the seat while its player is away."""
 
     def substitute_move(self, events: int) -> "SubstituteMove | None":
-        """Return the stand-in's move for the turn after so many events, if it is still to be made."""
+        """Return the stand-in's move for the turn after so many events, if it is still to be made.
+
+        If it is not chosen yet, nobody waits for it: `MoveDue` comes again when it is.
+        """
 
     def time_taken(self) -> int:
         """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
@@ -249,7 +252,10 @@ class ActingPolicy:
         if move is None or move.events != events:
             return None
         self._stop_unwanted_move()  # everybody may have left meanwhile
-        return self._substitute_move
+        if move.command.done():
+            return self._substitute_move
+        move.command.add_done_callback(lambda _: self._make_move_now(move))
+        return None
 
     def time_taken(self) -> int:
         return 0 if self._allowance is None else self._allowance - (self.time_left() or 0)
@@ -341,6 +347,10 @@ class ActingPolicy:
         self._stop_turn()
         self._substitute_move = SubstituteMove(events, by, self._stand_in.thinks(game))
         self._turn_timer = self._scheduler.after(self._pause, MoveDue(events))
+
+    def _make_move_now(self, move: SubstituteMove) -> None:
+        if self._substitute_move is move:  # else it was stopped meanwhile
+            self._turn_timer = self._scheduler.after(0, MoveDue(move.events))
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

@@ -77,7 +77,7 @@ class Moves:
         policy, game = context.policy, context.state.game
         if game is None or (move := policy.substitute_move(events)) is None:
             return
-        command = await move.command
+        command = move.command.result()
         happened = game.decided(command)
         maps = [event_map(event) for event in happened]
         try:
@@ -86,7 +86,7 @@ class Moves:
             )
         except JournalError as error:
             context.log_not_stored(error)
-            policy.turn_began()
+            context.policy.turn_began()
         else:
             log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 

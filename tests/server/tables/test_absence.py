@@ -31,6 +31,7 @@ from protocol.messages import (
     PlacePiece,
     Pong,
     Refused,
+    Say,
     SeatSummary,
     Snapshot,
     StartGame,
@@ -919,4 +920,36 @@ async def test_a_thinking_stand_in_delays_nobody() -> None:
                 await play_on(others, random.Random(1), moves=2)
         finally:
             may_move.set()
+        assert (await peers[1].until(Events)).by == "bot"
+
+
+async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -> None:
+    """The others chat meanwhile, and a player who returns makes the move."""
+    thinks, may_move = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow_brain(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(thinks.set)
+        may_move.wait(TIMEOUT)
+        return at_random(view, legal, rng)
+
+    time = ManualClock()
+    async with (
+        served(stand_in=slow_brain, pause=1.0, time=time) as server,
+        game(server.port, 2, absence=ByBot(0)) as peers,
+    ):
+        try:
+            await disconnect(peers[0], peers[1])
+            await thinks.wait()
+            time.advance(1.0)
+            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            async with resumed(server.port, peers[0]) as (again,):
+                await again.done(again.random_move(random.Random(1)))
+                assert (await peers[1].until(Events)).by is None
+                await peers[1].done(peers[1].random_move(random.Random(2)))
+                assert (await again.until(Events)).by is None
+        finally:
+            may_move.set()
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        time.advance(1.0)
         assert (await peers[1].until(Events)).by == "bot"
