@@ -84,6 +84,7 @@ class Lobby:
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._bringing_back: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
+        self._timers_stopped = False
         self._coming: set[str] = set()  # codes of tables that are being stored or brought back
         self._going: set[Table] = set()  # tables that are being archived
         self._chances = chances
@@ -99,7 +100,8 @@ class Lobby:
             log.info("tables resumed", extra=about(tables=len(kept)))
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due at any table."""
+        """Let nothing more fall due at any table, also at those that are still being opened."""
+        self._timers_stopped = True
         for table in self.tables.values():
             table.stop_timers()
 
@@ -287,5 +289,7 @@ class Lobby:
             timers=self._timers,
             tasks=self._tasks,
         )
+        if self._timers_stopped:
+            table.stop_timers()
         self.table_changed()
         return table

@@ -480,6 +480,19 @@ async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:
         assert tables[peers[0].code].state.bot_seats == tables[others[0].code].state.bot_seats == set()
 
 
+async def test_nothing_falls_due_at_a_table_opened_while_the_server_stops() -> None:
+    time = ManualClock()
+    async with served(time=time) as server:
+        server.lobby.stop_timers()
+        async with game(server.port, 3, absence=ByBot(0)) as peers:
+            table = table_of(server, peers)
+            await disconnect(peers[1], peers[0])
+            await peers[0].done(Sync(peers[0].next_id()))
+            assert table.state.bot_seats == set()
+        time.advance(10**6)
+        assert server.lobby.tables == {table.code: table}
+
+
 async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
     """No timer fires, though the program and its clock go on."""
     time = ManualClock()
