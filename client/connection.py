@@ -29,6 +29,7 @@ from client.transport import (
 from engine.events import Command
 from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage, encode
+from protocol.codes import Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     AtTable,
@@ -72,6 +73,8 @@ __all__ = [
 ]
 
 _UPDATES_KEPT: Final = 1024
+# Refusals of a seat that is kept all the same.
+_TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.NOT_STORED}
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
@@ -445,7 +448,7 @@ class Connection:
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):
-            raise ConnectFailed(describe_refusal(message), final=True)
+            raise ConnectFailed(describe_refusal(message), final=message.code not in _TRY_AGAIN)
 
     def _close(self, end: ConnectFailed) -> None:
         self.closed = Closed(end.code, str(end))

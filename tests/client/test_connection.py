@@ -26,6 +26,7 @@ from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted, snapshot
 from engine.view import eyes_of
+from protocol.codes import Code
 from protocol.events import event_map
 from protocol.limits import VERSIONS
 from protocol.messages import (
@@ -655,6 +656,31 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
         scripted(act, dropped, busy, again) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Back)
+        assert connection.online
+
+
+@pytest.mark.parametrize("code", [Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.NOT_STORED])
+async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
+    """If everybody left, the game is in the archive, and there may be no room for it at once."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        peer.drop()
+
+    async def not_yet(peer: Peer) -> None:
+        await peer.welcome()
+        about = {"seconds": "1"} if code is Code.TOO_SOON else None
+        await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
+        await peer.until_closed()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 1))
+        await peer.until_closed()
+
+    async with scripted(act, not_yet, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
         await next_update(connection, Back)
         assert connection.online
