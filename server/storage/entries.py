@@ -75,7 +75,7 @@ class Voted(Struct, frozen=True, tag_field="t", tag="voted"):
     agree: bool
 
 
-class Held(Struct, frozen=True, tag_field="t", tag="held"):
+class GivenToBot(Struct, frozen=True, tag_field="t", tag="held"):
     """A bot plays for the seat until its player returns."""
 
     seat: int
@@ -98,7 +98,7 @@ class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
 
 
 Entry: TypeAlias = (
-    Opened | Taken | Kept | Freed | Played | StoodIn | Voted | Held | Returned | Continued | Forgotten
+    Opened | Taken | Kept | Freed | Played | StoodIn | Voted | GivenToBot | Returned | Continued | Forgotten
 )
 
 # From all entries of a table to the numbers of those that still count.

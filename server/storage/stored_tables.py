@@ -15,7 +15,7 @@ import msgspec
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Standing, entry_of
 
-Line: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
+StoredEntry: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Stored:
     archived: int | None = None  # None: it is not archived
 
 
-def packed(lines: Iterable[Line]) -> bytes:
+def packed(rows: Iterable[StoredEntry]) -> bytes:
     """Return the entries of a table, compressed: they are some 40, and much alike."""
-    return zlib.compress("\n".join(f"{time or 0} {body}" for time, body in lines).encode())
+    return zlib.compress("\n".join(f"{time or 0} {body}" for time, body in rows).encode())
 
 
-def unpacked(content: bytes) -> list[Line]:
+def unpacked(content: bytes) -> list[StoredEntry]:
     """Return the entries that `content` packs; raises ValueError if it is damaged."""
     try:
         lines = zlib.decompress(content).decode().split("\n")
@@ -44,28 +44,28 @@ def unpacked(content: bytes) -> list[Line]:
     return [(int(when) or None, body) for when, _, body in split]
 
 
-def stored(code: str, lines: list[Line], archived: int | None = None) -> Stored:
+def stored(code: str, rows: list[StoredEntry], archived: int | None = None) -> Stored:
     """Return the table `code` with these entries; raises ValueError if there is something else among them."""
     entries = []
-    for number, (_, body) in enumerate(lines):
+    for number, (_, body) in enumerate(rows):
         try:
             entries.append(entry_of(body))
         except (msgspec.DecodeError, TypeError) as error:
             raise ValueError(f"entry {number} of table {code}: {error}") from error
-    return Stored(code, entries, lines[0][0], lines[-1][0], archived)
+    return Stored(code, entries, rows[0][0], rows[-1][0], archived)
 
 
 def in_use(database: sqlite3.Connection) -> list[Stored]:
     """Return the tables that are not archived; raises ValueError if they are damaged."""
-    tables: dict[str, list[Line]] = {}
+    tables: dict[str, list[StoredEntry]] = {}
     for code, number, body, when in database.execute(
         "SELECT code, number, body, time FROM entry ORDER BY id"
     ):
-        lines = tables.setdefault(code, [])
-        if number != len(lines):
-            raise ValueError(f"entry {len(lines)} of table {code} is missing")
-        lines.append((when, body))
-    return [stored(code, lines) for code, lines in tables.items()]
+        rows = tables.setdefault(code, [])
+        if number != len(rows):
+            raise ValueError(f"entry {len(rows)} of table {code} is missing")
+        rows.append((when, body))
+    return [stored(code, rows) for code, rows in tables.items()]
 
 
 def archived(database: sqlite3.Connection) -> list[Stored]:
@@ -90,8 +90,8 @@ def archived_games(database: sqlite3.Connection) -> Iterator[tuple[str, Archived
 
 def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None:
     """Move a table's entries into the archive."""
-    lines = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
-    row = (code, int(time.time()), packed(lines), game.origin, game.played)
+    rows = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
+    row = (code, int(time.time()), packed(rows), game.origin, game.played)
     database.execute(
         "INSERT OR REPLACE INTO archive (code, archived, entries, origin, played) VALUES (?, ?, ?, ?, ?)", row
     )
@@ -100,9 +100,9 @@ def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None
 
 def shorten(database: sqlite3.Connection, code: str, standing: Standing) -> int:
     """Keep only the entries of a table that are still `standing`; return how many there are."""
-    rows = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
-    lines: list[Line] = rows.fetchall()
-    kept = [lines[number] for number in standing(stored(code, lines).entries)]
+    found = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
+    rows: list[StoredEntry] = found.fetchall()
+    kept = [rows[number] for number in standing(stored(code, rows).entries)]
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
     _insert(database, code, kept)
     return len(kept)
@@ -123,10 +123,10 @@ def remove(database: sqlite3.Connection, code: str) -> None:
     database.execute("DELETE FROM archive WHERE code = ?", (code,))
 
 
-def _insert(database: sqlite3.Connection, code: str, lines: Iterable[Line]) -> None:
+def _insert(database: sqlite3.Connection, code: str, rows: Iterable[StoredEntry]) -> None:
     database.executemany(
         "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)",
-        [(code, number, body, when) for number, (when, body) in enumerate(lines)],
+        [(code, number, body, when) for number, (when, body) in enumerate(rows)],
     )
 
 

@@ -9,7 +9,7 @@ from server.counts import Counts
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
-from server.storage.entries import Entry, Held
+from server.storage.entries import Entry, GivenToBot
 from server.storage.journal import Journal
 from server.tables.absence import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.audience import Audience, catch_up
@@ -98,7 +98,7 @@ class TableContext:
         """Let bots play for the seats that are due by now, and return whether there were any."""
         if not (seats := self.policy.seats_for_bots()):
             return False
-        await self.store_or_log(*map(Held, seats))
+        await self.store_or_log(*map(GivenToBot, seats))
         if self._retry is not None:  # only one at a time, or each would start more
             self._retry.cancel()
         if left := self.policy.seats_for_bots():  # the journal could not be written

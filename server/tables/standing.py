@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from server.storage.entries import Continued, Entry, Freed, Held, Kept, Returned, Taken, Voted
+from server.storage.entries import Continued, Entry, Freed, GivenToBot, Kept, Returned, Taken, Voted
 
 
 def standing(entries: Sequence[Entry]) -> list[int]:
@@ -25,7 +25,7 @@ def standing(entries: Sequence[Entry]) -> list[int]:
                 votes.setdefault(seat, {})[by] = number
             case Voted(seat, by):
                 votes.get(seat, {}).pop(by, None)
-            case Held(seat):
+            case GivenToBot(seat):
                 bots[seat] = number
                 votes.pop(seat, None)
             case Returned(seat):

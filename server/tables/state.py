@@ -16,7 +16,7 @@ from server.storage.entries import (
     Entry,
     Forgotten,
     Freed,
-    Held,
+    GivenToBot,
     Kept,
     Opened,
     Played,
@@ -119,7 +119,7 @@ class PersistentState:
                 self.votes.get(Seat(seat), set()).discard(Seat(by))
                 if not self.votes.get(Seat(seat)):
                     self.votes.pop(Seat(seat), None)
-            case Held(seat):
+            case GivenToBot(seat):
                 self.bot_seats.add(Seat(seat))
                 self.votes.pop(Seat(seat), None)
             case Returned(seat):

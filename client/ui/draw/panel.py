@@ -105,10 +105,13 @@ class Panel(Struct, frozen=True):
         left = sum(each.count for each in pieces)
         return [
             self._heading(self.hand_title, str(left)),
-            *((self._held(number, each), Hold(each.piece)) for number, each in enumerate(pieces, start=1)),
+            *(
+                (self._hand_row(number, each), Hold(each.piece))
+                for number, each in enumerate(pieces, start=1)
+            ),
         ]
 
-    def _held(self, number: int, each: selection.HandPiece) -> Line:
+    def _hand_row(self, number: int, each: selection.HandPiece) -> Line:
         chosen = each.piece == selection.selected_piece(self.playing, self.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = beside(

@@ -46,7 +46,7 @@ from server.errors import JournalError
 from server.net.session import Session
 from server.storage.entries import (
     Entry,
-    Held,
+    GivenToBot,
     Kept,
     Opened,
     Played,
@@ -591,7 +591,7 @@ def test_any_sequence_of_absences_and_votes(
             ]
             assert policy.seats_for_bots() == due
             for each in due:
-                state.fold(Held(each))
+                state.fold(GivenToBot(each))
             assert not policy.seats_for_bots()
         policy.stop_timers()
         stand_in.close()

@@ -23,7 +23,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Opened
 from server.storage.journal_file import FILE_NAME
 from server.storage.sqlite_journal import SqliteJournal
-from server.storage.stored_tables import Line, packed, unpacked
+from server.storage.stored_tables import StoredEntry, packed, unpacked
 from tests.server.peer import (
     Peer,
     all_caught_up,
@@ -48,7 +48,7 @@ SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
         min_size=1,
     )
 )
-def test_packing_loses_nothing(lines: list[Line]) -> None:
+def test_packing_loses_nothing(lines: list[StoredEntry]) -> None:
     """Any names are kept, and so are missing times, as in journals of version 1."""
     assert unpacked(packed(lines)) == lines
 

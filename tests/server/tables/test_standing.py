@@ -19,7 +19,7 @@ from server.storage.entries import (
     Entry,
     Forgotten,
     Freed,
-    Held,
+    GivenToBot,
     Kept,
     Opened,
     Returned,
@@ -42,7 +42,7 @@ seat_entries = st.one_of(
     st.builds(Kept, seats, names, names, st.booleans()),
     st.builds(Freed, seats),
     st.builds(Voted, seats, seats, st.booleans()),
-    st.builds(Held, seats),
+    st.builds(GivenToBot, seats),
     st.builds(Returned, seats),
     st.builds(Continued, st.sampled_from(["BBBB", "CCCC"])),
 )

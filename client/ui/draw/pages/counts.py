@@ -24,7 +24,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     last = get_cwidth(heads[-1])
     lines = [line(_("STILL IN HAND, AS FAR AS CAN BE KNOWN"), "class:heading")]
     lines.append(_row(EMPTY, heads, _COLUMN, "class:faint"))
-    lines += [_held(each, view, names, last) for each in holdings(view)]
+    lines += [_hand_row(each, view, names, last) for each in holdings(view)]
     lines += [
         EMPTY,
         *paragraphs(
@@ -48,7 +48,7 @@ def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
     return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
 
 
-def _held(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
+def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
     left = {count.piece[1:]: count.left for count in holding.counts}
     faces = [bounds_text(left[face]) if face in left else "" for face in FACES]
     own = holding.people == view.start.peoples[holding.seat][0]
