@@ -8,6 +8,7 @@ from typing import cast
 from server.config import Limits
 from server.net.connection_limits import ConnectionLimits
 from server.net.limited_connection import LimitedConnection
+from server.net.tracebacks import drop_traceback
 
 
 class AcceptedConnection(asyncio.Protocol):
@@ -56,7 +57,8 @@ class AcceptedConnection(asyncio.Protocol):
                 ssl_handshake_timeout=self._limits.hello_seconds,
                 ssl_shutdown_timeout=self._limits.close_seconds,
             )
-        except OSError:  # it spoke something else, was too slow, or has gone
+        except OSError as error:  # it spoke something else, was too slow, or has gone
+            drop_traceback(error)
             encrypted = None
         if encrypted is None or self._lost:
             self._connection_limits.closed(self._connection)

@@ -3,7 +3,6 @@
 import asyncio
 import http
 import logging
-from collections.abc import Iterator
 from typing import Any, Final
 
 from websockets.asyncio.server import ServerConnection
@@ -17,6 +16,7 @@ from server.net.connection_limits import ConnectionLimits
 from server.net.frame_heads import bytes_of_first_frame
 from server.net.plain_http import BAD_REQUEST
 from server.net.rate_limits import RateLimiter
+from server.net.tracebacks import drop_traceback
 
 log = logging.getLogger(__name__)
 
@@ -147,16 +147,9 @@ class LimitedConnection(ServerConnection):
         """Let this be freed at once: Python rarely looks for cycles, least of all in what has lived long."""
         self.protocol.parser.close()
         for error in (self.protocol.parser_exc, self.protocol.handshake_exc, self.connection_exc):
-            for each in _causes(error):
-                each.__traceback__ = None  # whose frames know the connection
+            drop_traceback(error)
 
     def _end_soon(self) -> None:
         """Give the other end its time to close the connection too."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(self._limits.close_seconds, self.transport.abort)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 import ssl
@@ -20,8 +21,9 @@ from protocol.messages import TableState
 from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
+from server.net.limited_connection import LimitedConnection
 from server.storage.journal_file import FILE_NAME
-from tests.server.peer import TIMEOUT, Peer, connected, game, memory_server
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
 from tests.server.process import refused_to_start, serving
 
 
@@ -244,13 +246,55 @@ async def test_closed_tls_connections_are_not_counted(certificate: Path) -> None
 
 
 async def test_a_connection_without_a_tls_handshake_is_closed(certificate: Path) -> None:
-    """No limit counts it yet, so it must end soon."""
+    """It holds much memory, so it must end soon."""
     key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         async with asyncio.timeout(TIMEOUT):
             assert await reader.read() == b""
         writer.close()
+
+
+async def test_connections_count_before_their_tls_handshake(certificate: Path) -> None:
+    """Silent connections beyond the limit of their address, and a few more, are closed at once."""
+    key = certificate.with_name("key.pem")
+    limits = Limits(connections_per_address=4, hello_seconds=TIMEOUT * 5)
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
+        waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
+        async with asyncio.timeout(TIMEOUT):
+            while len(waiting) > 20:
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for _, writer in streams:
+        writer.close()
+    await asyncio.wait(waiting)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01"], ids=["nothing", "a request", "half a hello"]
+)
+async def test_a_failed_tls_handshake_is_freed_without_a_search_for_cycles(
+    certificate: Path, said: bytes
+) -> None:
+    """The memory for TLS is large, and Python would find it late."""
+    key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
+
+    def left() -> int:
+        return sum(type(each) is LimitedConnection for each in gc.get_objects())
+
+    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
+        gc.disable()
+        try:
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(said)
+                async with asyncio.timeout(TIMEOUT):
+                    with contextlib.suppress(ConnectionError):
+                        await reader.read()
+                writer.close()
+            await eventually(lambda: left() == 0)
+        finally:
+            gc.enable()
 
 
 async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path) -> None:
