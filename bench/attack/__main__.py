@@ -54,7 +54,7 @@ class _Most:
 def _attacking(mode: Mode, target: Target, processes: int) -> Iterator[None]:
     """Attack while the context lasts."""
     context = multiprocessing.get_context("spawn")
-    attackers = [context.Process(target=mode.run, args=(target,), daemon=True) for _ in range(processes)]
+    attackers = [context.Process(target=mode.attack, args=(target,), daemon=True) for _ in range(processes)]
     for attacker in attackers:
         attacker.start()
     try:

@@ -1,5 +1,6 @@
 """What an attack is: something that one process does to a server until it is ended."""
 
+import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,3 +30,8 @@ class Mode:
     connections: int = 240  # fewer than one address may have
     tls: bool = False
     options: tuple[str, ...] = ()  # of `palatinus serve`
+
+    def attack(self, target: Target) -> None:
+        """Run in this process, after the others: an attack comes from another machine."""
+        os.nice(10)
+        self.run(target)

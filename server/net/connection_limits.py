@@ -13,6 +13,7 @@ from websockets.protocol import State
 
 from server.config import Limits
 from server.net.addresses import counted_address
+from server.net.freed_memory import FreedMemory
 from server.net.plain_http import Page, page_response, upgrade_required
 
 _FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
@@ -40,6 +41,7 @@ class ConnectionLimits:
         self.pages: Mapping[str, Callable[[], Page]] = {}
         self._open: dict[ServerConnection, _Open] = {}
         self._from_address: Counter[str] = Counter()
+        self._freed_memory = FreedMemory()
 
     def __len__(self) -> int:
         """Return how many connections are open."""
@@ -60,6 +62,7 @@ class ConnectionLimits:
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
             del self._from_address[address]
+        self._freed_memory.connection_ended()
 
     def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""

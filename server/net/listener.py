@@ -1,9 +1,10 @@
 """Listening: the socket, TLS, and websockets with limits on everything a client could exhaust."""
 
+import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -16,8 +17,9 @@ from server.net.connection_limits import ConnectionLimits
 from server.net.limited_connection import LimitedConnection
 
 _BACKLOG: Final = 1024
+_ACCEPTED_AT_ONCE: Final = 16  # asyncio would accept the whole backlog before it does anything else
 # The system's own buffers for each connection: small, or a thousand connections would cost gigabytes.
-_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES  # also bounds what is parsed at once
+_RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES
 _SEND_BUFFER: Final = 64 * 1024
 _NO_WRITE_LIMIT: Final = (
     2**30
@@ -65,23 +67,24 @@ def tls_context(config: Config) -> ssl.SSLContext | None:
     return context
 
 
-def websocket_server(
+@contextlib.asynccontextmanager
+async def websocket_server(
     listener: socket.socket,
     tls: ssl.SSLContext | None,
     limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[ServerConnection], Awaitable[None]],
-) -> Server:
-    """Return the server to enter as a context; it runs `converse` with each connection."""
+) -> AsyncIterator[Server]:
+    """Serve while the context lasts: run `converse` with each connection."""
 
     def accepted(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
         return AcceptedConnection(connection, connection_limits, tls, limits)
 
-    return serve(
+    serving = serve(
         converse,
         sock=listener,
-        backlog=_BACKLOG,
+        backlog=_ACCEPTED_AT_ONCE,
         # Browsers are refused: a page from anywhere could play with its visitor's seat.
         origins=[None],
         compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
@@ -97,3 +100,6 @@ def websocket_server(
         write_limit=_NO_WRITE_LIMIT,
         logger=wire_log,
     )
+    async with serving as server:
+        listener.listen(_BACKLOG)
+        yield server

@@ -14,8 +14,9 @@ from websockets.typing import Origin
 from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
+from server.net import freed_memory
 from server.net.addresses import counted_as
-from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, frame, memory_server
+from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually, frame, memory_server
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
 
@@ -165,6 +166,17 @@ async def test_what_waits_to_be_read_does_not_delay_the_end(said: bytes) -> None
         began = clock()
     assert clock() - began < TIMEOUT / 2
     writer.close()
+
+
+async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for many of them, after they have ended."""
+    given_back: list[int] = []
+    monkeypatch.setattr(freed_memory, "_SECONDS", 0.0)
+    monkeypatch.setattr(freed_memory, "_malloc_trim", lambda: given_back.append)
+    async with memory_server() as server:
+        for _ in range(120):
+            await exchange(server.port, request("GET"))
+        await eventually(lambda: given_back == [0, 0])
 
 
 async def test_a_silent_connection_is_closed(caplog: pytest.LogCaptureFixture) -> None:
