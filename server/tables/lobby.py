@@ -167,7 +167,7 @@ class Lobby:
         """Return the table where the session's player plays again after table `code`.
 
         The first request opens it; the link is stored in the same commit, for the earlier table to fold.
-            Raises Refusal or JournalError and changes nothing.
+        Raises Refusal or JournalError and changes nothing.
         """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
@@ -241,7 +241,7 @@ class Lobby:
     async def _make_room(self, session: Session) -> None:
         """Archive tables that everybody has left until there is room for one more.
 
-        Raises Refusal if there is no such table. The room is there until the caller awaits something else.
+        Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
         tried: set[Table] = set()
         while len(self.tables) + len(self._coming) >= self._config.limits.tables:

@@ -196,8 +196,8 @@ async def test_the_seat_of_a_connection_that_is_reset_is_away_at_once() -> None:
         await host.done(Leave(3))
 
 
-async def test_whoever_is_gone_is_not_waited_for() -> None:
-    """A wrong password is answered late, and nobody stays for the answer once its connection has ended."""
+async def test_a_closed_connection_does_not_wait_for_its_answer() -> None:
+    """A wrong password is answered late, and the server's task ends with the connection."""
     config = Config(password="right", limits=Limits(wrong_password_seconds=TIMEOUT * 5))  # noqa: S106 - a test's own
     async with running(config) as server:
         before = count_kept_objects()

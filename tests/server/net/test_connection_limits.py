@@ -139,8 +139,10 @@ async def test_a_long_request_is_refused_before_its_end(
         assert answer.startswith(b"HTTP/1.1 431 ")
 
 
-async def test_what_comes_too_fast_for_too_long_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
-    """It waits to be read, up to a limit, whatever the client sends."""
+async def test_a_client_that_is_too_fast_for_too_long_is_disconnected(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its frames are queued up to a limit, whatever they contain."""
     async with undisturbed_server(caplog, incoming_bytes=10_000, rate=0.01) as (server, _):
         async with asyncio.timeout(TIMEOUT):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -154,14 +156,14 @@ async def test_what_comes_too_fast_for_too_long_ends_the_connection(caplog: pyte
     assert [record for record in caplog.records if record.getMessage() == "dropped: it sends too fast"]
 
 
-@pytest.mark.parametrize("said", [b"", frame(0x2, encode(Hello([1], "flood")))], ids=["no hello", "hello"])
-async def test_what_waits_to_be_read_does_not_delay_the_end(said: bytes) -> None:
-    """A server that stops gives nobody longer than the closing time."""
+@pytest.mark.parametrize("sent", [b"", frame(0x2, encode(Hello([1], "flood")))], ids=["no hello", "hello"])
+async def test_queued_messages_do_not_delay_the_shutdown(sent: bytes) -> None:
+    """The server closes every connection within the closing time."""
     clock = asyncio.get_running_loop().time
     limits = {"burst": 3, "rate": 0.01, "close_seconds": 0.1, "hello_seconds": TIMEOUT * 5}
     async with memory_server(**limits) as server, connected(server.port) as player:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(UPGRADE + said + frame(0x2, encode(ListTables(1))) * 100)
+        writer.write(UPGRADE + sent + frame(0x2, encode(ListTables(1))) * 100)
         await player.nothing_but_pong()
         began = clock()
     assert clock() - began < TIMEOUT / 2

@@ -61,8 +61,8 @@ def test_different_names_are_not_alike(name: str, other: str) -> None:
     assert not alike(name, other)
 
 
-def test_everything_in_unicodes_own_list_is_taken_for_what_it_looks_like() -> None:
-    """Each character with each other one, and with the texts that look like it, if names may have them."""
+def test_all_look_alikes_in_unicodes_list_are_alike() -> None:
+    """Every two texts that look alike are found, if names may contain them."""
     groups = confusables()
     assert len(groups) > 1000
     pairs = 0

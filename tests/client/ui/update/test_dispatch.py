@@ -400,7 +400,7 @@ def test_a_mistyped_placement_is_quoted_as_typed(text: str, sentence: str) -> No
         ("foo", "'foo' is not a command. Press ? "),
     ],
 )
-def test_the_answer_to_a_line_says_what_is_wrong_with_it(text: str, sentence: str) -> None:
+def test_a_notice_says_what_is_wrong_with_a_line(text: str, sentence: str) -> None:
     ui, model = placing()
     notice = after(ui, model, *typed(text)).notice
     assert notice is not None
