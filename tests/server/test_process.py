@@ -44,7 +44,7 @@ async def test_the_addresses_are_printed_as_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "warnings"),
+    ("options", "warned"),
     [
         ([], True),
         (["--host", "127.0.0.1"], False),
@@ -54,12 +54,12 @@ async def test_the_addresses_are_printed_as_commands() -> None:
     ids=["open", "here only", "with a password", "with TLS"],
 )
 @pytest.mark.usefixtures("files_here")
-async def test_a_server_without_a_password_says_so_once(options: list[str], warnings: bool) -> None:
+async def test_a_server_open_to_everybody_warns_once(options: list[str], warned: bool) -> None:
     """A host should not find out later that strangers can read along."""
     async with serving("--memory", "--host", "0.0.0.0", *options) as server:  # noqa: S104 - that is what it warns of
         server.process.terminate()
         _, out, _ = await server.ended()
-    assert out.count("--password-file") == warnings
+    assert out.count("--password-file") == warned
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
