@@ -57,7 +57,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TOO_SOON: Template(
             "Too many tables were opened within a minute. Try again in {seconds} seconds."
         ),
-        Code.NO_SUCH_TABLE: Template("There is no table {table}. Ask for the list of tables."),
+        Code.NO_SUCH_TABLE: Template(
+            "There is no table {table}. Check the code, or choose a table from the list."
+        ),
         Code.TABLE_CLOSED: Template("Table {table} is closed."),
         Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),

@@ -133,7 +133,7 @@ PAGES: Final = (
         N_("Merchants"),
         (
             N_(
-                "A merchant lives on the pieces beside it, anybody's, those of its own colour too: 1"
+                "A merchant lives off the pieces beside it, anybody's, those of its own colour too: 1"
                 " influence for each merchant, 2 for each farmer, 3 for each soldier."
             ),
         ),
@@ -164,7 +164,10 @@ PAGES: Final = (
                 "A soldier gives no influence: it takes captives. When its hill is scored, it counts the"
                 " merchants and the farmers beside it, whoever they belong to. Soldiers do not count."
             ),
-            N_("If there are as many of one as of the other, even none, it flees and is out of the game."),
+            N_(
+                "If there are as many of one as of the other, or none at all, it flees and is out of the"
+                " game."
+            ),
             N_(
                 "Otherwise it captures the whole larger group, yours too, for 1 point each. It stays on its"
                 " field."

@@ -77,7 +77,7 @@ RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
             "merchants and the farmers beside it, on other tiles too, whoever they belong to. Soldiers do "
             "not count."
         ),
-        N_("- If there are as many of one as of the other, even none, it flees and is out of the game."),
+        N_("- If there are as many of one as of the other, or none at all, it flees and is out of the game."),
         N_(
             "- Otherwise it captures the whole larger group, its own player's pieces too, for 1 point "
             "each. It stays on its field."
