@@ -27,6 +27,8 @@ _UNLIMITED: Final = Limits(
     tables_per_address=20_000,
     burst=1_000_000,
     rate=1_000_000.0,
+    burst_per_address=1_000_000,
+    rate_per_address=1_000_000.0,
     over_seconds=0.0,  # finished games are forgotten at once, so that one run does not burden the next
 )
 

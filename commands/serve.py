@@ -113,6 +113,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         connections=arguments.max_connections,
         connections_per_address=arguments.connections_per_address,
         rate=arguments.rate,
+        rate_per_address=25 * arguments.rate,
     )
     if (most := arguments.tables_per_minute) is not None:
         limits = replace(limits, tables_per_connection=most, tables_per_address=most)

@@ -15,6 +15,7 @@ from server.config import Limits
 from server.net.addresses import counted_address
 from server.net.freed_memory import FreedMemory
 from server.net.plain_http import Page, page_response, upgrade_required
+from server.net.rate_limits import RateLimiter
 
 _FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
 _REFUSALS_PER_ADDRESS: Final = (
@@ -42,6 +43,7 @@ class ConnectionLimits:
         self._open: dict[ServerConnection, _Open] = {}
         self._from_address: Counter[str] = Counter()
         self._freed_memory = FreedMemory()
+        self._frames: dict[str, RateLimiter] = {}  # of all connections from an address together
 
     def __len__(self) -> int:
         """Return how many connections are open."""
@@ -54,6 +56,9 @@ class ConnectionLimits:
             return False
         self._open[connection] = _Open(transport, address)
         self._from_address[address] += 1
+        self._frames.setdefault(
+            address, RateLimiter(self._limits.burst_per_address, self._limits.rate_per_address)
+        )
         return True
 
     def closed(self, connection: ServerConnection) -> None:
@@ -62,7 +67,13 @@ class ConnectionLimits:
         self._from_address[address] -= 1
         if self._from_address[address] == 0:
             del self._from_address[address]
+            del self._frames[address]
         self._freed_memory.connection_ended()
+
+    def wait(self, connection: ServerConnection, now: float) -> float:
+        """Count a frame for the connection's address; return how long not to read the connection."""
+        known = self._open.get(connection)  # None if it has gone before it was heard
+        return 0.0 if known is None else self._frames[known.address].wait(now)
 
     def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""

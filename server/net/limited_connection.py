@@ -75,7 +75,7 @@ class LimitedConnection(ServerConnection):
     def process_event(self, event: Any) -> None:
         if isinstance(event, Frame):
             now = self.loop.time()
-            self._paid_at = now + self._frames.wait(now)
+            self._paid_at = now + max(self._frames.wait(now), self._connection_limits.wait(self, now))
             if event.opcode in DATA_OPCODES:
                 self._fragments = 0 if event.fin else self._fragments + 1
             if self._fragments >= self._limits.fragments:

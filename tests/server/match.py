@@ -23,7 +23,9 @@ from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, connected, game
 
 STAND_IN_SECONDS: Final = 1.0
-LIMITS: Final = Limits(stand_in_seconds=STAND_IN_SECONDS, burst=1_000_000, rate=1_000_000.0)
+LIMITS: Final = Limits(
+    stand_in_seconds=STAND_IN_SECONDS, burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000
+)
 
 
 @dataclass(frozen=True)

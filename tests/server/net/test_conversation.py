@@ -205,6 +205,24 @@ async def test_a_message_of_many_fragments_ends_the_connection(
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
 
 
+async def test_connections_from_one_address_share_a_rate() -> None:
+    """However many they are, they are read no faster together."""
+    limits = {"burst_per_address": 10, "rate_per_address": 100.0}
+    async with (
+        memory_server(**limits) as server,
+        connected(server.port) as one,
+        connected(server.port) as other,
+    ):
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for number in range(30):
+            await one.send(Ping(number))
+            await other.send(Ping(number))
+        for peer in (one, other):
+            assert [await peer.receive() for _ in range(30)] == [Pong(number) for number in range(30)]
+        assert loop.time() - began >= 0.45
+
+
 async def test_every_fragment_is_paid_for() -> None:
     """A message of five fragments is read as late as five messages."""
     async with memory_server(burst=10, rate=100.0) as server, connected(server.port) as peer:
@@ -222,7 +240,7 @@ async def test_every_fragment_is_paid_for() -> None:
 async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
     """The refusal has the id if it could be read; the game goes on undisturbed."""
     async with (
-        memory_server(bad_messages=1000, burst=1000) as server,
+        memory_server(bad_messages=1000, burst=1000, burst_per_address=1000) as server,
         game(server.port, 2, random_layout=False) as peers,
     ):
         table = table_of(server, peers)

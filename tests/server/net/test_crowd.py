@@ -86,6 +86,7 @@ async def test_many_random_clients_break_nothing(tmp_path: Path, caplog: pytest.
     caplog.set_level(logging.WARNING)
     limits = Limits(
         burst=10**6,
+        burst_per_address=10**6,
         bad_messages=50,
         tables=8,
         tables_per_connection=1000,

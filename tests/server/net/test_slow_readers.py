@@ -18,13 +18,13 @@ from tests.server.peer import (
 )
 
 MOST_QUEUED = 20_000  # bytes for one client
-MUCH_CHAT = {"chat_per_table": 10**6, "chat_per_address": 10**6}
+MANY_MESSAGES = dict.fromkeys(("burst", "burst_per_address", "chat_per_table", "chat_per_address"), 10**6)
 
 
 async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
     """Chat goes on without delay while frames pile up, and the others learn that the client is gone."""
     async with (
-        memory_server(outgoing_bytes=MOST_QUEUED, burst=10**6, **MUCH_CHAT) as server,
+        memory_server(outgoing_bytes=MOST_QUEUED, **MANY_MESSAGES) as server,
         full_table(server.port, 2, watched=True) as peers,
         client_that_never_reads(server.port, Watch(1, peers[0].code)),
     ):
@@ -52,7 +52,7 @@ def _spectators(peer: Peer) -> int:
 async def test_a_client_that_never_reads_its_answers_is_dropped() -> None:
     """Answers to the client's own requests count towards its limit."""
     async with (
-        memory_server(outgoing_bytes=MOST_QUEUED, burst=10**6, **MUCH_CHAT) as server,
+        memory_server(outgoing_bytes=MOST_QUEUED, **MANY_MESSAGES) as server,
         connected(server.port) as other,
         client_that_never_reads(server.port, OpenTable(1, 2, "Anna")) as writer,
     ):
@@ -74,7 +74,7 @@ async def fill_queues(table: Table, host: Peer) -> None:
 async def test_a_client_that_never_reads_is_dropped_without_pongs() -> None:
     """It is dropped below the limit of its queue, as it does not answer pings."""
     async with (
-        memory_server(burst=10**6, **MUCH_CHAT, ping_seconds=0.3, close_seconds=0.1) as server,
+        memory_server(**MANY_MESSAGES, ping_seconds=0.3, close_seconds=0.1) as server,
         full_table(server.port, 2) as (host, other),
         client_that_never_reads(server.port, Watch(1, host.code)),
     ):
@@ -89,7 +89,7 @@ async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
     """The server closes the connection and does not wait for the client to read."""
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:
-        async with memory_server(burst=10**6, **MUCH_CHAT, ping_seconds=1000.0, close_seconds=0.1) as server:
+        async with memory_server(**MANY_MESSAGES, ping_seconds=1000.0, close_seconds=0.1) as server:
             host, _ = await clients.enter_async_context(full_table(server.port, 2))
             await clients.enter_async_context(client_that_never_reads(server.port, Watch(1, host.code)))
             assert (await host.until(TableState)).spectators == 1

@@ -242,7 +242,7 @@ async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
 async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
     """Events continue without a gap; from 0, or from beyond the last one, a snapshot is sent."""
     async with (
-        memory_server(burst=10_000) as server,
+        memory_server(burst=10_000, burst_per_address=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as peers,
     ):
         table = table_of(server, peers)
@@ -264,7 +264,7 @@ async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
 async def test_a_resume_brings_the_missing_events_or_a_snapshot() -> None:
     """Each resume takes the seat over from the connection before."""
     async with (
-        memory_server(burst=10_000) as server,
+        memory_server(burst=10_000, burst_per_address=10_000) as server,
         game(server.port, 2, watched=True, random_layout=False) as (host, other, _),
         contextlib.AsyncExitStack() as connections,
     ):

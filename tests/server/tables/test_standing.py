@@ -34,7 +34,7 @@ from server.tables.state import PersistentState
 from tests.server.peer import Peer, connected, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import table_facts
 
-FAST = Limits(burst=1_000_000, rate=1_000_000.0)
+FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
 seats = st.integers(0, 4)
 names = st.sampled_from(["Anna", "Bruno", "Carla"])
 seat_entries = st.one_of(
