@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.attack import connections
+from bench.attack import connections, tables
 from bench.attack.bystander import Bystander
 from bench.attack.mode import TRUSTING, Mode, Target
 from bench.attack.server import Server, running
 
-MODES: Final = {mode.name: mode for mode in connections.MODES}
+MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES)}
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
