@@ -102,7 +102,7 @@ Entry: TypeAlias = (
 )
 
 # From all entries of a table to the numbers of those that still count.
-Standing: TypeAlias = Callable[[Sequence[Entry]], list[int]]
+LiveEntries: TypeAlias = Callable[[Sequence[Entry]], list[int]]
 
 _DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(Entry)
 

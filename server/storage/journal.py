@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 from server.counts import Durations
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, Standing
+from server.storage.entries import Entry, LiveEntries
 
 # A table's code, the number of the first entry, and the entries.
 Part: TypeAlias = tuple[str, int, Sequence[Entry]]
@@ -37,8 +37,8 @@ class Journal(Protocol):
     async def append_together(self, parts: Sequence[Part]) -> None:
         """Store entries of several tables, all or none."""
 
-    async def shorten(self, code: str, standing: Standing) -> int:
-        """Keep only the entries of a table that are still `standing`; return how many there are."""
+    async def shorten(self, code: str, live_entries: LiveEntries) -> int:
+        """Keep only the entries of a table that `live_entries` names; return how many there are."""
 
     def tables(self) -> dict[str, list[Entry]]:
         """Return the entries of every table that is neither forgotten nor archived."""
@@ -74,7 +74,7 @@ class NoJournal:
     async def append_together(self, parts: Sequence[Part]) -> None:
         pass
 
-    async def shorten(self, code: str, standing: Standing) -> int:  # noqa: ARG002 - as Journal has it
+    async def shorten(self, code: str, live_entries: LiveEntries) -> int:  # noqa: ARG002 - as Journal has it
         return 0
 
     def tables(self) -> dict[str, list[Entry]]:

@@ -19,7 +19,7 @@ from server.counts import Durations
 from server.errors import JournalError
 from server.logs import about
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry, Forgotten, Standing, entry_text
+from server.storage.entries import Entry, Forgotten, LiveEntries, entry_text
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, opened
 from server.storage.stored_tables import archive as archive_table
@@ -114,8 +114,8 @@ class SqliteJournal:
     async def append_together(self, parts: Sequence[Part]) -> None:
         await self._appended(parts)
 
-    async def shorten(self, code: str, standing: Standing) -> int:
-        number: int = await self._done(lambda database: shorten(database, code, standing))
+    async def shorten(self, code: str, live_entries: LiveEntries) -> int:
+        number: int = await self._done(lambda database: shorten(database, code, live_entries))
         return number
 
     async def archive(self, code: str, game: ArchivedGame) -> None:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, Standing, entry_of
+from server.storage.entries import Entry, LiveEntries, entry_of
 
 StoredEntry: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
 
@@ -98,11 +98,11 @@ def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
 
 
-def shorten(database: sqlite3.Connection, code: str, standing: Standing) -> int:
-    """Keep only the entries of a table that are still `standing`; return how many there are."""
+def shorten(database: sqlite3.Connection, code: str, live_entries: LiveEntries) -> int:
+    """Keep only the entries of a table that `live_entries` names; return how many there are."""
     found = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
     rows: list[StoredEntry] = found.fetchall()
-    kept = [rows[number] for number in standing(stored(code, rows).entries)]
+    kept = [rows[number] for number in live_entries(stored(code, rows).entries)]
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
     _insert(database, code, kept)
     return len(kept)

@@ -15,9 +15,9 @@ from server.tables.absence import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.audience import Audience, catch_up
 from server.tables.chat import ChatLimits
 from server.tables.internal_messages import AwayTooLong, Scheduler
+from server.tables.live_entries import live_entries
 from server.tables.owner import TableOwner
 from server.tables.stand_in import StandIn
-from server.tables.standing import standing
 from server.tables.state import PersistentState
 from server.tables.summaries import table_state
 from server.timers import Timer
@@ -71,7 +71,7 @@ class TableContext:
     async def shorten_if_long(self) -> None:
         """Have the journal drop entries that no longer count, so that nobody can fill it."""
         if self.state.entry_count >= self._shorten_at:
-            self.state.entry_count = await self.journal.shorten(self.code, standing)
+            self.state.entry_count = await self.journal.shorten(self.code, live_entries)
             self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
     async def store_or_log(self, *entries: Entry) -> None:

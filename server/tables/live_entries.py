@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from server.storage.entries import Continued, Entry, Freed, GivenToBot, Kept, Returned, Taken, Voted
 
 
-def standing(entries: Sequence[Entry]) -> list[int]:
+def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
     Players count until their seats are free again, votes and bots until they are over, and all else for good.

@@ -29,7 +29,7 @@ from server.storage.entries import (
 from server.storage.journal_file import FILE_NAME
 from server.storage.sqlite_journal import SqliteJournal
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
-from server.tables.standing import standing
+from server.tables.live_entries import live_entries
 from server.tables.state import PersistentState
 from tests.server.peer import Peer, connected, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import table_facts
@@ -50,15 +50,15 @@ seat_entries = st.one_of(
 
 @given(st.lists(seat_entries, max_size=60))
 @example([Voted(3, 1, agree=True), Voted(3, 1, agree=False)])
-def test_the_standing_entries_make_the_same_table(happened: list[Entry]) -> None:
+def test_the_live_entries_make_the_same_table(happened: list[Entry]) -> None:
     """Players join, leave, vote and change their minds in any order."""
     entries = [Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
-    kept = [entries[number] for number in standing(entries)]
+    kept = [entries[number] for number in live_entries(entries)]
     before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
     assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert before.next_table == after.next_table
     assert len(kept) <= 1 + 5 + 25 + 5 + 1
-    assert standing(kept) == list(range(len(kept)))
+    assert live_entries(kept) == list(range(len(kept)))
 
 
 def count_rows(data: Path) -> int:
