@@ -1,6 +1,7 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
-    python -m bench.attack MODE [--seconds S] [--connections N] [--host ADDRESS] [--json FILE]
+    python -m bench.attack MODE [--seconds S] [--connections N] [--addresses N] [--host ADDRESS]
+                                [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. In the end the server is stopped in the middle of another attack. docs/reliability.md has more.
@@ -12,7 +13,7 @@ import multiprocessing
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -51,10 +52,10 @@ class _Most:
 
 
 @contextmanager
-def _attacking(mode: Mode, target: Target, processes: int) -> Iterator[None]:
-    """Attack while the context lasts."""
+def _attacking(mode: Mode, targets: Sequence[Target]) -> Iterator[None]:
+    """Attack in a process for each target while the context lasts."""
     context = multiprocessing.get_context("spawn")
-    attackers = [context.Process(target=mode.attack, args=(target,), daemon=True) for _ in range(processes)]
+    attackers = [context.Process(target=mode.attack, args=(target,), daemon=True) for target in targets]
     for attacker in attackers:
         attacker.start()
     try:
@@ -65,22 +66,23 @@ def _attacking(mode: Mode, target: Target, processes: int) -> Iterator[None]:
             attacker.join()
 
 
-def measured(mode: Mode, host: str, seconds: float, many: int, processes: int) -> dict[str, float]:
+def measured(mode: Mode, host: str, seconds: float, many: int, addresses: int) -> dict[str, float]:
     """Return the figures of one attack."""
     with running(host, *mode.options, tls=mode.tls) as server:
         address = "::1" if ":" in host else host
-        target = Target(address, server.port, many)
+        sources = [f"127.0.0.{2 + number}" for number in range(addresses)] if addresses > 1 else [None]
+        targets = [Target(address, server.port, many, source) for source in sources]
         bystander = Bystander(address, server.port, TRUSTING if mode.tls else None)
         idle = bystander.play(seconds / 2)
         before = server.resident
-        with _Most(server) as most, _attacking(mode, target, processes):
+        with _Most(server) as most, _attacking(mode, targets):
             time.sleep(1.0)  # it has to start
             cpu, began = server.cpu, time.perf_counter()
             beside = bystander.play(seconds)
             busy = (server.cpu - cpu) / (time.perf_counter() - began)
         bystander.play(_SECONDS_TO_RECOVER)
         after = server.resident
-        with _attacking(mode, target, processes):
+        with _attacking(mode, targets):
             time.sleep(1.0)
             bystander.play(_SECONDS_BEFORE_THE_STOP)
             stopped = server.stop()
@@ -113,14 +115,16 @@ def main() -> int:
     parser.add_argument("mode", choices=MODES, metavar="MODE")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the attack lasts")
     parser.add_argument("--connections", type=int, help="how many at once, where the attack holds many")
-    parser.add_argument("--processes", type=int, default=1, help="how many processes attack")
+    parser.add_argument(
+        "--addresses", type=int, default=1, help="how many loopback addresses attack, each in its own process"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     mode = MODES[options.mode]
     many = options.connections or mode.connections
     print(f"{mode.name}: {mode.summary}", file=sys.stderr, flush=True)
-    figures = measured(mode, options.host, options.seconds, many, options.processes)
+    figures = measured(mode, options.host, options.seconds, many, options.addresses)
     for name, value in figures.items():
         print(f"{name:26}{value:>10,.1f}")
     if options.json is not None:

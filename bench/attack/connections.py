@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -48,8 +49,9 @@ class _Repeated:
             await asyncio.sleep(0.01)  # the server is attacked, not this machine
 
 
-async def _connected(target: Target) -> Streams:
-    return await asyncio.open_connection(target.host, target.port, limit=2**20)
+async def _connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
+    source = None if target.source is None else (target.source, 0)
+    return await asyncio.open_connection(target.host, target.port, limit=2**20, ssl=tls, local_addr=source)
 
 
 async def _upgraded(target: Target) -> Streams:
@@ -119,7 +121,7 @@ async def silent(target: Target) -> None:
 
 async def handshakes(target: Target) -> None:
     """Agree on TLS, and say nothing."""
-    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=TRUSTING)
+    reader, writer = await _connected(target, TRUSTING)
     try:
         await asyncio.wait_for(reader.read(1), 1)
     finally:

@@ -18,6 +18,7 @@ class Target:
     host: str
     port: int
     connections: int  # how many at once, where the attack holds many
+    source: str | None = None  # the address it comes from; None is the system's choice
 
 
 @dataclass(frozen=True)

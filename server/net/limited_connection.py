@@ -104,6 +104,12 @@ class LimitedConnection(ServerConnection):
         if self.loop.time() >= self._paid_at:
             self._read()
         else:
+            self._read_later()
+
+    def _read_later(self) -> None:
+        if self.loop.time() >= self._paid_at:
+            self._next_reading = self.loop.call_soon(self._read)
+        else:
             self._next_reading = self.loop.call_at(self._paid_at, self._read)
 
     def _read(self) -> None:
@@ -112,7 +118,7 @@ class LimitedConnection(ServerConnection):
         if self.request is None:
             self._read_request()
         elif self._read_frame() and self._unread:
-            self._next_reading = self.loop.call_at(self._paid_at, self._read)
+            self._read_later()
         if self.protocol.close_expected():
             self._end_soon()
 
