@@ -25,7 +25,7 @@ class AcceptedConnection(asyncio.Protocol):
         self._connection_limits = connection_limits
         self._tls = tls
         self._limits = limits
-        self._early = bytearray()  # came with the end of the TLS handshake
+        self._early = bytearray()  # came before TLS began, or with the end of its handshake
         self._lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -39,6 +39,9 @@ class AcceptedConnection(asyncio.Protocol):
             self._hand_over(transport)
         else:
             self._handshake = asyncio.create_task(self._agree_on(self._tls, transport))
+            # In the turn after the task's first one: then TLS has begun, and nothing has been read since.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, self._hand_to_tls, transport)
 
     def data_received(self, data: bytes) -> None:
         self._early += data
@@ -64,6 +67,16 @@ class AcceptedConnection(asyncio.Protocol):
             self._connection_limits.closed(self._connection)
         else:
             self._hand_over(encrypted)
+
+    def _hand_to_tls(self, transport: asyncio.Transport) -> None:
+        """Let TLS read what came before it began: uvloop reads sooner than a task can begin."""
+        tls = cast("asyncio.BufferedProtocol", transport.get_protocol())
+        while self._early and not transport.is_closing():
+            buffer = cast("memoryview", tls.get_buffer(len(self._early)))
+            size = min(len(buffer), len(self._early))
+            buffer[:size] = self._early[:size]
+            del self._early[:size]
+            tls.buffer_updated(size)
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
         transport.set_protocol(self._connection)

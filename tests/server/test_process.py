@@ -255,6 +255,22 @@ async def test_a_connection_without_a_tls_handshake_is_closed(certificate: Path)
         writer.close()
 
 
+async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path) -> None:
+    """Though what it sends may be there before the server has begun to speak TLS, as with uvloop."""
+    trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
+    key = certificate.with_name("key.pem")
+
+    def connect_at_once(port: int) -> None:
+        plain = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
+        with plain, trusting.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted:
+            encrypted.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert encrypted.recv(100).startswith(b"HTTP/1.1 426 ")
+
+    async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        for _ in range(20):
+            await asyncio.to_thread(connect_at_once, server.port)
+
+
 async def test_connections_count_before_their_tls_handshake(certificate: Path) -> None:
     """Silent connections beyond the limit of their address, and a few more, are closed at once."""
     key = certificate.with_name("key.pem")
