@@ -108,12 +108,17 @@ def _serve(arguments: argparse.Namespace) -> int:
         raise WrongUse(
             _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         )
+    usual = Limits()
+    # Whoever lets more connections come from one address has a proxy, or many people behind it.
+    share = max(1.0, arguments.connections_per_address / usual.connections_per_address)
     limits = Limits(
         tables=arguments.max_tables,
         connections=arguments.max_connections,
         connections_per_address=arguments.connections_per_address,
         rate=arguments.rate,
-        rate_per_address=25 * arguments.rate,
+        burst_per_address=round(share * usual.burst_per_address),
+        rate_per_address=share * arguments.rate * usual.rate_per_address / usual.rate,
+        chat_per_address=round(share * usual.chat_per_address),
     )
     if (most := arguments.tables_per_minute) is not None:
         limits = replace(limits, tables_per_connection=most, tables_per_address=most)

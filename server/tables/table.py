@@ -291,7 +291,8 @@ class Table:
             if self.state.game is None:
                 await self._context.store(Forgotten())
             else:
-                game = ArchivedGame(self.state.opened.origin, self.state.played)
+                origin = self.state.opened.origin or self.code  # in journals of before, nobody's but its own
+                game = ArchivedGame(origin, self.state.played)
                 await self._context.journal.archive(self.code, game)
                 self.archived = True
         except JournalError as error:

@@ -389,6 +389,18 @@ async def test_played_games_outlast_unplayed_ones(tmp_path: Path) -> None:
     assert codes_in_file(tmp_path, "archive") == {played[0].code, left[2][0].code}
 
 
+async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_path: Path) -> None:
+    """Nobody knows who opened it, so it does not count against anyone."""
+    async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
+        async with game(server.port, 2) as peers:
+            table = table_of(server, peers)
+            table.state.opened = replace(table.state.opened, origin="")
+        await eventually(lambda: not server.lobby.tables)
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        assert journal._archive.discard(peers[0].code) == ArchivedGame(peers[0].code, played=False)
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=40),
     st.integers(1, 5),
