@@ -70,7 +70,8 @@ def measured(mode: Mode, host: str, seconds: float, many: int, addresses: int) -
     """Return the figures of one attack."""
     with running(host, *mode.options, tls=mode.tls) as server:
         address = "::1" if ":" in host else host
-        sources = [f"127.0.0.{2 + number}" for number in range(addresses)] if addresses > 1 else [None]
+        # Not the bystander's address: those who share the attacker's share its rate.
+        sources = [None] if ":" in host else [f"127.0.0.{2 + number}" for number in range(addresses)]
         targets = [Target(address, server.port, many, source) for source in sources]
         bystander = Bystander(address, server.port, TRUSTING if mode.tls else None)
         idle = bystander.play(seconds / 2)

@@ -13,7 +13,6 @@ from bench.wire import HANDSHAKE, packed
 
 _SPECTATORS: Final = 32  # as many as a table lets in
 _RATE: Final = 25  # messages a second from each client, a little more than the server reads
-_ELSEWHERE: Final = "127.0.0.2"  # so that the bystander does not share the attackers' address
 _GAMES: Final = 60  # three times as many as tables
 
 
@@ -27,7 +26,7 @@ class _Client:
 
     @classmethod
     async def connected(cls, target: Target) -> "_Client":
-        source = (_ELSEWHERE, 0) if target.host == "127.0.0.1" else None
+        source = None if target.source is None else (target.source, 0)
         reader, writer = await asyncio.open_connection(
             target.host, target.port, limit=2**20, local_addr=source
         )

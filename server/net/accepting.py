@@ -51,6 +51,7 @@ class AcceptedConnection(asyncio.Protocol):
         self._lost = True
 
     async def _agree_on(self, tls: ssl.SSLContext, transport: asyncio.Transport) -> None:
+        encrypted = None
         try:
             encrypted = await asyncio.get_running_loop().start_tls(
                 transport,
@@ -62,11 +63,11 @@ class AcceptedConnection(asyncio.Protocol):
             )
         except OSError as error:  # it spoke something else, was too slow, or has gone
             drop_traceback(error)
-            encrypted = None
-        if encrypted is None or self._lost:
-            self._connection_limits.closed(self._connection)
-        else:
-            self._hand_over(encrypted)
+        finally:
+            if encrypted is None or self._lost:
+                self._connection_limits.closed(self._connection)
+            else:
+                self._hand_over(encrypted)
 
     def _hand_to_tls(self, transport: asyncio.Transport) -> None:
         """Let TLS read what came before it began: uvloop reads sooner than a task can begin."""
