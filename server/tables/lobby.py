@@ -26,6 +26,7 @@ from server.refusal import Refusal
 from server.storage.entries import Continued, Entry, Opened, Taken
 from server.storage.journal import Journal, Part
 from server.tables.chat import ChatLimits
+from server.tables.confusables import skeleton
 from server.tables.names import check_name
 from server.tables.rematch import options_to_play_again, seats_to_play_again
 from server.tables.stand_in import StandIn
@@ -90,6 +91,7 @@ class Lobby:
         self._chances = chances
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.seed)
+        skeleton("")  # to read the list of look-alikes takes long: not while somebody plays
         self._chat = ChatLimits(config.limits, self._timers.time)
 
     def restore(self, kept: Mapping[str, PersistentState]) -> None:
