@@ -327,7 +327,7 @@ PAGES: Final = (
         (
             N_(
                 "Then the merchants and farmers left on the six fields give influence. Pieces that have gone"
-                " no longer count. The notes show what each field adds."
+                " no longer count. The numbers show what each field adds."
             ),
         ),
         N_("Enter: one step forward, until the hill is settled."),
