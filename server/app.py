@@ -77,7 +77,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                     await stop.wait()
                     server.lobby.stop_timers()
                     sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
-                    server.connections.cut_silent()
+                    server.connections.stop()
                     await sockets.wait_closed()
                 server.close()
         finally:

@@ -43,6 +43,7 @@ class ConnectionLimits:
         self._open: dict[ServerConnection, _Open] = {}
         self._from_address: Counter[str] = Counter()
         self._freed_memory = FreedMemory()
+        self._stopping = False
         self._frames: dict[str, RateLimiter] = {}  # of all connections from an address together
 
     def __len__(self) -> int:
@@ -52,7 +53,10 @@ class ConnectionLimits:
     def opened(self, connection: ServerConnection, transport: asyncio.Transport) -> bool:
         """Count a connection and return True, unless its address has far too many for an answer."""
         address = counted_address(transport)
-        if self._from_address[address] >= self._limits.connections_per_address + _REFUSALS_PER_ADDRESS:
+        if (
+            self._stopping
+            or self._from_address[address] >= self._limits.connections_per_address + _REFUSALS_PER_ADDRESS
+        ):
             return False
         self._open[connection] = _Open(transport, address)
         self._from_address[address] += 1
@@ -89,8 +93,9 @@ class ConnectionLimits:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         return None
 
-    def cut_silent(self) -> None:
-        """Cut connections without a request so far: a stopping server does not wait for them."""
+    def stop(self) -> None:
+        """Cut connections without a request so far, and all to come: a stopping server waits for none."""
+        self._stopping = True
         for connection, known in self._open.items():
             if connection.protocol.state is State.CONNECTING:
                 known.transport.abort()

@@ -8,14 +8,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
+from server.config import Config, Limits
 from server.net import freed_memory
 from server.net.addresses import counted_as
+from server.net.connection_limits import ConnectionLimits
+from server.net.listener import listening_socket, websocket_server
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually, frame, memory_server
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
@@ -199,6 +203,24 @@ async def test_silent_connections_do_not_delay_the_shutdown() -> None:
     assert asyncio.get_running_loop().time() - stopping < TIMEOUT
     silent.close()
     slow.close()
+
+
+async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
+    """Some are accepted before it has stopped listening, and could wait for long."""
+    limits = Limits(hello_seconds=TIMEOUT * 5)
+    connection_limits = ConnectionLimits(limits)
+
+    async def converse(_: ServerConnection) -> None:
+        raise AssertionError
+
+    with listening_socket(Config()) as listener:
+        async with websocket_server(listener, None, limits, connection_limits, converse):
+            connection_limits.stop()
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            async with asyncio.timeout(TIMEOUT):
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read() == b""
+            writer.close()
 
 
 async def test_silent_connections_count_towards_the_limit_of_their_address() -> None:
