@@ -14,7 +14,7 @@ from protocol.codes import CloseCode, CloseReason
 from server.config import Config
 from server.counts import Counts
 from server.errors import StartError
-from server.net.connection_limits import ConnectionLimits
+from server.net.connections.connection_limits import ConnectionLimits
 from server.net.conversation import Conversation
 from server.net.listener import listening_socket, tls_context, websocket_server
 from server.net.session import Session

@@ -17,8 +17,8 @@ from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
 from server.counts import COMMIT_SECONDS, Counts
-from server.net.connection_limits import ConnectionLimits
-from server.net.plain_http import Page
+from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.plain_http import Page
 from server.storage.journal import Journal
 from server.tables.lobby import Lobby
 

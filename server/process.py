@@ -10,7 +10,7 @@ from server.app import Running, serve_until
 from server.config import Config
 from server.event_loop import new_loop
 from server.net.addresses import reachable
-from server.net.open_files import make_room_for
+from server.net.connections.open_files import make_room_for
 
 
 def serve(config: Config, started: Callable[[list[str]], None]) -> None:

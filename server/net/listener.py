@@ -12,9 +12,9 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
 from server.errors import StartError
-from server.net.accepting import AcceptedConnection
-from server.net.connection_limits import ConnectionLimits
-from server.net.limited_connection import LimitedConnection
+from server.net.connections.accepting import AcceptedConnection
+from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.limited_connection import LimitedConnection
 
 _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 16  # asyncio would accept the whole backlog before it does anything else

@@ -11,13 +11,13 @@ from server.logs import about
 from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot
 from server.storage.journal import Journal
-from server.tables.absence import AbsencePolicy, WaitingPolicy, absence_policy
+from server.tables.absence.internal_messages import AwayTooLong, Scheduler
+from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
+from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
 from server.tables.chat import ChatLimits
-from server.tables.internal_messages import AwayTooLong, Scheduler
 from server.tables.live_entries import live_entries
 from server.tables.owner import TableOwner
-from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState
 from server.tables.summaries import table_state
 from server.timers import Timer

@@ -25,11 +25,11 @@ from server.net.tokens import hash_fits, new_code, new_token, token_hash
 from server.refusal import Refusal
 from server.storage.entries import Continued, Entry, Opened, Taken
 from server.storage.journal import Journal, Part
+from server.tables.absence.stand_in import StandIn
 from server.tables.chat import ChatLimits
-from server.tables.confusables import skeleton
-from server.tables.names import check_name
 from server.tables.rematch import options_to_play_again, seats_to_play_again
-from server.tables.stand_in import StandIn
+from server.tables.seats.confusables import skeleton
+from server.tables.seats.names import check_name
 from server.tables.state import PersistentState
 from server.tables.table import Table
 

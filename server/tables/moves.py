@@ -17,8 +17,8 @@ from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Move, Played, StoodIn, Voted
+from server.tables.absence.internal_messages import AwayTooLong, MoveDue, TimeUp
 from server.tables.context import TableContext
-from server.tables.internal_messages import AwayTooLong, MoveDue, TimeUp
 from server.tables.state import PersistentState
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 from engine.pieces import Seat
 from protocol.messages import SeatSummary, TableState, TableSummary
-from server.tables.absence import AbsencePolicy
+from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience
 from server.tables.state import PersistentState
 

@@ -42,15 +42,15 @@ from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
+from server.tables.absence.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
+from server.tables.absence.stand_in import StandIn
 from server.tables.answers import Answer
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
-from server.tables.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
 from server.tables.moves import Moves
 from server.tables.owner import NextTable, TableOwner
 from server.tables.priority_lock import PriorityLock
-from server.tables.seat_admission import SeatAdmission
-from server.tables.stand_in import StandIn
+from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
 from server.tables.summaries import table_summary
 from server.timers import Timer, Timers

@@ -31,7 +31,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
-from server.tables.internal_messages import TimeUp
+from server.tables.absence.internal_messages import TimeUp
 from tests.server.peer import (
     Peer,
     connected,

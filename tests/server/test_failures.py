@@ -71,7 +71,7 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
         with monkeypatch.context() as patch:
             patch.setattr("server.tables.context.table_state", failing)
             assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.TABLE_CLOSED
-            patch.setattr("server.tables.seat_admission.check_name", failing)
+            patch.setattr("server.tables.seats.seat_admission.check_name", failing)
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
             assert (await peers[0].refused(asking)).code == Code.TABLE_CLOSED
         await peers[0].open(2)

@@ -21,7 +21,7 @@ from protocol.messages import TableState
 from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
-from server.net.limited_connection import LimitedConnection
+from server.net.connections.limited_connection import LimitedConnection
 from server.storage.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
 from tests.server.process import refused_to_start, serving

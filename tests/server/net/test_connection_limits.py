@@ -16,9 +16,9 @@ from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
-from server.net import freed_memory
 from server.net.addresses import counted_as
-from server.net.connection_limits import ConnectionLimits
+from server.net.connections import freed_memory
+from server.net.connections.connection_limits import ConnectionLimits
 from server.net.listener import listening_socket, websocket_server
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually, frame, memory_server
 

@@ -57,11 +57,11 @@ from server.storage.entries import (
     entry_of,
     entry_text,
 )
-from server.tables.absence import ActingPolicy, WaitingPolicy, votes_needed
+from server.tables.absence.internal_messages import InternalMessage, Scheduler
+from server.tables.absence.policy import ActingPolicy, WaitingPolicy, votes_needed
+from server.tables.absence.stand_in import StandIn
 from server.tables.clocks import Clocks
 from server.tables.context import RETRY_SECONDS
-from server.tables.internal_messages import InternalMessage, Scheduler
-from server.tables.stand_in import StandIn
 from server.tables.state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock

@@ -10,9 +10,9 @@ from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.refusal import Refusal
 from server.storage.entries import Entry, Forgotten, Freed, Returned, Taken
+from server.tables.absence.internal_messages import FreeIfAway
 from server.tables.context import RETRY_SECONDS, TableContext
-from server.tables.internal_messages import FreeIfAway
-from server.tables.names import alike, check_name
+from server.tables.seats.names import alike, check_name
 from server.tables.state import Player
 from server.timers import Timer
 

@@ -12,11 +12,11 @@ from websockets.protocol import SEND_EOF, State
 from server.config import Limits
 from server.logs import about
 from server.net.addresses import peer_name
-from server.net.connection_limits import ConnectionLimits
-from server.net.frame_heads import bytes_of_first_frame
-from server.net.plain_http import BAD_REQUEST
+from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.frame_heads import bytes_of_first_frame
+from server.net.connections.plain_http import BAD_REQUEST
+from server.net.connections.tracebacks import drop_traceback
 from server.net.rate_limits import RateLimiter
-from server.net.tracebacks import drop_traceback
 
 log = logging.getLogger(__name__)
 

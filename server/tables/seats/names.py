@@ -6,7 +6,7 @@ from typing import Final
 from protocol.codes import Code
 from protocol.text import unsafe
 from server.refusal import Refusal
-from server.tables.confusables import skeleton
+from server.tables.seats.confusables import skeleton
 
 # Scripts that look alike, by the first words of their letters' Unicode names.
 _ALPHABETS: Final = frozenset(

@@ -17,8 +17,8 @@ from protocol.messages import SeatSummary, Substitute
 from server.config import Limits
 from server.net.session import Session
 from server.refusal import Refusal
-from server.tables.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
-from server.tables.stand_in import StandIn
+from server.tables.absence.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
+from server.tables.absence.stand_in import StandIn
 from server.tables.state import PersistentState
 from server.timers import Timer
 

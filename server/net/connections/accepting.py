@@ -6,9 +6,9 @@ import ssl
 from typing import cast
 
 from server.config import Limits
-from server.net.connection_limits import ConnectionLimits
-from server.net.limited_connection import LimitedConnection
-from server.net.tracebacks import drop_traceback
+from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.limited_connection import LimitedConnection
+from server.net.connections.tracebacks import drop_traceback
 
 
 class AcceptedConnection(asyncio.Protocol):

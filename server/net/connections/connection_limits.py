@@ -13,8 +13,8 @@ from websockets.protocol import State
 
 from server.config import Limits
 from server.net.addresses import counted_address
-from server.net.freed_memory import FreedMemory
-from server.net.plain_http import Page, page_response, upgrade_required
+from server.net.connections.freed_memory import FreedMemory
+from server.net.connections.plain_http import Page, page_response, upgrade_required
 from server.net.rate_limits import RateLimiter
 
 _FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"
