@@ -151,13 +151,10 @@ async def test_an_idle_client_in_the_lobby_is_disconnected() -> None:
 
 async def test_a_client_at_a_table_may_be_idle() -> None:
     """The lobby's idle time does not apply at a table."""
-    async with (
-        memory_server(lobby_idle_seconds=0.05) as server,
-        connected(server.port) as peer,
-        connected(server.port) as idle,
-    ):
+    async with memory_server(lobby_idle_seconds=0.5) as server, connected(server.port) as peer:
         await peer.open(2)
-        assert (await idle.closed())[0] == CloseCode.NORMAL
+        async with connected(server.port) as idle:
+            assert (await idle.closed())[0] == CloseCode.NORMAL
         await peer.until(TableState)
         await peer.nothing_but_pong()
 
