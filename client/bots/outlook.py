@@ -189,8 +189,9 @@ class Outlook:
     def _settle_soldiers(self, board: _BoardOdds, hill: int) -> float:
         """Take off the board what the hill's soldiers are expected to remove; return its worth (R5)."""
         acts = []
-        for soldier in self._soldiers:
-            if soldier // 6 != hill:
+        # In the order of the fields: a set's own order depends on what was in it, and a sum on its order.
+        for soldier in range(6 * hill, 6 * hill + 6):
+            if soldier not in self._soldiers:
                 continue
             beside = [
                 (board.merchants[field], board.farmers[field]) for field in self._ground.adjacent[soldier]
