@@ -16,13 +16,14 @@ _SECONDS_BETWEEN_LINES: Final = 60.0
 
 def new_loop() -> asyncio.AbstractEventLoop:
     """Return uvloop's event loop, which takes less CPU a move, if it is installed; or else Python's own."""
+    loop: asyncio.AbstractEventLoop
     try:
         import uvloop  # noqa: PLC0415 - it may not be there
     except ImportError:
-        own = asyncio.new_event_loop()
-        own.set_exception_handler(_ErrorLog())
-        return own
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+        loop = asyncio.new_event_loop()
+    else:
+        loop = uvloop.new_event_loop()
+    loop.set_exception_handler(_ErrorLog())
     return loop
 
 

@@ -1,7 +1,8 @@
 """What all tests share."""
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,21 @@ settings.register_profile(
     "palatinus", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("palatinus")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--uvloop", action="store_true", help="run the tests' event loops on uvloop")
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Return what makes the loops of all tests; servers in processes of their own choose for themselves."""
+    if config.getoption("--uvloop"):
+        import uvloop
+
+        return {"uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop}
 
 
 @pytest.fixture

@@ -12,6 +12,10 @@ from pathlib import Path
 from tests.server.peer import TIMEOUT
 
 PROGRAM = Path(__file__).parents[2] / "palatinus.py"
+# A module that is None cannot be imported: the server is as it would be without uvloop.
+WITHOUT_UVLOOP = (
+    "import runpy, sys; sys.modules['uvloop'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+)
 
 
 @dataclass
@@ -29,16 +33,18 @@ class Serving:
         return self.process.returncode or 0, out.decode(), err.decode()
 
 
-async def started(*options: str) -> Process:
+async def started(*options: str, uvloop: bool = True) -> Process:
+    """Start a server, on uvloop if that is installed and not forbidden."""
+    begin = (str(PROGRAM),) if uvloop else ("-c", WITHOUT_UVLOOP, str(PROGRAM))
     return await asyncio.create_subprocess_exec(
-        sys.executable, str(PROGRAM), "serve", *options, stdout=PIPE, stderr=PIPE
+        sys.executable, *begin, "serve", *options, stdout=PIPE, stderr=PIPE
     )
 
 
 @contextlib.asynccontextmanager
-async def serving(*options: str) -> AsyncIterator[Serving]:
+async def serving(*options: str, uvloop: bool = True) -> AsyncIterator[Serving]:
     """Run a server process on a free port, and kill it in the end if it is still running."""
-    process = await started("--host", "127.0.0.1", "--port", "0", *options)
+    process = await started("--host", "127.0.0.1", "--port", "0", *options, uvloop=uvloop)
     try:
         assert process.stdout is not None
         announced: list[str] = []

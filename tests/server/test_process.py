@@ -26,6 +26,16 @@ from server.storage.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
 from tests.server.process import refused_to_start, serving
 
+ON_BOTH_LOOPS = pytest.mark.parametrize(
+    "uvloop",
+    [
+        pytest.param(False, id="asyncio"),
+        pytest.param(
+            True, id="uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="no uvloop")
+        ),
+    ],
+)
+
 
 def check_one_line(code: int, err: str, *words: str) -> None:
     """Fail unless the server ended with exit code 2 and one clear line that contains `words`."""
@@ -255,7 +265,8 @@ async def test_a_connection_without_a_tls_handshake_is_closed(certificate: Path)
         writer.close()
 
 
-async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path) -> None:
+@ON_BOTH_LOOPS
+async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, uvloop: bool) -> None:
     """Though what it sends may be there before the server has begun to speak TLS, as with uvloop."""
     trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
     key = certificate.with_name("key.pem")
@@ -266,7 +277,8 @@ async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path) -
             encrypted.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
             assert encrypted.recv(100).startswith(b"HTTP/1.1 426 ")
 
-    async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+    tls = ("--tls-cert", str(certificate), "--tls-key", str(key))
+    async with serving("--memory", *tls, uvloop=uvloop) as server:
         for _ in range(20):
             await asyncio.to_thread(connect_at_once, server.port)
 
@@ -330,12 +342,12 @@ async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")
-@pytest.mark.skipif(find_spec("uvloop") is not None, reason="uvloop closes them without logging")
-async def test_running_out_of_open_files_is_logged_once() -> None:
+@ON_BOTH_LOOPS
+async def test_running_out_of_open_files_is_logged_once(uvloop: bool) -> None:
     """A thousand lines a second would fill the disk."""
     import resource
 
-    async with serving("--memory") as server:
+    async with serving("--memory", uvloop=uvloop) as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, 40))
         writers = [(await asyncio.open_connection("127.0.0.1", server.port))[1] for _ in range(60)]
         assert server.process.stderr is not None
@@ -344,7 +356,21 @@ async def test_running_out_of_open_files_is_logged_once() -> None:
         for writer in writers:
             writer.close()
         assert "ERROR no more connections can be accepted" in line
+        await until_accepted(server.port)
         async with connected(server.port) as peer:
             await peer.open(2)
         server.process.terminate()
         assert (await server.ended())[2] == ""
+
+
+async def until_accepted(port: int) -> None:
+    """Wait until the server at `port` accepts connections again: uvloop closes those that it cannot."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                if await reader.read():
+                    writer.close()
+                    return
+            writer.close()

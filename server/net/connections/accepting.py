@@ -1,6 +1,8 @@
 """A connection from the moment it is accepted: it is counted, and agrees on TLS if that is spoken."""
 
 import asyncio
+import errno
+import os
 import socket
 import ssl
 from typing import cast
@@ -8,6 +10,7 @@ from typing import cast
 from server.config import Limits
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
+from server.net.connections.open_files import is_last_file
 from server.net.connections.tracebacks import drop_traceback
 
 
@@ -32,7 +35,13 @@ class AcceptedConnection(asyncio.Protocol):
         transport = cast("asyncio.Transport", transport)
         # asyncio does so itself only for sockets that name their protocol, which create_server's do not;
         # without it a move waits up to 40 ms for the acknowledgement of the one before.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted = transport.get_extra_info("socket")
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if is_last_file(accepted.fileno()):
+            # uvloop tells nobody about those that it cannot accept: it closes them.
+            error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            what = {"message": "no more connections can be accepted", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(what)
         if not self._connection_limits.opened(self._connection, transport):
             transport.abort()
         elif self._tls is None:

@@ -30,5 +30,14 @@ def make_room_for(connections: int) -> None:
         log.info("too few open files are allowed", extra=about(files=allowed, needed=needed))
 
 
+def is_last_file(number: int) -> bool:
+    """Tell whether no more files may be open than are now: the system gives each the lowest free number."""
+    if sys.platform == "win32":
+        return False
+    import resource  # noqa: PLC0415 - Windows has none
+
+    return number + 1 == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 def _enough(limit: int, needed: int) -> bool:
     return limit >= needed or limit == -1  # RLIM_INFINITY

@@ -245,13 +245,16 @@ async def test_a_connection_that_ends_is_freed_without_a_search_for_cycles(said:
 async def test_a_flood_of_connections_leaves_nothing_behind() -> None:
     """Connections beyond an address's limit are refused; connected players play on."""
     async with under_attack(connections_per_address=20) as (server, (player, _)):
+        all_tried = asyncio.Barrier(100)  # or a fast server would see few of them at the same time
 
         async def connect_once() -> bool:
             try:
                 async with connected_without_hello(server.port) as attacker:
                     await attacker.hello()
+                    await all_tried.wait()
                     return True
             except (InvalidHandshake, ConnectionClosed, OSError, EOFError):
+                await all_tried.wait()
                 return False
 
         async def play() -> None:
