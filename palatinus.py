@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from client.calling import Calling, Notices, choose_calling
 from client.colouring import Colouring, Colours, Theme, choose_colouring
 from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.bot import add_bot
-from commands.display_options import add_confirm, add_drawing, set_display_defaults
+from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
 from commands.join import add_join
 from commands.learn import add_learn
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
@@ -33,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(words)
         choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
+        choose_calling(Calling(arguments.bell, arguments.title, Notices(arguments.notices)))
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))
@@ -91,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_language(parser)
     add_confirm(parser)
+    add_calling(parser)
     add_drawing(parser)
     set_display_defaults(parser)
     parser.add_argument("--version", action=Version)

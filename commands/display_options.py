@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from client.calling import Notices
 from client.colouring import Colours, Theme
 from client.language import _
 
@@ -18,6 +19,7 @@ def add_display_options(command: argparse.ArgumentParser) -> None:
         ),
     )
     add_confirm(command)
+    add_calling(command)
     add_drawing(command)
 
 
@@ -30,6 +32,30 @@ def add_confirm(command: argparse.ArgumentParser) -> None:
         action="store_true",
         default=argparse.SUPPRESS,
         help=_("ask for confirmation before every move"),
+    )
+
+
+def add_calling(command: argparse.ArgumentParser) -> None:
+    """Add the options that say how the player is called when it is their turn."""
+    command.add_argument(
+        "--no-bell",
+        dest="bell",
+        action="store_false",
+        default=argparse.SUPPRESS,
+        help=_("do not ring when it is your turn"),
+    )
+    command.add_argument(
+        "--no-title",
+        dest="title",
+        action="store_false",
+        default=argparse.SUPPRESS,
+        help=_("leave the window's title alone"),
+    )
+    command.add_argument(
+        "--notices",
+        choices=[notices.value for notices in Notices],
+        default=argparse.SUPPRESS,
+        help=_("how the terminal shows desktop notices (default: as far as the terminal is known)"),
     )
 
 
@@ -57,7 +83,15 @@ def add_drawing(command: argparse.ArgumentParser) -> None:
 
 def set_display_defaults(parser: argparse.ArgumentParser) -> None:
     """Set the defaults of the options that are given neither before nor after a command."""
-    parser.set_defaults(confirm=False, ascii=False, theme=Theme.AUTO.value, colours=Colours.AUTO.value)
+    parser.set_defaults(
+        confirm=False,
+        ascii=False,
+        theme=Theme.AUTO.value,
+        colours=Colours.AUTO.value,
+        bell=True,
+        title=True,
+        notices=Notices.AUTO.value,
+    )
 
 
 def name_of(arguments: argparse.Namespace) -> str:

@@ -16,14 +16,15 @@ from client.names import default_name, fault_of
 from client.seats import Seats
 from client.table import TableChanged, TableClosed, TableModel
 from client.transport import FREE_ACCESS, Access, PasswordWanted
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui.draw.frame import Frame, in_ascii
+from client.ui.draw.screen import drawn, window_title
 from client.ui.kept_seat import SeatKeeper
 from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts import sentences
 from client.ui.update import autoplay, news, requests
 from client.ui.update.actions import Action
 from client.ui.update.autoplay import counting
+from client.ui.update.calls import Occasion, occasions
 from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.requests import Request
 from client.ui.update.state import Hosting, Ui
@@ -35,6 +36,7 @@ from protocol.messages import TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
+_PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at the screen
 _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title line, and decides
 
 SeatBots = Callable[[str, int], None]
@@ -131,6 +133,8 @@ class Client:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell = Shell(self._frame, self._press, self._act)
         self._keeper = SeatKeeper(options.seats, self._log)
+        self._occasions: frozenset[Occasion] = frozenset()
+        self._touched = _clock()
 
     async def run(self) -> Visit:
         """Show the screen until the player quits; return how that ended."""
@@ -158,9 +162,11 @@ class Client:
     # -- what comes in ------------------------------------------------------------------------------
 
     def _press(self, name: str) -> None:
+        self._touched = _clock()
         self._take(pressed(self._ui, name, self._connection.model))
 
     def _act(self, action: Action) -> None:
+        self._touched = _clock()
         self._take(updated(self._ui, action, self._connection.model))
 
     def _take(self, outcome: Outcome) -> None:
@@ -192,6 +198,7 @@ class Client:
             if isinstance(update, TableClosed):
                 self._keeper.release()  # not forgotten: a table that failed is there again after a restart
             self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
+            self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._ask(requests.Start()))
 
@@ -201,6 +208,20 @@ class Client:
             await asyncio.sleep(autoplay.TICK_SECONDS)
             if counting(self._ui, self._connection.model):
                 self._show(autoplay.ticked(replace(self._ui, now=_clock()), self._connection.model))
+
+    def _call(self) -> None:
+        """Call the player for what has come up, unless somebody is at the screen."""
+        now = occasions(self._connection.model)
+        before = frozenset(each for each in self._occasions if now and each.table == now[0].table)
+        new = [each for each in now if each not in before]
+        self._occasions = before.union(now)
+        if new and not self._present():
+            texts = window_title(self._connection.model), new[0].sentence
+            self._shell.call(*(map(in_ascii, texts) if self._glyphs.ascii else texts))
+
+    def _present(self) -> bool:
+        focused = self._shell.focused
+        return _clock() - self._touched < _PRESENT_SECONDS if focused is None else focused
 
     def _fills(self, update: TableChanged) -> bool:
         """Tell whether the last free seat of this host's table has just been taken."""

@@ -32,11 +32,15 @@ class Block(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A whole screen; not `seen` if there is no room for the page, and the screen only says so."""
+    """A whole screen; not `seen` if there is no room for the page, and the screen only says so.
+
+    `window` is the title of the window.
+    """
 
     lines: tuple[Line, ...]
     targets: tuple[Target, ...] = ()
     seen: bool = True
+    window: str = ""
 
     def action_at(self, column: int, line: int) -> Action | None:
         """Return what a click does there."""
@@ -74,7 +78,12 @@ def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
 
 def _typed(content: Line) -> Line:
     """Return the line in ASCII: letters without accents, question marks for other characters."""
-    return tuple((style, text if text.isascii() else "".join(map(_plain, text))) for style, text in content)
+    return tuple((style, in_ascii(text)) for style, text in content)
+
+
+def in_ascii(text: str) -> str:
+    """Return the text in ASCII, as wide as before."""
+    return text if text.isascii() else "".join(map(_plain, text))
 
 
 def _plain(character: str) -> str:

@@ -11,7 +11,7 @@ from client.table import TableModel
 from client.ui.draw import small_window
 from client.ui.draw.clocks import describe_outage
 from client.ui.draw.foot import foot, typed_line
-from client.ui.draw.frame import Block, Frame, Target, framed
+from client.ui.draw.frame import Block, Frame, Target, framed, in_ascii
 from client.ui.draw.lines import Line, fitted, line, stacked, width_of, wrapped
 from client.ui.draw.news_lines import news_lines
 from client.ui.draw.page import PageDrawing, on_turn
@@ -30,6 +30,7 @@ from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
 from client.ui.draw.pages.start import StartDrawing
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import describe_turn, names_at
 from client.ui.update.actions import Act, Action
 from client.ui.update.state import (
     Gathering,
@@ -60,7 +61,15 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
         frame = screen.small(width, height)
     else:
         frame = screen.whole(width, height)
+    title = window_title(model)
+    frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.RUN))
+
+
+def window_title(model: TableModel) -> str:
+    """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
+    place = "Palatinus" if model.table is None else f"Palatinus {model.table}"
+    return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
 
 
 def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:

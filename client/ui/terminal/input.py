@@ -17,8 +17,16 @@ _NAMES: Final = {name for key in KEYS for name in key.names} & {*ALL_KEYS, *KEY_
 _FOCUS_IN, _FOCUS_OUT = "I", "O"
 
 
-def key_bindings(press: Callable[[str], None], paste: Callable[[str], None]) -> KeyBindings:
-    """Return bindings that call `press` with a key's name or character, and `paste` with pasted text."""
+def key_bindings(
+    press: Callable[[str], None],
+    paste: Callable[[str], None],
+    focus: Callable[[bool], None],
+    suspend: Callable[[], None],
+) -> KeyBindings:
+    """Return bindings that call `press` with a key's name or character, and `paste` with pasted text.
+
+    `focus` hears whether the window has the focus, `suspend` that the program is to be suspended.
+    """
     bindings = KeyBindings()
 
     def bind(key: str, name: str) -> None:
@@ -45,13 +53,9 @@ def key_bindings(press: Callable[[str], None], paste: Callable[[str], None]) -> 
     def _(event: KeyPressEvent) -> None:
         event.app.renderer.erase(leave_alternate_screen=False)
 
-    @bindings.add("c-z")
-    def _(event: KeyPressEvent) -> None:
-        event.app.suspend_to_background()
-
-    # Terminals report the focus if a program before this one asked for it. These are not keys.
-    for letter in (_FOCUS_IN, _FOCUS_OUT):
-        bindings.add(Keys.Escape, "[", letter)(lambda _: None)
+    bindings.add("c-z")(lambda _: suspend())
+    bindings.add(Keys.Escape, "[", _FOCUS_IN)(lambda _: focus(True))
+    bindings.add(Keys.Escape, "[", _FOCUS_OUT)(lambda _: focus(False))
 
     (mouse,) = load_mouse_bindings().get_bindings_for_keys((Keys.Vt100MouseEvent,))
 

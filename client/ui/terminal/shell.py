@@ -16,9 +16,11 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.layout import ConditionalContainer, Layout, Window
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 
+from client.calling import chosen_calling
 from client.colouring import chosen_colouring
 from client.language import _
 from client.ui.draw.frame import Frame
+from client.ui.terminal.caller import Caller
 from client.ui.terminal.input import key_bindings, mouse_handlers
 from client.ui.terminal.painter import Painter
 from client.ui.terminal.palette import DEPTHS, style_for
@@ -45,7 +47,7 @@ class Shell:
         self._frame_for, self._press, self._act = frame_for, guarded(press), guarded(act)
         self._application: Application[bool] = Application(
             layout=Layout(ConditionalContainer(Window(), filter=False)),
-            key_bindings=key_bindings(self._on_key, self._on_paste),
+            key_bindings=key_bindings(self._on_key, self._on_paste, self._on_focus, self._suspend),
             full_screen=True,
             mouse_support=True,
             before_render=self._before_render,
@@ -54,6 +56,7 @@ class Shell:
         self._application.ttimeoutlen = _ESCAPE_SECONDS
         self._application.timeoutlen = 0  # what begins with Esc and is bound as several keys comes at once
         self._mouse_handlers = mouse_handlers(self._on_mouse)
+        self._caller = Caller(self._application.output, chosen_calling().resolved(os.environ))
         self._painter = Painter(self._application.output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
         self._hover = Hover(None)
@@ -66,7 +69,10 @@ class Shell:
         """
         by_player = False
         with _on_stop_signals(self._stop), contextlib.suppress(EOFError, OSError):  # the terminal may be gone
-            by_player = await self._application.run_async(set_exception_handler=False)
+            try:
+                by_player = await self._application.run_async(set_exception_handler=False)
+            finally:
+                self._caller.give_back()
         if self._error is not None:
             raise self._error
         return by_player
@@ -74,6 +80,15 @@ class Shell:
     def redraw(self) -> None:
         """Draw the screen again soon."""
         self._application.invalidate()
+
+    @property
+    def focused(self) -> bool | None:
+        """Return whether the window has the focus; None if the terminal has not told."""
+        return self._caller.focused
+
+    def call(self, title: str, sentence: str) -> None:
+        """Call the player to the screen."""
+        self._caller.call(title, sentence)
 
     def quit(self) -> None:
         self._end(by_player=True)
@@ -88,6 +103,7 @@ class Shell:
     def _before_render(self, application: Application[bool]) -> None:
         if application.renderer.last_rendered_screen is None:  # it will erase the terminal's
             self._painter.forget()
+            self._caller.take()
 
     def _after_render(self, application: Application[bool]) -> None:
         if application.is_done:
@@ -97,10 +113,19 @@ class Shell:
         with self._guarded():
             self._frame = self._frame_for(size.columns, size.rows)
         self._painter.paint(self._frame.lines, size)
+        self._caller.entitle(self._frame.window)
 
     def _on_key(self, name: str) -> None:
         if self._frame.seen or name in _UNSEEN:
             self._press(name)
+
+    def _on_focus(self, focused: bool) -> None:
+        self._caller.focused = focused
+
+    def _suspend(self) -> None:
+        """Give the terminal back, and stop until the shell resumes the program; then all is drawn again."""
+        self._caller.give_back()
+        self._application.suspend_to_background()
 
     def _on_paste(self, text: str) -> None:
         if self._frame.seen:

@@ -30,6 +30,8 @@ KEYS = {
     "ctrl-z": "\x1a",
 }
 
+WHOLE_SCREEN = b"\x1b[?2026h\x1b[2J"
+
 RUN = 'stty -g; {program}; echo "exit $?"; stty -g'
 RUN_SUSPENDED = (  # once, until Enter
     'set -m; stty -g; {program}; echo "stopped by $?"; stty -a; read answer; fg; echo "exit $?"; stty -g'
@@ -117,6 +119,12 @@ class Terminal:
             assert time.monotonic() < deadline, f"no {what} on the screen:\n{self.text}"
             self._read()
 
+    def settle(self) -> None:
+        """Read until the client has answered a redraw of the whole screen: it then has read all keys."""
+        drawn = self.raw.count(WHOLE_SCREEN)
+        self.press("ctrl-l")
+        self.until(lambda _: self.raw.count(WHOLE_SCREEN) > drawn, "whole screen drawn again")
+
     def shows(self, *patterns: str) -> None:
         """Read until each of the patterns is on the screen."""
         for pattern in patterns:
@@ -147,10 +155,17 @@ class Terminal:
 
     def assert_restored(self) -> None:
         """Fail unless the program has left its own screen and reset every mode it set."""
-        for mode in (b"1049", b"1000", b"1006", b"2004", b"2026"):  # screen, mouse, mouse, paste, held output
+        # Screen, mouse, mouse, paste, held output, focus.
+        for mode in (b"1049", b"1000", b"1006", b"2004", b"2026", b"1004"):
             assert self.raw.rfind(b"\x1b[?%sl" % mode) >= self.raw.rfind(b"\x1b[?%sh" % mode), mode
         for mode in (b"25", b"7"):  # cursor, wrapping
             assert self.raw.rfind(b"\x1b[?%sh" % mode) >= self.raw.rfind(b"\x1b[?%sl" % mode), mode
+
+        assert self.raw.count(b"\x1b[22;0t") == self.raw.count(b"\x1b[23;0t"), "the window's title"
+
+    def focus(self, *, given: bool) -> None:
+        """Report that the window has or has lost the focus."""
+        self._child.send("\x1b[I" if given else "\x1b[O")
 
     def _read(self) -> None:
         try:
