@@ -56,6 +56,17 @@ class DefaultFolder(os.PathLike[str]):
     __str__ = __fspath__
 
 
+class UsualConfiguration(os.PathLike[str]):
+    """Where the server's configuration is looked for, found out as late as the default data folder."""
+
+    def __fspath__(self) -> str:
+        import platformdirs
+
+        return str(platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml")
+
+    __str__ = __fspath__
+
+
 def wrong_use(text: str) -> int:
     sys.stdout.flush()  # so that earlier output comes before the error
     print(f"palatinus: {text}", file=sys.stderr)

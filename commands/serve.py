@@ -1,14 +1,28 @@
 """`palatinus serve`: a server for others."""
 
 import argparse
+import functools
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.access import add_password, password_of
-from commands.parsing import Commands, DefaultFolder, WrongUse, describe_host_error, port_number, positive
+from commands.configuration import add_switch, mark_defaults, namespace_of, printed, settings
+from commands.parsing import (
+    Commands,
+    DefaultFolder,
+    UsualConfiguration,
+    WrongUse,
+    describe_host_error,
+    port_number,
+    positive,
+)
+
+if TYPE_CHECKING:
+    from server.config import Config, Limits
 
 
 def add_serve(commands: Commands) -> None:
@@ -25,9 +39,7 @@ def add_serve(commands: Commands) -> None:
         default=DefaultFolder(),
         help=_("folder where games are kept (default: %(default)s)"),
     )
-    where.add_argument(
-        "--memory", action="store_true", help=_("keep nothing on disk: all games end when the server stops")
-    )
+    add_switch(where, "--memory", help=_("keep nothing on disk: all games end when the server stops"))
     serve.add_argument(
         "--records",
         type=Path,
@@ -84,68 +96,113 @@ def add_serve(commands: Commands) -> None:
         default=20,
         help=_("messages per second read from one client (default: %(default)s)"),
     )
-    serve.add_argument(
-        "-v", "--verbose", action="store_true", help=_("also log who connects, takes a seat and leaves")
-    )
+    add_switch(serve, "-v", "--verbose", help=_("also log who connects, takes a seat and leaves"))
     serve.add_argument(
         "--metrics",
         action=argparse.BooleanOptionalAction,
         help=_("serve /healthz and /metrics (default: only on a loopback address)"),
     )
-    serve.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
-    serve.set_defaults(run=_serve)
+    add_switch(serve, "--log-json", help=_("log one JSON object per line"))
+    file = serve.add_mutually_exclusive_group()
+    file.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        default=UsualConfiguration(),
+        help=_("take options from this TOML file (default: %(default)s, if it exists)"),
+    )
+    file.add_argument("--no-config", action="store_true", help=_("take options from no file"))
+    serve.add_argument(
+        "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
+    )
+    mark_defaults(serve)
+    serve.set_defaults(run=functools.partial(_serve, serve))
 
 
-def _serve(arguments: argparse.Namespace) -> int:
-    from client.bots.greedy import greedy
-    from server.config import Config, Limits
+def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     from server.errors import HostError
     from server.logs import log_to
     from server.net.addresses import only_here
     from server.process import serve
 
-    if arguments.memory and arguments.durable == "full":
-        raise WrongUse(
-            _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
-        )
-    usual = Limits()
-    # Whoever lets more connections come from one address has a proxy, or many people behind it.
-    share = max(1.0, arguments.connections_per_address / usual.connections_per_address)
-    limits = Limits(
-        tables=arguments.max_tables,
-        connections=arguments.max_connections,
-        connections_per_address=arguments.connections_per_address,
-        rate=arguments.rate,
-        burst_per_address=round(share * usual.burst_per_address),
-        rate_per_address=share * arguments.rate * usual.rate_per_address / usual.rate,
-        chat_per_address=round(share * usual.chat_per_address),
-    )
-    if (most := arguments.tables_per_minute) is not None:
-        limits = replace(limits, tables_per_connection=most, tables_per_address=most)
-    config = Config(
-        host=arguments.host,
-        port=arguments.port,
-        data=None if arguments.memory else Path(arguments.data),
-        durable=arguments.durable,
-        records=arguments.records,
-        tls_cert=arguments.tls_cert,
-        tls_key=arguments.tls_key,
-        password=password_of(arguments),
-        stand_in=greedy,
-        watched=only_here(arguments.host) if arguments.metrics is None else arguments.metrics,
-        limits=limits,
-    )
-    log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
+    file = _file(arguments)
+    found = settings(command, arguments, file)
+    chosen = namespace_of(found)
+    _check(chosen)
+    if arguments.print_config:
+        print("\n".join(printed(found)))
+        return 0
+    config = _config(chosen)
+    log_to(sys.stderr, verbose=chosen.verbose, as_json=chosen.log_json)
     try:
         open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
-        serve(config, lambda addresses: _announce(addresses, open_to_all=open_to_all))
+        serve(config, lambda addresses: _announce(addresses, file, open_to_all=open_to_all))
     except HostError as error:
         raise WrongUse(f"{describe_host_error(error)}.") from error
     print(_("Palatinus has stopped."))
     return 0
 
 
-def _announce(addresses: list[str], *, open_to_all: bool) -> None:
+def _file(arguments: argparse.Namespace) -> Path | None:
+    """Return the configuration file to read: the one given, or the usual one if it exists."""
+    if arguments.no_config:
+        return None
+    if isinstance(arguments.config, Path):
+        return arguments.config
+    usual = Path(UsualConfiguration())
+    return usual if usual.exists() else None
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    if chosen.memory and chosen.durable == "full":
+        raise WrongUse(
+            _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
+        )
+
+
+def _config(chosen: argparse.Namespace) -> "Config":
+    from client.bots.greedy import greedy
+    from server.config import Config
+    from server.net.addresses import only_here
+
+    return Config(
+        host=chosen.host,
+        port=chosen.port,
+        data=None if chosen.memory else Path(chosen.data),
+        durable=chosen.durable,
+        records=chosen.records,
+        tls_cert=chosen.tls_cert,
+        tls_key=chosen.tls_key,
+        password=password_of(chosen),
+        stand_in=greedy,
+        watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
+        limits=_limits(chosen),
+    )
+
+
+def _limits(chosen: argparse.Namespace) -> "Limits":
+    from server.config import Limits
+
+    usual = Limits()
+    # Whoever lets more connections come from one address has a proxy, or many people behind it.
+    share = max(1.0, chosen.connections_per_address / usual.connections_per_address)
+    limits = Limits(
+        tables=chosen.max_tables,
+        connections=chosen.max_connections,
+        connections_per_address=chosen.connections_per_address,
+        rate=chosen.rate,
+        burst_per_address=round(share * usual.burst_per_address),
+        rate_per_address=share * chosen.rate * usual.rate_per_address / usual.rate,
+        chat_per_address=round(share * usual.chat_per_address),
+    )
+    if (most := chosen.tables_per_minute) is not None:
+        limits = replace(limits, tables_per_connection=most, tables_per_address=most)
+    return limits
+
+
+def _announce(addresses: list[str], file: Path | None, *, open_to_all: bool) -> None:
+    if file is not None:
+        print(_("The configuration is from {file}.").format(file=file))
     print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     for address in addresses:
         print(f"  palatinus join {address}")

@@ -1,0 +1,212 @@
+"""The configuration file of `palatinus serve`: every option, checked strictly, and printed as it is used."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands.configuration import Kind, Option, namespace_of, options_of, printed, settings
+from commands.parsing import Parser, WrongUse
+from commands.serve import add_serve
+from palatinus import main
+from tests.server.process import refused_to_start, serving
+
+COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
+
+
+def serve_command() -> argparse.ArgumentParser:
+    commands = Parser().add_subparsers()
+    add_serve(commands)
+    command: argparse.ArgumentParser = commands.choices["serve"]
+    return command
+
+
+def chosen(words: list[str], text: str, folder: Path) -> argparse.Namespace:
+    """Return what a command line and the text of a file in `folder` set together."""
+    file = folder / "serve.toml"
+    file.write_text(text, encoding="utf-8")
+    command = serve_command()
+    return namespace_of(settings(command, command.parse_args(words), file))
+
+
+def mistakes(text: str, folder: Path) -> str:
+    with pytest.raises(WrongUse) as error:
+        chosen([], text, folder)
+    return str(error.value).replace(str(folder / "serve.toml"), "FILE")
+
+
+def test_every_option_has_a_key() -> None:
+    """Whoever adds an option to the command line has added it to the file."""
+    command = serve_command()
+    dests = {action.dest for action in command._actions} - COMMAND_LINE_ALONE
+    assert {option.action.dest for option in options_of(command)} == dests
+    for option in options_of(command):
+        assert f"--{option.key}" in option.action.option_strings
+
+
+def values(option: Option) -> st.SearchStrategy[Any]:
+    """Return values of an option as a file has them."""
+    if option.action.choices is not None:
+        return st.sampled_from(list(option.action.choices))
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
+    if option.action.type is not None and option.action.type is not Path and option.kind is not Kind.NUMBER:
+        text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
+    match option.kind:
+        case Kind.SWITCH:
+            return st.booleans()
+        case Kind.NUMBER:
+            return st.integers(1, 65535)
+        case Kind.TEXT:
+            return text.filter(lambda path: not path.startswith("~"))
+        case Kind.TEXTS:
+            return st.lists(text, min_size=1)
+
+
+@given(st.data())
+def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
+    """Whatever options are set, in a file or on the command line, and from wherever they come."""
+    command = serve_command()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        groups = set()
+        words: list[str] = []
+        for option in options_of(command):
+            if data.draw(st.booleans(), label=f"set {option.key}") and id(option.group) not in groups:
+                groups.add(id(option.group))
+                value = data.draw(values(option), label=option.key)
+                match option.kind:
+                    case Kind.SWITCH:
+                        words.append(f"--{option.key}" if value else f"--no-{option.key}")
+                    case Kind.TEXTS:
+                        words += [f"--{option.key}={each}" for each in value]
+                    case _:
+                        words.append(f"--{option.key}={value}")
+        first = settings(command, command.parse_args(words), None)
+        file = folder / "printed.toml"
+        file.write_text("\n".join(printed(first)), encoding="utf-8")
+        second = settings(command, command.parse_args([]), file)
+        assert absolute(first) == absolute(second)
+        file.write_text("\n".join(printed(second)), encoding="utf-8")
+        assert second == settings(command, command.parse_args([]), file)
+
+
+def absolute(found: list[Any]) -> dict[str, Any]:
+    return {
+        setting.option.key: Path(setting.value).absolute()
+        if setting.option.action.type is Path and setting.value is not None
+        else setting.value
+        for setting in found
+    }
+
+
+def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path: Path) -> None:
+    """Option by option; a switch can be turned off, and given options replace those they exclude."""
+    text = "port = 1\nrate = 2\nverbose = true\nmemory = true\n"
+    found = chosen(["--port", "7733", "--no-verbose", "--data", "there"], text, tmp_path)
+    assert (found.port, found.rate, found.verbose, found.max_tables) == (7733, 2, False, 500)
+    assert (found.memory, found.data) == (False, Path("there"))
+    assert chosen(["--memory"], 'data = "here"', tmp_path).data is None
+    assert chosen(["--no-memory"], 'data = "here"', tmp_path).data == tmp_path / "here"
+    assert chosen([], 'memory = false\ndata = "here"', tmp_path).memory is False
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the server is started; `~` is the user's home."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = chosen([], 'records = "records"\ndata = "~/games"\ntls-cert = "/cert.pem"', tmp_path)
+    assert (found.records, found.tls_cert) == (tmp_path / "records", Path("/cert.pem"))
+    assert found.data == tmp_path / "home" / "games"
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("max-table = 5", "line 1: max-table is not an option. Did you mean max-tables?"),
+        ("max_tables = 5", "line 1: max_tables is not an option. Did you mean max-tables?"),
+        ("colour = 5", "line 1: colour is not an option. See palatinus serve --help."),
+        ('password = "secret"', "line 1: the password belongs in a file of its own: write it there, and set"),
+        ("[server]\nport = 1", "line 1: server is a section, and there are none: write all options above it"),
+        ('port = "7733"', 'line 1: port needs a whole number without quotation marks, not "7733".'),
+        ("port = true", "line 1: port needs a whole number without quotation marks, not true."),
+        ("port = 1.0", "line 1: port needs a whole number without quotation marks, not 1.0."),
+        ("port = 65536", "line 1: port: '65536' is not a port: choose 0 to 65535."),
+        ("rate = -1", "line 1: rate: '-1' is not a number above zero."),
+        ("host = 1", "line 1: host needs a text in quotation marks, not 1."),
+        ('records = ""', "line 1: records has an empty text or one with a null character."),
+        (r'records = "a\u0000b"', "line 1: records has an empty text or one with a null character."),
+        ("memory = 1", "line 1: memory is either true or false, not 1."),
+        ('durable = "very"', 'line 1: durable is one of normal, full, not "very".'),
+        ("port = {a = 1}", 'line 1: port needs a whole number without quotation marks, not {"a" = 1}.'),
+        ('data = "x"\nmemory = true', "line 2: memory and data exclude each other: leave out one of them."),
+        ("port = 1\nport = 2", "line 2: this is not TOML: Cannot overwrite a value."),
+        ("# port\n\nport 7733", "line 3: this is not TOML: Expected '=' after a key in a key/value pair."),
+        ("records = ~/x", "line 1: this is not TOML: Invalid value."),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(text: str, mistake: str, tmp_path: Path) -> None:
+    """In one sentence that names the key."""
+    assert mistakes(text, tmp_path).startswith(f"FILE, {mistake}")
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    """In their lines, whatever is above them; a value may have several lines."""
+    text = '# a comment\nhost = """\nport = 1\n"""\n\nprot = 1\nrate = 0 # none\n"max-tables" = [\n1,\n]\n'
+    lines = mistakes(text, tmp_path).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["FILE, line 6", "FILE, line 7", "FILE, line 8"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"host = '\xff'", "it is not UTF-8 text"),
+        (b"#" * 70_000, "it is longer than 65536 bytes"),
+        (b"x = " + b"[" * 20_000, "not TOML"),
+        (b"port = " + b"1" * 5000, "not TOML"),
+    ],
+)
+async def test_an_unreadable_file_is_told_in_one_line(content: bytes, reason: str, tmp_path: Path) -> None:
+    """The server does not start without its configuration."""
+    file = tmp_path / "serve.toml"
+    file.write_bytes(content)
+    code, told = await refused_to_start("--config", str(file))
+    assert (code, told.count("\n")) == (2, 1)
+    assert reason in told
+    code, told = await refused_to_start("--config", str(tmp_path / "missing"))
+    assert (code, told.count("\n")) == (2, 1)
+    assert "missing" in told
+
+
+async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
+    """And says where its configuration comes from, also if it was found in the usual place."""
+    file = tmp_path / "serve.toml"
+    file.write_text('durable = "full"\ndata = "games"\n', encoding="utf-8")
+    async with serving("--config", str(file)) as server:
+        assert f"The configuration is from {file}." in server.announced
+        assert (tmp_path / "games" / "palatinus.sqlite3").exists()
+
+
+def test_the_usual_file_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless another one is given, or none is wanted."""
+    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path)
+    (tmp_path / "serve.toml").write_text("port = 4711", encoding="utf-8")
+    (tmp_path / "other.toml").write_text("port = 4712", encoding="utf-8")
+    for words, port in ((), 4711), (("--no-config",), 7733), (("--config", f"{tmp_path}/other.toml"), 4712):
+        assert main(["serve", "--print-config", *words]) == 0
+        assert f"\nport = {port}  # " in capsys.readouterr().out
+
+
+def test_a_configuration_that_contradicts_itself_is_not_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed could be used."""
+    (tmp_path / "serve.toml").write_text('memory = true\ndurable = "full"', encoding="utf-8")
+    assert main(["serve", "--print-config", "--config", str(tmp_path / "serve.toml")]) == 2
+    told = capsys.readouterr()
+    assert "leave out one" in told.err
+    assert told.out == ""
