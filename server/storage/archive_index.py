@@ -1,7 +1,7 @@
 """Which games are in the archive, and which one is removed when there are too many."""
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 
@@ -13,6 +13,14 @@ class ArchivedGame:
     played: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A game in the archive, and its place in the order of archiving."""
+
+    place: int
+    game: ArchivedGame
+
+
 class ArchiveIndex:
     """The archived games by their codes, in order of archiving.
 
@@ -21,8 +29,9 @@ class ArchiveIndex:
 
     def __init__(self, share: int) -> None:
         self._share = share
-        self._games: dict[str, ArchivedGame] = {}
+        self._games: dict[str, Archived] = {}
         self._by_origin: Counter[str] = Counter()
+        self._last = 0
 
     def __len__(self) -> int:
         return len(self._games)
@@ -37,16 +46,34 @@ class ArchiveIndex:
     def add(self, code: str, game: ArchivedGame) -> None:
         """Take note that a game was archived, last of all."""
         self.discard(code)
-        self._games[code] = game
-        self._by_origin[game.origin] += 1
+        self._last += 1
+        self._add(code, Archived(self._last, game))
 
-    def discard(self, code: str) -> ArchivedGame | None:
-        """Take note that a game is no longer archived; return what decided how long it was kept."""
-        if (game := self._games.pop(code, None)) is not None:
-            self._by_origin[game.origin] -= 1
-            if not self._by_origin[game.origin]:
-                del self._by_origin[game.origin]
-        return game
+    def discard(self, code: str) -> Archived | None:
+        """Take note that a game is no longer archived; return what `put_back` needs."""
+        if (found := self._games.pop(code, None)) is not None:
+            origin = found.game.origin
+            self._by_origin[origin] -= 1
+            if not self._by_origin[origin]:
+                del self._by_origin[origin]
+        return found
+
+    def put_back(self, games: Mapping[str, Archived]) -> None:
+        """Take note that games are archived after all, in the order of before."""
+        for code, archived in games.items():
+            self._add(code, archived)
+        if games:
+            self._games = dict(sorted(self._games.items(), key=lambda item: item[1].place))
+
+    def make_room(self, code: str, game: ArchivedGame, most: int) -> dict[str, Archived]:
+        """Take note that a game is archived, and return those that go because there are more than `most`."""
+        self.add(code, game)
+        removed = {}
+        while len(self) > most:
+            least = self.least_worth()
+            removed[least] = self._games[least]
+            self.discard(least)
+        return removed
 
     def least_worth(self) -> str:
         """Return the game to remove: the oldest that was never played, else the oldest.
@@ -55,5 +82,9 @@ class ArchiveIndex:
         """
         ((largest, count),) = self._by_origin.most_common(1)
         only = largest if count > self._share else None
-        codes = [code for code, game in self._games.items() if only is None or game.origin == only]
-        return next((code for code in codes if not self._games[code].played), codes[0])
+        codes = [code for code, each in self._games.items() if only is None or each.game.origin == only]
+        return next((code for code in codes if not self._games[code].game.played), codes[0])
+
+    def _add(self, code: str, archived: Archived) -> None:
+        self._games[code] = archived
+        self._by_origin[archived.game.origin] += 1

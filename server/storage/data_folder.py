@@ -3,21 +3,32 @@
 Only while no server runs: one process at a time uses a journal.
 """
 
+import contextlib
 import random
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from engine.events import Event
 from engine.game import Game, RandomChance
 from protocol.messages import Stage
 from server.errors import JournalError
-from server.storage.entries import Freed, Kept, Opened, Played, StoodIn, Taken, events_in
+from server.storage.entries import Played, StoodIn, events_in
 from server.storage.journal_file import FILE_NAME, opened
-from server.storage.stored_tables import Stored, archived, in_use, remove
+from server.storage.ledger import Ledger
+from server.storage.stored_tables import (
+    ArchivedTable,
+    Stored,
+    archive_list,
+    archived_table,
+    in_use,
+    remove,
+    table_in_use,
+)
+from server.storage.table_summary import contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +55,6 @@ class DataFolder:
         if not self._path.exists():
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         self._database = opened(self._path)
-        try:
-            found = (*archived(self._database), *in_use(self._database))
-        except (sqlite3.Error, ValueError) as error:
-            self._database.close()
-            raise self._damaged(str(error)) from error
-        self._tables = {table.code: table for table in found}
 
     def _damaged(self, what: str) -> JournalError:
         return JournalError(
@@ -66,22 +71,36 @@ class DataFolder:
     ) -> None:
         self._database.close()
 
+    @contextlib.contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError) as error:
+            raise self._damaged(str(error)) from error
+
     def tables(self) -> list[StoredTable]:
         """Return all tables, the latest changed first."""
-        tables = map(_summary, self._tables.values())
-        return sorted(tables, key=lambda table: table.changed or 0, reverse=True)
+        with self._damage_told():
+            found = [
+                *map(_archived, archive_list(self._database)),
+                *map(_stored, in_use(self._database)),
+            ]
+        return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""
-        return _summary(self._tables[code]) if code in self._tables else None
+        found = self._found(code)
+        return None if found is None else _stored(found)
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return all events of this table's game, hidden kinds included; none if it has not started.
 
         Raises JournalError if it is damaged.
         """
+        found = self._found(code)
         try:
-            moves = [entry for entry in self._tables[code].entries if isinstance(entry, Played | StoodIn)]
+            entries = [] if found is None else found.whole_entries
+            moves = [entry for entry in entries if isinstance(entry, Played | StoodIn)]
             events = [event for move in moves for event in events_in(move)]
             return tuple(Game(events, RandomChance(random.Random())).events)
         except Exception as error:  # whatever the error, no server wrote this
@@ -90,39 +109,29 @@ class DataFolder:
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; if JournalError is raised, none is removed."""
         try:
-            with self._database:
-                for code in codes:
-                    remove(self._database, code)
-        except sqlite3.Error as error:
+            with contextlib.closing(Ledger(self._database, self._path.parent)) as ledger:
+                ledger.change(lambda database: remove(database, codes))
+        except (OSError, sqlite3.Error) as error:
             raise JournalError("the journal could not be written: {reason}", reason=error) from error
 
+    def _found(self, code: str) -> Stored | None:
+        with self._damage_told():
+            return table_in_use(self._database, code) or archived_table(self._database, code)
 
-def _summary(table: Stored) -> StoredTable:
-    """Return what the entries say, without replaying the game: there may be thousands of tables."""
-    names: dict[int, str] = {}
-    kinds = []
-    for entry in table.entries:
-        match entry:
-            case Opened(players):
-                names = dict.fromkeys(range(players), "")
-            case Taken(seat, name) | Kept(seat, name):
-                names[seat] = name
-            case Freed(seat):
-                names[seat] = ""
-            case Played() | StoodIn():
-                kinds += [event.get("t") for event in entry.events]
+
+def _stored(table: Stored) -> StoredTable:
+    found = contents(table.whole_entries)
     return StoredTable(
         table.code,
-        _stage(kinds),
+        found.stage,
         table.archived is not None,
-        tuple(names.values()),
-        kinds.count("laid") + kinds.count("placed"),
-        table.opened,
-        table.changed,
+        found.names,
+        found.moves,
+        table.rows[0].time,
+        table.rows[-1].time,
     )
 
 
-def _stage(kinds: list[Any]) -> Stage:
-    if not kinds:
-        return "gathering"
-    return "over" if "ended" in kinds else "playing"
+def _archived(table: ArchivedTable) -> StoredTable:
+    found = table.contents
+    return StoredTable(table.code, found.stage, True, found.names, found.moves, table.opened, table.changed)

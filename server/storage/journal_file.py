@@ -9,25 +9,37 @@ from typing import Final
 
 from server.config import Durable
 from server.errors import JournalError
+from server.storage.chain_migration import chain_tables
 
 FILE_NAME: Final = "palatinus.sqlite3"
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 
 _ARCHIVE_2: Final = """CREATE TABLE archive (
     code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
 )"""
 _ARCHIVE: Final = """CREATE TABLE archive (
-    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL,
-    origin TEXT NOT NULL DEFAULT '', played INTEGER NOT NULL DEFAULT 1
+    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL, origin TEXT NOT NULL,
+    played INTEGER NOT NULL, length INTEGER NOT NULL, chain BLOB NOT NULL, opened INTEGER, changed INTEGER,
+    contents TEXT NOT NULL, seal BLOB NOT NULL
 )"""
+_SINCE_4: Final = (
+    """CREATE TABLE set_aside (
+        code TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT NOT NULL, entries BLOB NOT NULL,
+        whole INTEGER NOT NULL, length INTEGER NOT NULL
+    )""",
+    "CREATE TABLE journal (id TEXT NOT NULL, commits INTEGER NOT NULL)",
+    "INSERT INTO journal VALUES (lower(hex(randomblob(8))), 0)",
+)
 _SCHEMA: Final = (
     # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
     """CREATE TABLE entry (
-        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER
+        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER,
+        chain BLOB NOT NULL DEFAULT x'', added INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX entry_of_table ON entry (code)",
     _ARCHIVE,
+    *_SINCE_4,
 )
 _MIGRATIONS: Final = {  # what makes the next version of each
     1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE_2),
@@ -35,6 +47,13 @@ _MIGRATIONS: Final = {  # what makes the next version of each
         "ALTER TABLE archive ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE archive ADD COLUMN played INTEGER NOT NULL DEFAULT 1",
         "UPDATE archive SET origin = code",  # nobody knows who opened them: each is of its own
+    ),
+    3: (
+        "ALTER TABLE entry ADD COLUMN chain BLOB NOT NULL DEFAULT x''",
+        "ALTER TABLE entry ADD COLUMN added INTEGER NOT NULL DEFAULT 0",  # by which commit
+        "ALTER TABLE archive RENAME TO archive_3",
+        _ARCHIVE,
+        *_SINCE_4,
     ),
 }
 
@@ -94,6 +113,8 @@ def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None
             _run(database, _SCHEMA)
         for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
             _run(database, _MIGRATIONS[step])
+            if step == 3:
+                chain_tables(database)
         if version < SCHEMA_VERSION:
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -4,7 +4,6 @@ Whatever the tables append in one turn of the event loop goes into one commit.
 """
 
 import asyncio
-import functools
 import logging
 import sqlite3
 import time
@@ -18,12 +17,14 @@ from server.config import Durable
 from server.counts import Durations
 from server.errors import JournalError
 from server.logs import about
-from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry, Forgotten, LiveEntries, entry_text
+from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.entries import Entry, Forgotten, LiveEntries
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, opened
+from server.storage.ledger import Ledger
+from server.storage.standing import Changes
 from server.storage.stored_tables import archive as archive_table
-from server.storage.stored_tables import archived_games, archived_table, bring_back, in_use, remove, shorten
+from server.storage.stored_tables import archive_list, archived_table, bring_back, in_use, shorten
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
@@ -32,17 +33,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Append:
-    rows: list[tuple[str, int, str, int]]
-    forgotten: list[str]
+    parts: Sequence[Part]
     stored: asyncio.Future[None]
+
+    @property
+    def removes(self) -> bool:
+        return any(isinstance(entry, Forgotten) for _, _, entries in self.parts for entry in entries)
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
     """A rare piece of work, done in its own transaction."""
 
-    work: Callable[[sqlite3.Connection], Any]
+    work: Callable[[], Any]
     done: asyncio.Future[Any]
+    begins: Callable[[], None] | None = None  # called on the event loop just before the work
 
 
 @dataclass(slots=True)
@@ -85,11 +90,19 @@ class SqliteJournal:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
         try:
-            for code, game in archived_games(self._database):
-                self._archive.add(code, game)
-        except sqlite3.Error as error:
+            for table in archive_list(self._database):
+                self._archive.add(table.code, table.game)
+            self._ledger = Ledger(self._database, data)
+        except (sqlite3.Error, ValueError) as error:
             self._database.close()
             raise self.damaged(str(error)) from error
+        except OSError as error:
+            self._database.close()
+            raise JournalError(
+                "cannot use the journal {file}: {reason}. Choose another --data",
+                file=self.path,
+                reason=error.strerror,
+            ) from error
 
     @property
     def archived(self) -> Collection[str]:
@@ -97,7 +110,7 @@ class SqliteJournal:
 
     def tables(self) -> dict[str, list[Entry]]:
         try:
-            return {table.code: table.entries for table in in_use(self._database)}
+            return {table.code: table.whole_entries for table in in_use(self._database)}
         except (sqlite3.Error, ValueError) as error:
             raise self.damaged(str(error)) from error
 
@@ -115,31 +128,44 @@ class SqliteJournal:
         await self._appended(parts)
 
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:
-        number: int = await self._done(lambda database: shorten(database, code, live_entries))
-        return number
+        changes = await self._changed(lambda database: shorten(database, code, live_entries))
+        standing = changes[code]
+        return 0 if standing is None else standing.length
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
-        await self._done(lambda database: archive_table(database, code, game))
-        self._archive.add(code, game)
-        while len(self._archive) > self._most_archived:
-            removed = self._archive.least_worth()
-            self._archive.discard(removed)
-            try:
-                await self._done(functools.partial(remove, code=removed))
-            except JournalError as error:  # no failure of this game's archiving: it goes after a restart
-                log.warning("not removed from the archive", extra=about(table=removed, reason=str(error)))
+        removed: dict[str, Archived] = {}
+        before: dict[str, Archived] = {}
+
+        def begins() -> None:
+            if (archived := self._archive.discard(code)) is not None:
+                before[code] = archived
+            removed.update(self._archive.make_room(code, game, self._most_archived))
+
+        def work() -> None:  # in one transaction: with a full disk no game may be missing or in two places
+            self._ledger.change(lambda database: archive_table(database, code, game, list(removed)))
+
+        try:
+            await self._done(work, begins)
+        except BaseException:
+            self._archive.discard(code)
+            self._archive.put_back(removed | before)
+            raise
 
     async def archived_entries(self, code: str) -> list[Entry]:
-        table = await self._done(lambda database: archived_table(database, code))
-        return [] if table is None else table.entries
+        def work() -> list[Entry]:
+            table = archived_table(self._database, code)
+            return [] if table is None else table.whole_entries
+
+        entries: list[Entry] = await self._done(work)
+        return entries
 
     async def bring_back(self, code: str) -> None:
         game = self._archive.discard(code)  # so that it is not removed meanwhile
         try:
-            await self._done(lambda database: bring_back(database, code))
-        except JournalError:
+            await self._changed(lambda database: bring_back(database, code))
+        except BaseException:
             if game is not None:
-                self._archive.add(code, game)
+                self._archive.put_back({code: game})
             raise
 
     async def close(self) -> None:
@@ -148,23 +174,20 @@ class SqliteJournal:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
         self._thread.shutdown()
-        self._database.close()
+        self._ledger.close()
 
     def _appended(self, parts: Sequence[Part]) -> asyncio.Future[None]:
-        now = int(time.time())
-        rows = [
-            (code, first + index, entry_text(entry), now)
-            for code, first, entries in parts
-            for index, entry in enumerate(entries)
-        ]
-        forgotten = [code for code, _, entries in parts for entry in entries if isinstance(entry, Forgotten)]
         stored: asyncio.Future[None] = self._loop.create_future()
-        self._batch.appends.append(_Append(rows, forgotten, stored))
+        self._batch.appends.append(_Append(parts, stored))
         self._settle_soon()
         return stored
 
-    async def _done(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        job = _Job(work, self._loop.create_future())
+    async def _changed(self, change: Callable[[sqlite3.Connection], Changes]) -> Changes:
+        changes: Changes = await self._done(lambda: self._ledger.change(change))
+        return changes
+
+    async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
+        job = _Job(work, self._loop.create_future(), begins)
         self._batch.jobs.append(job)
         self._settle_soon()
         return await job.done
@@ -185,7 +208,10 @@ class SqliteJournal:
         if self._at_work is not None or not (batch.appends or batch.jobs):
             return
         self._batch = _Batch()
-        removes = any(append.forgotten for append in batch.appends)
+        for job in batch.jobs:
+            if job.begins is not None:
+                job.begins()
+        removes = any(append.removes for append in batch.appends)
         if batch.jobs or removes or self._log_begins or self._durable == "full":
             self._log_begins = False
             self._work(lambda: self._do_batch(batch), lambda results: self._resolve_batch(batch, results))
@@ -205,10 +231,10 @@ class SqliteJournal:
         self._at_work = self._loop.run_in_executor(self._thread, work)
         self._at_work.add_done_callback(ended)
 
-    def _do_batch(self, batch: _Batch) -> tuple[sqlite3.Error | None, list[Any]]:
+    def _do_batch(self, batch: _Batch) -> tuple[Exception | None, list[Any]]:
         return self._committed(batch.appends), [self._outcome(job) for job in batch.jobs]
 
-    def _resolve_batch(self, batch: _Batch, results: tuple[sqlite3.Error | None, list[Any]]) -> None:
+    def _resolve_batch(self, batch: _Batch, results: tuple[Exception | None, list[Any]]) -> None:
         error, outcomes = results
         self._resolve_appends(batch.appends, error)
         for job, outcome in zip(batch.jobs, outcomes, strict=True):
@@ -220,7 +246,7 @@ class SqliteJournal:
                 job.done.set_result(outcome)
         self._checkpoint_if_due()
 
-    def _resolve_appends(self, appends: list[_Append], error: sqlite3.Error | None) -> None:
+    def _resolve_appends(self, appends: list[_Append], error: Exception | None) -> None:
         for append in appends:
             if append.stored.done():  # its table was cancelled meanwhile
                 continue
@@ -231,21 +257,15 @@ class SqliteJournal:
                     JournalError("the journal could not be written: {reason}", reason=error)
                 )
 
-    def _committed(self, appends: list[_Append]) -> sqlite3.Error | None:
+    def _committed(self, appends: list[_Append]) -> Exception | None:
         if not appends:
             return None
-        rows = [row for append in appends for row in append.rows]
-        self._entries_since_checkpoint += len(rows)
+        parts = [part for append in appends for part in append.parts]
+        self._entries_since_checkpoint += sum(len(entries) for _, _, entries in parts)
         began = time.perf_counter()
         try:
-            with self._database:
-                self._database.executemany(
-                    "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)", rows
-                )
-                for append in appends:
-                    for code in append.forgotten:
-                        self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
-        except sqlite3.Error as error:
+            self._ledger.append(parts, int(time.time()))
+        except (sqlite3.Error, ValueError) as error:
             self.failing = True
             return error
         self.failing = False
@@ -254,8 +274,7 @@ class SqliteJournal:
 
     def _outcome(self, job: _Job) -> Any:
         try:
-            with self._database:
-                return job.work(self._database)
+            return job.work()
         except sqlite3.Error as error:
             return JournalError("the journal could not be used: {reason}", reason=error)
         except ValueError as error:
@@ -269,14 +288,15 @@ class SqliteJournal:
             self._entries_since_checkpoint = 0
             self._work(self._checkpoint, self._after_checkpoint)
 
-    def _checkpoint(self) -> sqlite3.Error | None:
+    def _checkpoint(self) -> Exception | None:
         try:
             self._database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        except sqlite3.Error as error:
+            self._ledger.shorten_list()
+        except (sqlite3.Error, OSError) as error:
             return error
         return None
 
-    def _after_checkpoint(self, error: sqlite3.Error | None) -> None:
+    def _after_checkpoint(self, error: Exception | None) -> None:
         if error is None:
             self._log_begins = True
         else:

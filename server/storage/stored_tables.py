@@ -1,4 +1,5 @@
-"""What a journal's file holds: the tables of the server, and the archive of games that everyone has left.
+"""What a journal's file holds: the tables of the server, the archive of games that everyone has left, and
+damaged tables that were set aside.
 
 In the archive a game is one row, packed, until one of its players comes back to it.
 """
@@ -6,132 +7,316 @@ In the archive a game is one row, packed, until one of its players comes back to
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, LiveEntries, entry_of
+from server.storage.chain import first_link, next_link, seal
+from server.storage.entries import Entry, LiveEntries, entry_of, entry_text
+from server.storage.standing import Changes, Place, Standing
+from server.storage.table_summary import Contents, contents
 
-StoredEntry: TypeAlias = tuple[int | None, str]  # when an entry was stored, if that is known, and its text
+_INFLATED_AT_ONCE: Final = 64  # bytes
+_ARCHIVED: Final = "code, archived, entries, origin, played, length, chain, opened, changed, contents"
+
+
+class Row(NamedTuple):
+    """An entry as it is stored: when, if that is known, its text, and its link in the table's chain."""
+
+    time: int | None
+    body: str
+    link: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A table as a journal holds it: its entries, and when the first and the last were stored if known."""
+    """A table as a journal holds it: its entries up to the first damaged one, and what is damaged there."""
 
     code: str
+    rows: list[Row]
     entries: list[Entry]
+    archived: int | None = None  # when; None: it is not archived
+    damage: str | None = None
+
+    @property
+    def standing(self) -> Standing:
+        place = Place.IN_USE if self.archived is None else Place.ARCHIVED
+        return Standing(place, len(self.rows), self.rows[-1].link if self.rows else b"")
+
+    @property
+    def whole_entries(self) -> list[Entry]:
+        """All entries; raises ValueError if the table is damaged."""
+        if self.damage is not None:
+            raise ValueError(self.damage)
+        return self.entries
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedTable:
+    """What the archive says of a table without unpacking it."""
+
+    code: str
+    archived: int
+    standing: Standing
+    game: ArchivedGame
     opened: int | None
     changed: int | None
-    archived: int | None = None  # None: it is not archived
+    contents: Contents
 
 
-def packed(rows: Iterable[StoredEntry]) -> bytes:
+def linked(code: str, previous: Standing | None, now: int, entries: Iterable[Entry]) -> list[Row]:
+    """Return rows for the `entries` that come after those of the table so far."""
+    number, link = (0, first_link(code)) if previous is None else (previous.length, previous.link)
+    rows = []
+    for offset, entry in enumerate(entries):
+        body = entry_text(entry)
+        link = next_link(link, number + offset, now, body)
+        rows.append(Row(now, body, link))
+    return rows
+
+
+def relinked(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:
+    """Return rows with a new chain."""
+    link = first_link(code)
+    found = []
+    for number, (when, body) in enumerate(rows):
+        link = next_link(link, number, when, body)
+        found.append(Row(when, body, link))
+    return found
+
+
+def packed(rows: Iterable[Row]) -> bytes:
     """Return the entries of a table, compressed: they are some 40, and much alike."""
-    return zlib.compress("\n".join(f"{time or 0} {body}" for time, body in rows).encode())
+    return zlib.compress("\n".join(f"{row.time or 0} {row.link.hex()} {row.body}" for row in rows).encode())
 
 
-def unpacked(content: bytes) -> list[StoredEntry]:
-    """Return the entries that `content` packs; raises ValueError if it is damaged."""
-    try:
-        lines = zlib.decompress(content).decode().split("\n")
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    split = (line.partition(" ") for line in lines)
-    return [(int(when) or None, body) for when, _, body in split]
-
-
-def stored(code: str, rows: list[StoredEntry], archived: int | None = None) -> Stored:
-    """Return the table `code` with these entries; raises ValueError if there is something else among them."""
-    entries = []
-    for number, (_, body) in enumerate(rows):
+def unpacked(content: bytes) -> list[Row]:
+    """Return the entries that `content` packs; of a damaged one those before the damage."""
+    rows = []
+    for line in inflated(content)[0].split("\n"):
         try:
-            entries.append(entry_of(body))
-        except (msgspec.DecodeError, TypeError) as error:
-            raise ValueError(f"entry {number} of table {code}: {error}") from error
-    return Stored(code, entries, rows[0][0], rows[-1][0], archived)
+            when, link, body = line.split(" ", 2)
+            rows.append(Row(int(when) or None, body, bytes.fromhex(link)))
+        except ValueError:  # cut off
+            break
+    return rows
+
+
+def inflated(content: bytes) -> tuple[str, bool]:
+    """Return the text that `content` packs, up to any damage, and whether it is whole."""
+    inflater = zlib.decompressobj()
+    found = b""
+    try:
+        for start in range(0, len(content), _INFLATED_AT_ONCE):  # an error loses what is inflated with it
+            found += inflater.decompress(content[start : start + _INFLATED_AT_ONCE])
+    except zlib.error:
+        return found.decode("utf-8", "surrogateescape"), False
+    return found.decode("utf-8", "surrogateescape"), inflater.eof
+
+
+def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: int | None = None) -> Stored:
+    """Return the table `code` from rows of number, body, time and link, whatever is in them."""
+    rows: list[Row] = []
+    entries: list[Entry] = []
+    link = first_link(code)
+    for number, body, when, stored_link in sorted(numbered, key=_by_number):
+        expected = len(rows)
+        damage = None
+        if number != expected:
+            damage = f"entry {expected} is missing"
+        elif not (isinstance(body, str) and isinstance(when, int | None)):
+            damage = f"entry {expected} is not text"
+        elif (link := next_link(link, expected, when, body)) != stored_link:
+            damage = f"entry {expected} is not the one that was stored"
+        else:
+            try:
+                entries.append(entry_of(body))
+            except (msgspec.DecodeError, ValueError) as error:
+                damage = f"entry {expected}: {error}"
+        if damage is not None:
+            return Stored(code, rows, entries, archived, damage)
+        rows.append(Row(when, body, link))
+    return Stored(code, rows, entries, archived, None if rows else "it has no entries")
+
+
+def _by_number(row: tuple[Any, Any, Any, Any]) -> tuple[bool, int]:
+    number = row[0]
+    return (False, number) if isinstance(number, int) else (True, 0)
 
 
 def in_use(database: sqlite3.Connection) -> list[Stored]:
-    """Return the tables that are not archived; raises ValueError if they are damaged."""
-    tables: dict[str, list[StoredEntry]] = {}
-    for code, number, body, when in database.execute(
-        "SELECT code, number, body, time FROM entry ORDER BY id"
-    ):
-        rows = tables.setdefault(code, [])
-        if number != len(rows):
-            raise ValueError(f"entry {len(rows)} of table {code} is missing")
-        rows.append((when, body))
-    return [stored(code, rows) for code, rows in tables.items()]
+    """Return the tables that are not archived, in the order in which they were opened."""
+    tables: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
+    for code, *row in database.execute("SELECT code, number, body, time, chain FROM entry ORDER BY id"):
+        tables.setdefault(str(code), []).append((row[0], row[1], row[2], row[3]))
+    return [checked(code, rows) for code, rows in tables.items()]
 
 
-def archived(database: sqlite3.Connection) -> list[Stored]:
-    """Return the archived tables, oldest first; raises ValueError if they are damaged."""
-    rows = database.execute("SELECT code, archived, entries FROM archive ORDER BY archived, rowid")
-    return [_of_row(*row) for row in rows]
+def table_in_use(database: sqlite3.Connection, code: str) -> Stored | None:
+    """Return a table that is not archived, None if there is none."""
+    rows = _rows(database, code)
+    return checked(code, rows) if rows else None
 
 
 def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
-    """Return an archived table, None if there is none; raises ValueError if it is damaged."""
-    rows = database.execute("SELECT code, archived, entries FROM archive WHERE code = ?", (code,))
-    row = rows.fetchone()
-    return None if row is None else _of_row(*row)
+    """Return an archived table, None if there is none."""
+    row = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive WHERE code = ?", (code,)).fetchone()  # noqa: S608 - a constant
+    return None if row is None else _unpacked(*row[:3], whole=seal(*row[:-1]) == row[-1])
 
 
-def archived_games(database: sqlite3.Connection) -> Iterator[tuple[str, ArchivedGame]]:
-    """Yield the archived games by their codes, oldest first."""
-    rows = database.execute("SELECT code, origin, played FROM archive ORDER BY archived, rowid")
-    for code, origin, played in rows:
-        yield code, ArchivedGame(origin, bool(played))
+def archived_tables(database: sqlite3.Connection) -> Iterator[tuple[Stored, ArchivedGame]]:
+    """Yield the archived tables unpacked, oldest first, whatever is in them."""
+    rows = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive ORDER BY archived, rowid")  # noqa: S608 - a constant
+    for row in rows:
+        yield (
+            _unpacked(*row[:3], whole=seal(*row[:-1]) == row[-1]),
+            ArchivedGame(str(row[3]), bool(row[4])),
+        )
 
 
-def archive(database: sqlite3.Connection, code: str, game: ArchivedGame) -> None:
-    """Move a table's entries into the archive."""
-    rows = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
-    row = (code, int(time.time()), packed(rows), game.origin, game.played)
+def _unpacked(code: str, when: int, content: bytes, *, whole: bool) -> Stored:
+    found = checked(
+        code,
+        [(number, row.body, row.time, row.link) for number, row in enumerate(unpacked(content))],
+        when,
+    )
+    if found.damage is None and not whole:
+        return Stored(code, found.rows, found.entries, when, "its row in the archive is damaged")
+    return found
+
+
+def archive_list(database: sqlite3.Connection) -> Iterator[ArchivedTable]:
+    """Yield the archived tables, oldest first; raises ValueError if what is said of one is damaged."""
+    rows = database.execute(
+        "SELECT code, archived, origin, played, length, chain, opened, changed, contents"
+        " FROM archive ORDER BY archived, rowid"
+    )
+    for code, when, origin, played, length, link, opened, changed, text in rows:
+        yield ArchivedTable(
+            code,
+            when,
+            Standing(Place.ARCHIVED, length, link),
+            ArchivedGame(origin, bool(played)),
+            opened,
+            changed,
+            msgspec.json.decode(text, type=Contents),
+        )
+
+
+def archive(database: sqlite3.Connection, code: str, game: ArchivedGame, gone: Sequence[str] = ()) -> Changes:
+    """Move a table's entries into the archive, and remove the tables `gone` from it.
+
+    Raises ValueError if the table has no entries, or is damaged.
+    """
+    found = table_in_use(database, code)
+    if found is None:
+        raise ValueError(f"table {code} has no entries")
+    if found.damage is not None:
+        raise ValueError(f"table {code}: {found.damage}")
+    table = Stored(code, found.rows, found.entries, int(time.time()))
+    insert_archived(database, table, game)
+    database.execute("DELETE FROM entry WHERE code = ?", (code,))
+    database.executemany("DELETE FROM archive WHERE code = ?", [(other,) for other in gone])
+    return {code: table.standing, **dict.fromkeys(gone)}
+
+
+def insert_archived(database: sqlite3.Connection, table: Stored, game: ArchivedGame) -> None:
+    """Add a table to the archive; there must be none with its code."""
+    rows = table.rows
+    row = (
+        table.code,
+        table.archived,
+        packed(rows),
+        game.origin,
+        int(game.played),
+        len(rows),
+        rows[-1].link,
+        rows[0].time,
+        rows[-1].time,
+        msgspec.json.encode(contents(table.entries)).decode(),
+    )
     database.execute(
-        "INSERT OR REPLACE INTO archive (code, archived, entries, origin, played) VALUES (?, ?, ?, ?, ?)", row
+        f"INSERT INTO archive ({_ARCHIVED}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - a constant
+        (*row, seal(*row)),
     )
+
+
+def shorten(database: sqlite3.Connection, code: str, live_entries: LiveEntries) -> Changes:
+    """Keep only the entries of a table that `live_entries` names, with a new chain.
+
+    Raises ValueError if the table is damaged.
+    """
+    found = table_in_use(database, code)
+    if found is None or found.damage is not None:
+        raise ValueError(f"table {code}: {found.damage if found else 'it has no entries'}")
+    numbers = live_entries(found.entries)
+    kept = relinked(code, ((found.rows[number].time, found.rows[number].body) for number in numbers))
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
+    insert(database, code, kept)
+    return {code: Standing(Place.IN_USE, len(kept), kept[-1].link)}
 
 
-def shorten(database: sqlite3.Connection, code: str, live_entries: LiveEntries) -> int:
-    """Keep only the entries of a table that `live_entries` names; return how many there are."""
-    found = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
-    rows: list[StoredEntry] = found.fetchall()
-    kept = [rows[number] for number in live_entries(stored(code, rows).entries)]
-    database.execute("DELETE FROM entry WHERE code = ?", (code,))
-    _insert(database, code, kept)
-    return len(kept)
-
-
-def bring_back(database: sqlite3.Connection, code: str) -> None:
-    """Move an archived table's entries back to those of the server's tables."""
-    row = database.execute("SELECT entries FROM archive WHERE code = ?", (code,)).fetchone()
-    if row is None:
+def bring_back(database: sqlite3.Connection, code: str) -> Changes:
+    """Move an archived table's entries back to those of the server's tables; raises ValueError."""
+    found = archived_table(database, code)
+    if found is None:
         raise ValueError(f"table {code} is not archived")
-    _insert(database, code, unpacked(row[0]))
+    if found.damage is not None:
+        raise ValueError(f"archived table {code}: {found.damage}")
+    insert(database, code, found.rows)
     database.execute("DELETE FROM archive WHERE code = ?", (code,))
+    return {code: Standing(Place.IN_USE, len(found.rows), found.rows[-1].link)}
 
 
-def remove(database: sqlite3.Connection, code: str) -> None:
-    """Remove a table, wherever it is."""
-    database.execute("DELETE FROM entry WHERE code = ?", (code,))
-    database.execute("DELETE FROM archive WHERE code = ?", (code,))
+def remove(database: sqlite3.Connection, codes: Iterable[str]) -> Changes:
+    """Remove tables, wherever they are."""
+    gone = list(codes)
+    for code in gone:
+        for table in ("entry", "archive", "set_aside"):
+            database.execute(f"DELETE FROM {table} WHERE code = ?", (code,))  # noqa: S608 - names from above
+    return dict.fromkeys(gone)
 
 
-def _insert(database: sqlite3.Connection, code: str, rows: Iterable[StoredEntry]) -> None:
+def insert(
+    database: sqlite3.Connection, code: str, rows: Iterable[Row], first: int = 0, commit: int = 0
+) -> None:
+    """Add entries of a table, from number `first`, in this commit."""
     database.executemany(
-        "INSERT INTO entry (code, number, body, time) VALUES (?, ?, ?, ?)",
-        [(code, number, body, when) for number, (when, body) in enumerate(rows)],
+        "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
+        [(code, number, body, when, link, commit) for number, (when, body, link) in enumerate(rows, first)],
     )
 
 
-def _of_row(code: str, when: int, content: bytes) -> Stored:
-    try:
-        return stored(code, unpacked(content), when)
-    except ValueError as error:
-        raise ValueError(f"archived table {code}: {error}") from error
+def commits(database: sqlite3.Connection) -> int:
+    """Return the number of the last commit.
+
+    An entry holds the number of its commit, so that most commits need not write the page of the counter.
+    """
+    number: int = database.execute(
+        "SELECT max(commits, (SELECT coalesce(max(added), 0) FROM entry)) FROM journal"
+    ).fetchone()[0]
+    return number
+
+
+def _rows(database: sqlite3.Connection, code: str) -> list[tuple[Any, Any, Any, Any]]:
+    return database.execute("SELECT number, body, time, chain FROM entry WHERE code = ?", (code,)).fetchall()
+
+
+def standings(database: sqlite3.Connection) -> dict[str, Standing]:
+    """Return where all tables are kept and how far they have come, without checking them."""
+    found = {}
+    for code, length, link in database.execute(
+        "SELECT code, length, chain FROM archive ORDER BY archived, rowid"
+    ):
+        found[code] = Standing(Place.ARCHIVED, length, link)
+    for code, length, link in database.execute(
+        "SELECT code, number + 1, chain FROM entry WHERE (code, number) IN"
+        " (SELECT code, max(number) FROM entry GROUP BY code)"
+    ):
+        found[code] = Standing(Place.IN_USE, length, link)
+    for (code,) in database.execute("SELECT code FROM set_aside"):
+        found[code] = Standing(Place.SET_ASIDE, 0, b"")
+    return found

@@ -6,6 +6,7 @@ import random
 import signal
 import sqlite3
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION, opened
 from server.storage.sqlite_journal import SqliteJournal
-from server.storage.stored_tables import packed
 from tests.server.peer import game, play_on
 
 # As version 1 made it.
@@ -104,17 +104,19 @@ async def test_archived_games_of_version_2_count_as_played(
 ) -> None:
     """Each counts as left by another address, since nobody knows by whom it was opened."""
     path = write_version_1(tmp_path, {})
-    lines = {code: [(1, entry_text(entry)) for entry in known] for code, known in entries.items()}
+    lines = {code: "\n".join(f"1 {entry_text(entry)}" for entry in known) for code, known in entries.items()}
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.executescript(FROM_1_TO_2)
-        rows = [(code, 1, packed(known)) for code, known in lines.items()]
+        rows = [(code, 1, zlib.compress(known.encode())) for code, known in lines.items()]
         database.executemany("INSERT INTO archive VALUES (?, ?, ?)", rows)
         database.commit()
     journal = SqliteJournal(tmp_path)
     try:
         assert set(journal.archived) == entries.keys()
         for code, known in entries.items():
-            assert journal._archive.discard(code) == ArchivedGame(code, played=True)
+            archived = journal._archive.discard(code)
+            assert archived is not None
+            assert archived.game == ArchivedGame(code, played=True)
             assert await journal.archived_entries(code) == known
     finally:
         await journal.close()

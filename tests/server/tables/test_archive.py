@@ -19,11 +19,12 @@ from protocol.codes import CloseReason, Code
 from protocol.messages import JoinTable, Leave, ListTables, OpenTable, Refused, Resume, Tables, Watch
 from server.app import Running, running
 from server.config import Config, Limits
+from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Opened
 from server.storage.journal_file import FILE_NAME
 from server.storage.sqlite_journal import SqliteJournal
-from server.storage.stored_tables import StoredEntry, packed, unpacked
+from server.storage.stored_tables import packed, relinked, unpacked
 from tests.server.peer import (
     Peer,
     all_caught_up,
@@ -46,17 +47,26 @@ SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
             st.none() | st.integers(1, 2**40), st.text(st.characters(codec="utf-8", exclude_characters="\n"))
         ),
         min_size=1,
-    )
+    ),
+    st.data(),
 )
-def test_packing_loses_nothing(lines: list[StoredEntry]) -> None:
-    """Any names are kept, and so are missing times, as in journals of version 1."""
-    assert unpacked(packed(lines)) == lines
+def test_packing_loses_nothing(lines: list[tuple[int | None, str]], data: st.DataObject) -> None:
+    """Any names are kept, and so are missing times; what is cut off begins like the whole."""
+    rows = relinked("CODE", lines)
+    content = packed(rows)
+    assert unpacked(content) == rows
+    cut = unpacked(content[: data.draw(st.integers(0, len(content) - 1))])
+    assert cut[:-1] == rows[: len(cut)][:-1]
 
 
 def codes_in_file(data: Path, table: str) -> set[str]:
     """Return the codes in one of the two tables of a journal that no server uses."""
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-        return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
+        return codes_in(database, table)
+
+
+def codes_in(database: sqlite3.Connection, table: str) -> set[str]:
+    return {code for (code,) in database.execute(f"SELECT code FROM {table}")}  # noqa: S608 - our own
 
 
 async def listed_codes(peer: Peer) -> set[str]:
@@ -207,28 +217,44 @@ async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> Non
     assert codes_in_file(tmp_path, "archive") == set(codes[2:])
 
 
-async def test_a_game_is_archived_even_if_another_cannot_be_removed_for_it(tmp_path: Path) -> None:
-    """The other game is removed after a restart."""
+async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(tmp_path: Path) -> None:
+    """A game that cannot be removed keeps its place, and the other one stays where it was."""
     opened = Opened(2, random_layout=True, starting=None)
-    journal = SqliteJournal(tmp_path, most_archived=1)
+    journal = SqliteJournal(tmp_path, most_archived=2)
     try:
-        for code in ("ONCE", "THEN"):
+        for code in ("ONCE", "THEN", "NEXT"):
             await journal.append(code, 0, [opened])
         await journal.archive("ONCE", ArchivedGame("", played=False))
+        await journal.archive("THEN", ArchivedGame("", played=False))
         journal._database.execute(
             "CREATE TEMP TRIGGER kept BEFORE DELETE ON archive BEGIN SELECT RAISE(ABORT, 'kept'); END"
         )
-        await journal.archive("THEN", ArchivedGame("", played=False))
-        assert list(journal.archived) == ["THEN"]
-    finally:
-        await journal.close()
-    journal = SqliteJournal(tmp_path, most_archived=1)
-    try:
-        await journal.append("NEXT", 0, [opened])
+        with pytest.raises(JournalError, match="kept"):
+            await journal.archive("NEXT", ArchivedGame("", played=False))
+        assert list(journal.archived) == ["ONCE", "THEN"]
+        assert codes_in(journal._database, "entry") == {"NEXT"}
+        assert codes_in(journal._database, "archive") == {"ONCE", "THEN"}
+        journal._database.execute("DROP TRIGGER kept")
         await journal.archive("NEXT", ArchivedGame("", played=False))
+        assert list(journal.archived) == ["THEN", "NEXT"]
     finally:
         await journal.close()
-    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == (set(), {"NEXT"})
+    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == (set(), {"THEN", "NEXT"})
+
+
+async def test_a_table_without_entries_replaces_no_archived_game(tmp_path: Path) -> None:
+    """Archiving it again, as when an answer was lost, fails and changes nothing."""
+    opened = Opened(2, random_layout=True, starting=None)
+    journal = SqliteJournal(tmp_path)
+    try:
+        await journal.append("ONCE", 0, [opened])
+        await journal.archive("ONCE", ArchivedGame("", played=False))
+        with pytest.raises(JournalError, match="no entries"):
+            await journal.archive("ONCE", ArchivedGame("", played=False))
+        assert list(journal.archived) == ["ONCE"]
+        assert await journal.archived_entries("ONCE") == [opened]
+    finally:
+        await journal.close()
 
 
 async def test_a_game_restored_while_the_archive_is_full_is_kept(
@@ -398,7 +424,9 @@ async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_pa
         await eventually(lambda: not server.lobby.tables)
         journal = server.lobby._journal
         assert isinstance(journal, SqliteJournal)
-        assert journal._archive.discard(peers[0].code) == ArchivedGame(peers[0].code, played=False)
+        archived = journal._archive.discard(peers[0].code)
+        assert archived is not None
+        assert archived.game == ArchivedGame(peers[0].code, played=False)
 
 
 @given(
@@ -411,13 +439,14 @@ def test_the_largest_address_loses_games_first(games: list[tuple[str, bool]], sh
     index = ArchiveIndex(share)
     for number, (origin, played) in enumerate(games):
         index.add(str(number), ArchivedGame(origin, played))
-        counts = Counter(index._games[code].origin for code in index)
+        counts = Counter(index._games[code].game.origin for code in index)
         while len(index) > most:
-            gone = index.discard(index.least_worth())
-            assert gone is not None
+            found = index.discard(index.least_worth())
+            assert found is not None
+            gone = found.game
             if max(counts.values()) > share:
                 assert counts[gone.origin] == max(counts.values())
-            same = [other for other in index._games.values() if max(counts.values()) <= share]
+            same = [other.game for other in index._games.values() if max(counts.values()) <= share]
             assert not (gone.played and any(not other.played for other in same))
             counts[gone.origin] -= 1
 

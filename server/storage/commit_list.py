@@ -1,0 +1,194 @@
+"""The commit list: a file beside the journal that says after each commit how far its tables have come.
+
+It shows at the next start what SQLite cannot notice: that the end of the write-ahead log, or all of it, is
+lost, or that a file is of another day. docs/reliability.md describes the format.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from server.logs import about
+from server.storage.standing import Changes, Place, Standing
+
+FILE_NAME: Final = "palatinus.commits"
+
+_TITLE: Final = "palatinus-commits-1"
+_SIZE_TO_REWRITE: Final = 256 * 1024  # bytes; 10,000 archived games need some 400 KB
+_GONE: Final = "-"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class KnownCommits:
+    """What a commit list says; `damaged` if a line of it does not fit."""
+
+    journal: str | None = None
+    commits: int = 0
+    tables: dict[str, Standing] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    damaged: bool = False
+
+
+def known_commits(content: bytes) -> KnownCommits:
+    """Return what the lines of a commit list say, as far as they are whole.
+
+    A last line that is cut off is not damage: its commit was told to nobody.
+    """
+    known = KnownCommits()
+    *lines, _cut_off = content.split(b"\n")
+    listed = 0
+    for line in lines:
+        try:
+            words = _words(line)
+            if words[0] == _TITLE:
+                known.journal, known.commits, listed = words[1], int(words[2]), int(words[3])
+                continue
+            first, last = map(int, words[0].split("-"))
+            changes = dict(map(_change, words[1:]))
+        except (ValueError, IndexError):
+            known.damaged = True
+            continue
+        if known.journal is None or (first != known.commits + 1 and not (listed and first == known.commits)):
+            known.damaged = True  # a line before it is missing
+        listed = max(0, listed - 1)
+        known.commits = max(known.commits, last)
+        for code, standing in changes.items():
+            _take_note(known, code, standing)
+    known.damaged |= known.journal is None or listed > 0
+    return known
+
+
+def _take_note(known: KnownCommits, code: str, standing: Standing | None) -> None:
+    if standing is None:
+        known.tables.pop(code, None)
+        known.gone.add(code)
+    else:
+        known.tables[code] = standing
+        known.gone.discard(code)
+
+
+def _words(line: bytes) -> list[str]:
+    checksum, _, rest = line.partition(b" ")
+    if int(checksum, 16) != zlib.crc32(rest):
+        raise ValueError("the checksum does not fit")
+    return rest.decode("ascii").split(" ")
+
+
+def _change(word: str) -> tuple[str, Standing | None]:
+    code, mark, rest = word[:4], word[4], word[5:]
+    if mark == _GONE:
+        return code, None
+    length, _, link = rest.partition(":")
+    return code, Standing(Place(mark), int(length), bytes.fromhex(link))
+
+
+def _line(text: str) -> bytes:
+    content = text.encode("ascii")
+    return b"%08x %b\n" % (zlib.crc32(content), content)
+
+
+def _commit_line(first: int, last: int, changes: Changes) -> bytes:
+    words = [f"{first}-{last}"]
+    for code, standing in changes.items():
+        if standing is None:
+            words.append(code + _GONE)
+        else:
+            place, length, link = standing
+            words.append(f"{code}{place}{length}:{link.hex()}")
+    return _line(" ".join(words))
+
+
+def written(journal: str, commits: int, tables: Mapping[str, Standing]) -> bytes:
+    """Return a new commit list that says how far all `tables` have come after so many commits."""
+    lines = [_line(f"{_TITLE} {journal} {commits} {len(tables)}")]
+    lines += [_commit_line(commits, commits, {code: standing}) for code, standing in tables.items()]
+    return b"".join(lines)
+
+
+class CommitList:
+    """The commit list of an open journal, begun anew.
+
+    A list that cannot be written stops no game: what it lacks is added as soon as it can be written again.
+    Raises OSError if it cannot be begun.
+    """
+
+    def __init__(self, path: Path, journal: str, commits: int, tables: Mapping[str, Standing]) -> None:
+        self._path = path
+        self._journal = journal
+        self._file = -1
+        self._commits = commits  # up to which the file tells
+        self._missing: dict[str, Standing | None] = {}  # what it does not tell yet
+        self.rewrite(commits, tables)
+
+    @property
+    def long(self) -> bool:
+        """Tell whether it has grown so much that it should be rewritten."""
+        return self._size > max(_SIZE_TO_REWRITE, 2 * self._begun_with)
+
+    def add(self, commits: int, changes: Changes) -> None:
+        """Add what commit number `commits` changed."""
+        if self._missing:
+            self._missing.update(changes)
+            changes = self._missing
+        line = _commit_line(self._commits + 1, commits, changes)
+        try:
+            self._write(line)
+        except OSError as error:
+            if not self._missing:
+                log.warning("the commit list cannot be written", extra=about(reason=str(error)))
+                self._missing = dict(changes)
+            return
+        self._size += len(line)
+        self._commits = commits
+        self._missing = {}
+
+    def rewrite(self, commits: int, tables: Mapping[str, Standing]) -> None:
+        """Begin the list anew with all tables, as they are after so many commits; raises OSError."""
+        content = written(self._journal, commits, tables)
+        replace_file(self._path, content)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        self.close()
+        self._file = file
+        self._size = self._begun_with = len(content)
+        self._commits = commits
+        self._missing = {}
+
+    def _write(self, line: bytes) -> None:
+        if os.write(self._file, line) < len(line):
+            os.ftruncate(self._file, self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a private file that is there as a whole or not at all, whatever happens meanwhile."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with _removed_if_it_fails(unfinished):
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=0o600)
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+
+
+@contextlib.contextmanager
+def _removed_if_it_fails(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,84 @@
+"""An open journal with its commit list: a change is a transaction in the file, then a line in the list."""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from server.storage.commit_list import FILE_NAME, CommitList
+from server.storage.entries import Entry, Forgotten
+from server.storage.journal import Part
+from server.storage.standing import Changes, Place, Standing
+from server.storage.stored_tables import commits, insert, linked, standings
+
+
+class Ledger:
+    """The tables in `database`, the journal of the folder `data`.
+
+    One thread at a time may use it. Whatever fails raises and changes nothing.
+    Raises OSError if the commit list cannot be begun.
+    """
+
+    def __init__(self, database: sqlite3.Connection, data: Path) -> None:
+        self._database = database
+        self._commits = commits(database)
+        (journal,) = database.execute("SELECT id FROM journal").fetchone()
+        known = standings(database)
+        self._in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
+        self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
+
+    def append(self, parts: Iterable[Part], now: int) -> None:
+        """Store entries of tables; one that is forgotten is removed."""
+        changes: dict[str, Standing | None] = {}
+        with self._database:
+            for code, first, entries in parts:
+                known = changes[code] if code in changes else self._in_use.get(code)
+                if first != (known.length if known is not None else 0):
+                    raise ValueError(f"entry {first} is not the next one of table {code}")
+                if any(type(entry) is Forgotten for entry in entries):
+                    self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
+                    changes[code] = None
+                    self._count()
+                else:
+                    changes[code] = self._append(code, known, now, entries)
+        self._take_note(changes)
+
+    def change(self, work: Callable[[sqlite3.Connection], Changes]) -> Changes:
+        """Do a rarer piece of work in a transaction of its own, and return what it has changed."""
+        with self._database:
+            changes = work(self._database)
+            if changes:
+                self._count()
+        if changes:
+            self._take_note(changes)
+        return changes
+
+    def shorten_list(self) -> None:
+        """Begin the commit list anew if it has grown long; raises OSError if that fails."""
+        if self._list.long:
+            self._list.rewrite(self._commits, standings(self._database))
+
+    def close(self) -> None:
+        self._list.close()
+        self._database.close()
+
+    def _append(
+        self, code: str, known: Standing | None, now: int, entries: Iterable[Entry]
+    ) -> Standing | None:
+        rows = linked(code, known, now, entries)
+        if not rows:
+            return known
+        first = 0 if known is None else known.length
+        insert(self._database, code, rows, first, self._commits + 1)
+        return Standing(Place.IN_USE, first + len(rows), rows[-1].link)
+
+    def _count(self) -> None:
+        self._database.execute("UPDATE journal SET commits = ?", (self._commits + 1,))
+
+    def _take_note(self, changes: Changes) -> None:
+        self._commits += 1
+        for code, standing in changes.items():
+            if standing is not None and standing.place == Place.IN_USE:
+                self._in_use[code] = standing
+            else:
+                self._in_use.pop(code, None)
+        self._list.add(self._commits, changes)
