@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
-from client.news import Back, Closed, Lost, Update
+from client.news import Announcement, Back, Closed, Lost, ServerStops, Update
 from client.refusals import describe_refusal
 from client.table import Gap, Refreshed, TableModel
 from client.transport import (
@@ -32,6 +32,7 @@ from protocol.codec import BadMessage, encode
 from protocol.codes import Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
+    Announced,
     AtTable,
     ClientMessage,
     Done,
@@ -49,6 +50,7 @@ from protocol.messages import (
     Seated,
     ServerMessage,
     StartGame,
+    Stopping,
     Sync,
     Tables,
     TableSummary,
@@ -74,7 +76,7 @@ __all__ = [
 
 _UPDATES_KEPT: Final = 1024
 # Refusals of a seat that is kept all the same.
-_TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.NOT_STORED}
+_TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED}
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
@@ -284,6 +286,11 @@ class Connection:
 
     async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
         """Handle one message: as an answer, as news for the model, or both."""
+        match message:
+            case Announced(text):
+                self._tell(Announcement(printable(text)))
+            case Stopping(seconds):
+                self._tell(ServerStops(seconds))
         try:
             for update in self.model.take(message):
                 self._tell(update)

@@ -25,4 +25,16 @@ class Closed(Struct, frozen=True):
     reason: str
 
 
-Update: TypeAlias = TableUpdate | Lost | Back | Closed
+class Announcement(Struct, frozen=True):
+    """What the people who run the server have to say; the text is safe to show."""
+
+    text: str
+
+
+class ServerStops(Struct, frozen=True):
+    """The server stops in so many seconds; None takes that back."""
+
+    seconds: int | None
+
+
+Update: TypeAlias = TableUpdate | Lost | Back | Closed | Announcement | ServerStops

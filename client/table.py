@@ -11,7 +11,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import SPECTATOR, View, eyes_of
 from protocol.codec import BadMessage, readable
-from protocol.codes import Code
+from protocol.codes import SENT_AWAY
 from protocol.events import event_of, legal_of
 from protocol.messages import (
     Events,
@@ -59,7 +59,7 @@ class Heard(Struct, frozen=True):
 
 
 class TableClosed(Struct, frozen=True):
-    """The table was closed, for the reason in `refused`; this client is in the lobby."""
+    """The table is closed to this client, for the reason in `refused`; it is in the lobby."""
 
     refused: Refused
 
@@ -117,7 +117,7 @@ class TableModel:
                 return self._fold(message)
             case Said() if self.table is not None:
                 return (Heard(None if message.seat is None else Seat(message.seat), printable(message.text)),)
-            case Refused(code=Code.TABLE_CLOSED, id=None) if self.table is not None:
+            case Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
                 self.clear()
                 return (TableClosed(message),)
         return ()

@@ -1,6 +1,7 @@
 """Stable codes: why a message was refused, and why a connection was closed."""
 
 import enum
+from typing import Final
 
 
 class Code(enum.StrEnum):
@@ -26,8 +27,11 @@ class Code(enum.StrEnum):
     TOO_MUCH_CHAT = "too-much-chat"
     TOO_MANY_TABLES = "too-many-tables"
     TOO_SOON = "too-soon"
+    SERVER_STOPPING = "server-stopping"
     NO_SUCH_TABLE = "no-such-table"
     TABLE_CLOSED = "table-closed"
+    CLOSED_BY_SERVER = "closed-by-server"
+    REMOVED_BY_SERVER = "removed-by-server"
     TABLE_FULL = "table-full"
     SPECTATORS_FULL = "spectators-full"
     NO_SUCH_SEAT = "no-such-seat"
@@ -52,6 +56,10 @@ class Code(enum.StrEnum):
     NOT_AWAY = "not-away"
     TOO_EARLY = "too-early"
     NOT_STORED = "not-stored"
+
+
+# Without the id of a request, they say that the client is at its table no longer.
+SENT_AWAY: Final = frozenset({Code.TABLE_CLOSED, Code.CLOSED_BY_SERVER, Code.REMOVED_BY_SERVER})
 
 
 class CloseCode(enum.IntEnum):

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from protocol.absence import WAIT, Absence
 from protocol.limits import (
+    ANNOUNCEMENT_LENGTH,
     CHAT_LENGTH,
     CLIENT_NAME_LENGTH,
     CODE_LENGTH,
@@ -351,6 +352,18 @@ class Said(_FromServer, frozen=True, tag="said"):
     seat: SeatNumber | None = None
 
 
+class Announced(_FromServer, frozen=True, tag="announced"):
+    """What the people who run the server have to say to everybody on it, or to everybody at a table."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
+
+
+class Stopping(_FromServer, frozen=True, tag="stopping"):
+    """The server stops in so many seconds, and opens no more tables; nil takes that back."""
+
+    seconds: Seconds | None = None
+
+
 class Pong(_FromServer, frozen=True, tag="pong"):
     """The server is there."""
 
@@ -362,5 +375,17 @@ ClientMessage: TypeAlias = (
     Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
 )
 ServerMessage: TypeAlias = (
-    Welcome | Tables | Seated | Watching | TableState | Snapshot | Events | Done | Refused | Said | Pong
+    Welcome
+    | Tables
+    | Seated
+    | Watching
+    | TableState
+    | Snapshot
+    | Events
+    | Done
+    | Refused
+    | Said
+    | Announced
+    | Stopping
+    | Pong
 )

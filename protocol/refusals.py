@@ -57,10 +57,15 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TOO_SOON: Template(
             "Too many tables were opened within a minute. Try again in {seconds} seconds."
         ),
+        Code.SERVER_STOPPING: Template(
+            "The server stops in {seconds} seconds, so it opens no more tables. Try again when it is back."
+        ),
         Code.NO_SUCH_TABLE: Template(
             "There is no table {table}. Check the code, or choose a table from the list."
         ),
         Code.TABLE_CLOSED: Template("Table {table} is closed."),
+        Code.CLOSED_BY_SERVER: Template("The host of the server closed table {table}."),
+        Code.REMOVED_BY_SERVER: Template("The host of the server removed you from table {table}."),
         Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
         Code.NO_SUCH_SEAT: Template("There is no seat {seat} at this table. Choose 1 to {last_seat}."),

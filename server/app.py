@@ -11,9 +11,12 @@ from websockets.asyncio.server import ServerConnection
 
 from engine.game import Game, RandomChance
 from protocol.codes import CloseCode, CloseReason
+from protocol.messages import Stopping
 from server.config import Config
 from server.counts import Counts
+from server.drain import Drain
 from server.errors import StartError
+from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.conversation import Conversation
 from server.net.listener import listening_socket, tls_context, websocket_server
@@ -32,6 +35,8 @@ class Running:
 
     port: int
     lobby: Lobby
+    clients: Clients
+    drain: Drain
 
 
 @contextlib.asynccontextmanager
@@ -67,13 +72,13 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
             fresh = chances(config.seed)
             kept = kept_tables(journal, fresh)
             async with asyncio.TaskGroup() as tasks:
-                server = _Server(config, journal, tasks, fresh)
+                server = _Server(config, journal, tasks, fresh, stop)
                 server.lobby.restore(kept)
                 listening = websocket_server(
                     listener, tls, config.limits, server.connections, server.converse
                 )
                 async with listening as sockets:
-                    started(Running(listener.getsockname()[1], server.lobby))
+                    started(Running(listener.getsockname()[1], server.lobby, server.clients, server.drain))
                     await stop.wait()
                     server.lobby.stop_timers()
                     sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
@@ -88,11 +93,29 @@ class _Server:
     """The parts of a server."""
 
     def __init__(
-        self, config: Config, journal: Journal, tasks: asyncio.TaskGroup, fresh: Iterator[RandomChance]
+        self,
+        config: Config,
+        journal: Journal,
+        tasks: asyncio.TaskGroup,
+        fresh: Iterator[RandomChance],
+        stop: asyncio.Event,
     ) -> None:
         self.counts = Counts()
+        self.clients = Clients(self._news)
+        self.drain = Drain(
+            config.timers(),
+            clients=self.clients,
+            games_run=self._games_run,
+            stop=stop.set,
+        )
         self.lobby = Lobby(
-            config, journal, tasks, chances=fresh, counts=self.counts, on_game_over=self._on_game_over
+            config,
+            journal,
+            tasks,
+            chances=fresh,
+            counts=self.counts,
+            on_game_over=self._on_game_over,
+            seconds_to_stop=self.drain.seconds_left,
         )
         self.connections = ConnectionLimits(config.limits)
         self._watching: asyncio.Task[None] | None = None
@@ -104,11 +127,12 @@ class _Server:
     async def converse(self, connection: ServerConnection) -> None:
         """Serve one client until its connection ends."""
         session = Session(connection, self._tasks, self._config.limits.outgoing_bytes, self.counts)
-        await Conversation(connection, session, self.lobby, self._config).run()
+        await Conversation(connection, session, self.lobby, self.clients, self._config).run()
 
     def close(self) -> None:
         """End everything that would run on; accepted moves are in the journal."""
         self.lobby.close()
+        self.drain.close()
         if self._watching is not None:
             self._watching.cancel()
 
@@ -118,6 +142,13 @@ class _Server:
         gauges = Gauges(self.counts, journal, self.connections, self.lobby)
         self.connections.pages = {"/healthz": gauges.health, "/metrics": gauges.metrics}
         self._watching = self._tasks.create_task(gauges.watch_the_loop())
+
+    def _news(self) -> Stopping | None:
+        """Return what a newcomer has to know; a method, because the drain needs the clients itself."""
+        return self.drain.news()
+
+    def _games_run(self) -> bool:
+        return self.lobby.games_run()
 
     def _on_game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
         self.counts.games += 1

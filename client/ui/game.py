@@ -32,7 +32,7 @@ from engine.events import LayTile, Place
 from engine.pieces import Seat
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import TableState
+from protocol.messages import Refused, TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
@@ -195,8 +195,11 @@ class Client:
         async for update in self._connection.updates():
             if _over(self._connection.model):
                 self._keeper.forget()
-            if isinstance(update, TableClosed):
-                self._keeper.release()  # not forgotten: a table that failed is there again after a restart
+            match update:
+                case TableClosed(Refused(Code.TABLE_CLOSED)):
+                    self._keeper.release()  # a table that failed is there again after a restart
+                case TableClosed():
+                    self._keeper.forget()
             self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):

@@ -27,9 +27,11 @@ from protocol.messages import (
     Welcome,
 )
 from protocol.refusals import REFUSAL_TEXTS, sentence
+from protocol.text import printable
 from server.config import Config
 from server.errors import JournalError
 from server.logs import about
+from server.net.clients import Clients
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
 from server.refusal import Refusal
@@ -68,10 +70,18 @@ class CloseConnection(Exception):
 class Conversation:
     """What one client sends and receives, until its connection ends."""
 
-    def __init__(self, connection: ServerConnection, session: Session, lobby: Lobby, config: Config) -> None:
+    def __init__(
+        self,
+        connection: ServerConnection,
+        session: Session,
+        lobby: Lobby,
+        clients: Clients,
+        config: Config,
+    ) -> None:
         self._connection = connection
         self._session = session
         self._lobby = lobby
+        self._clients = clients
         self._limits = config.limits
         self._password = config.password
         self._bad_messages = 0
@@ -90,6 +100,7 @@ class Conversation:
             pass
         finally:
             log.info("disconnected", extra=about(address=self._session.name))
+            self._clients.gone(self._session)
             if self._session.table is not None:
                 await self._session.table.disconnected(self._session)
 
@@ -113,7 +124,9 @@ class Conversation:
             self._session.send(Refused(Code.NO_COMMON_VERSION, text, versions=versions, about=facts))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
+        self._session.client = printable(message.client)
         self._session.send(Welcome(max(common), SERVER_NAME))
+        self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:
         if self._password is None:

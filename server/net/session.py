@@ -51,7 +51,8 @@ class AttendedTable(Protocol):
 class Session:
     """A client after its connection opened; `seat` is None for a spectator and in the lobby.
 
-    `name` is its name in logs, not chosen by the client; `address` is what its address counts as.
+    `name` is its name in logs, not chosen by the client; `address` is what its address counts as; `client` is
+    what the program calls itself, safe to show; `since` is the event loop's time at which it came.
     """
 
     def __init__(
@@ -63,6 +64,8 @@ class Session:
         self.address = counted_address(connection.transport)
         self.table: AttendedTable | None = None
         self.seat: Seat | None = None
+        self.client = ""
+        self.since = asyncio.get_running_loop().time()
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes

@@ -87,6 +87,12 @@ class Returned(Struct, frozen=True, tag_field="t", tag="returned"):
     seat: int
 
 
+class TokenRevoked(Struct, frozen=True, tag_field="t", tag="token-revoked"):
+    """The seat was taken from its player: no token holds it, and a bot plays for it to the end."""
+
+    seat: int
+
+
 class Continued(Struct, frozen=True, tag_field="t", tag="continued"):
     """The players of this finished game play again at the table `code`."""
 
@@ -98,7 +104,18 @@ class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
 
 
 Entry: TypeAlias = (
-    Opened | Taken | Kept | Freed | Played | StoodIn | Voted | GivenToBot | Returned | Continued | Forgotten
+    Opened
+    | Taken
+    | Kept
+    | Freed
+    | Played
+    | StoodIn
+    | Voted
+    | GivenToBot
+    | Returned
+    | TokenRevoked
+    | Continued
+    | Forgotten
 )
 
 # From all entries of a table to the numbers of those that still count.

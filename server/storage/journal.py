@@ -55,6 +55,9 @@ class Journal(Protocol):
     async def bring_back(self, code: str) -> None:
         """Restore a table from the archive; further entries are appended to those it has."""
 
+    async def remove(self, code: str) -> None:
+        """Remove an archived table for good."""
+
     async def close(self) -> None: ...
 
 
@@ -90,6 +93,9 @@ class NoJournal:
         return []
 
     async def bring_back(self, code: str) -> None:
+        pass
+
+    async def remove(self, code: str) -> None:
         pass
 
     async def close(self) -> None:

@@ -24,7 +24,7 @@ from server.storage.journal_file import FILE_NAME, opened
 from server.storage.ledger import Ledger
 from server.storage.standing import Changes
 from server.storage.stored_tables import archive as archive_table
-from server.storage.stored_tables import archive_list, archived_table, bring_back, in_use, shorten
+from server.storage.stored_tables import archive_list, archived_table, bring_back, in_use, remove, shorten
 
 _ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
 
@@ -167,6 +167,10 @@ class SqliteJournal:
             if game is not None:
                 self._archive.put_back({code: game})
             raise
+
+    async def remove(self, code: str) -> None:
+        await self._changed(lambda database: remove(database, [code]))
+        self._archive.discard(code)
 
     async def close(self) -> None:
         self._settle()

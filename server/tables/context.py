@@ -54,6 +54,11 @@ class TableContext:
                 self.state, self.audience.seated, self.stand_in, self.limits, self.scheduler
             )
 
+    def begin_policy_with_programs(self) -> None:
+        """Let a policy begin that has bots play for programs, if there was none to do so."""
+        if isinstance(self.policy, WaitingPolicy):
+            self.begin_policy()
+
     def stop_timers(self) -> None:
         """Let nothing more fall due."""
         self._stopped = True

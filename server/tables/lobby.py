@@ -4,13 +4,14 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
 
 from engine.game import Game, RandomChance
+from engine.pieces import Seat
 from protocol.codec import encoded_summaries
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
@@ -23,7 +24,7 @@ from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import Continued, Entry, Opened, Taken
+from server.storage.entries import Continued, Entry, Opened, Taken, TokenRevoked
 from server.storage.journal import Journal, Part
 from server.tables.absence.stand_in import StandIn
 from server.tables.chat import ChatLimits
@@ -61,6 +62,7 @@ class Lobby:
     """The tables of a server; what falls due at them runs in `tasks`.
 
     `on_game_over` is called with a table's code, its finished game and the players' names by seat.
+    `seconds_to_stop` returns how long the server will still run if it takes no more tables, else None.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Lobby:
         chances: Iterator[RandomChance],
         counts: Counts,
         on_game_over: Callable[[str, Game, Sequence[str]], None],
+        seconds_to_stop: Callable[[], int | None],
     ) -> None:
         self.tables: dict[str, Table] = {}
         self._config = config
@@ -79,6 +82,7 @@ class Lobby:
         self._tasks = tasks
         self._timers = config.timers()
         self._on_game_over = on_game_over
+        self._seconds_to_stop = seconds_to_stop
         self._encoded_list: msgspec.Raw | None = None  # until a table changes
         self._opened_by_connection = PerMinuteLimit(config.limits.tables_per_connection)
         self._opened_by_address = PerMinuteLimit(config.limits.tables_per_address)
@@ -148,6 +152,35 @@ class Lobby:
                 if not table.archived:  # otherwise it was archived just when its player came
                     raise
 
+    # -- what the host of the server asks -----------------------------------------------------------
+
+    @property
+    def archived(self) -> Collection[str]:
+        """Return the codes of the archived tables."""
+        return self._journal.archived
+
+    def games_run(self) -> bool:
+        """Tell whether a game is running that any of its players is at."""
+        return any(table.state.stage == "playing" and table.players_here for table in self.tables.values())
+
+    async def close_table(self, code: str, reason: str | None) -> None:
+        """Close a table for good, wherever it is; those who are there are told, with the reason if any.
+
+        Raises Refusal if there is none, or JournalError, and changes nothing.
+        """
+        if code in self._journal.archived:
+            await self._journal.remove(code)
+            log.warning("archived table removed by the host", extra=about(table=code))
+        else:
+            await self._table(code).close(reason)
+
+    async def remove_player(self, code: str, seat: Seat) -> bool:
+        """Take a seat at a table from its player, unless it is free.
+
+        Raises Refusal if there is no such table, or JournalError, and changes nothing.
+        """
+        return await self._table(code).remove_player(seat)
+
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self) -> None:
@@ -195,8 +228,14 @@ class Lobby:
         async with lock:  # two players of one game may come at the same time
             if code in self.tables or code not in self._journal.archived:
                 return self._table(code)
+            self._check_not_stopping()
             entries = await self._journal.archived_entries(code)
-            hashes = [entry.token_hash for entry in entries if isinstance(entry, Taken)]
+            revoked = {entry.seat for entry in entries if isinstance(entry, TokenRevoked)}
+            hashes = [
+                entry.token_hash
+                for entry in entries
+                if isinstance(entry, Taken) and entry.seat not in revoked
+            ]
             if not any(hash_fits(wanted, each) for each in hashes):
                 raise Refusal(Code.BAD_TOKEN, table=code)
             self._count_opening(session)  # it costs no less than a new table
@@ -214,6 +253,7 @@ class Lobby:
         self, session: Session, opened: Opened, seats: Sequence[Entry], before: tuple[str, int] | None = None
     ) -> Table:
         """Return a new table with these seats; `before` are code and entries of the table it continues."""
+        self._check_not_stopping()
         self._count_opening(session)
         await self._make_room(session)
         code = new_code(self.tables, self._coming, self._failed, self._journal.archived)
@@ -227,6 +267,11 @@ class Lobby:
         finally:
             self._coming.discard(code)
         return self._add(code, PersistentState(entries, next(self._chances)))
+
+    def _check_not_stopping(self) -> None:
+        """Raise Refusal if the server is about to stop: a table that comes now would not get far."""
+        if (seconds := self._seconds_to_stop()) is not None:
+            raise Refusal(Code.SERVER_STOPPING, seconds=seconds)
 
     def _count_opening(self, session: Session) -> None:
         """Count a table that the session opens or brings back; raise Refusal if it is one too many."""

@@ -23,6 +23,7 @@ from server.storage.entries import (
     Returned,
     StoodIn,
     Taken,
+    TokenRevoked,
     Voted,
     events_in,
 )
@@ -32,7 +33,10 @@ from server.tables.clocks import Clocks
 
 @dataclass(slots=True)
 class Player:
-    """Who holds a seat, a person or a `program`; a `kept` one played the game before and has not come yet."""
+    """Who holds a seat, a person or a `program`; a `kept` one played the game before and has not come yet.
+
+    A player who was removed from a running game has no token hash, and counts as a program: a bot plays on.
+    """
 
     name: str
     token_hash: str
@@ -125,6 +129,9 @@ class PersistentState:
             case Returned(seat):
                 self.bot_seats.discard(Seat(seat))
                 self.votes.pop(Seat(seat), None)
+            case TokenRevoked(seat):
+                if (player := self.players[seat]) is not None:
+                    player.token_hash, player.program = "", True
             case Forgotten():
                 self.forgotten = True
 

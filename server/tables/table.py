@@ -14,6 +14,7 @@ from engine.errors import IllegalCommand
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.messages import (
+    Announced,
     AtTable,
     Done,
     JoinTable,
@@ -83,6 +84,7 @@ class Table:
         self.archived = False
         self.unattended_since: float | None = None
         self._ended = False
+        self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
         self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
@@ -146,6 +148,17 @@ class Table:
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
         await self._in_order(self._admission.arrive, session, id, player)
+
+    async def close(self, reason: str | None) -> None:
+        """Close the table for good and tell everybody why, if there is a `reason`.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        await self._at_once(self._close, reason)
+
+    async def remove_player(self, seat: Seat) -> bool:
+        """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
+        return await self._at_once(self._admission.remove_player, seat)
 
     async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
@@ -299,6 +312,13 @@ class Table:
             log.error("not archived", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
             self._unattended_stage = None  # try again
 
+    async def _close(self, reason: str | None) -> None:
+        await self._context.store(Forgotten())
+        if reason is not None:
+            self._context.audience.broadcast(Announced(reason))
+        self._why_closed = Code.CLOSED_BY_SERVER
+        log.warning("table closed by the host", extra=about(table=self.code))
+
     def _end(self, *, failed: bool = False) -> None:
         """Send everybody away, and remove the table from the lobby."""
         self._ended = True
@@ -318,4 +338,4 @@ class Table:
             self._unattended_timer.cancel()
 
     def _closed(self) -> Refusal:
-        return Refusal(Code.TABLE_CLOSED, table=self.code)
+        return Refusal(self._why_closed, table=self.code)

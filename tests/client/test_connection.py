@@ -661,7 +661,7 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
         assert connection.online
 
 
-@pytest.mark.parametrize("code", [Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.NOT_STORED])
+@pytest.mark.parametrize("code", [Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED])
 async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
     """If everybody left, the game is in the archive, and there may be no room for it at once."""
 
@@ -671,7 +671,7 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
 
     async def not_yet(peer: Peer) -> None:
         await peer.welcome()
-        about = {"seconds": "1"} if code is Code.TOO_SOON else None
+        about = {"seconds": "1"} if code in {Code.TOO_SOON, Code.SERVER_STOPPING} else None
         await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
         await peer.until_closed()
 

@@ -122,6 +122,25 @@ async def too_soon(server: Running, stack: contextlib.AsyncExitStack) -> Refused
     return await peer.refused(OpenTable(7, 2, "Anna"))
 
 
+async def server_stopping(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    await stack.enter_async_context(game(server.port, 2))
+    peer = await stack.enter_async_context(connected(server.port))
+    server.drain.begin(600)
+    return await peer.refused(OpenTable(7, 2, "Anna"))
+
+
+async def closed_by_server(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    await server.lobby.close_table(peers[0].code, None)
+    return await peers[0].until(Refused)
+
+
+async def removed_by_server(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    await server.lobby.remove_player(peers[0].code, Seat(1))
+    return await peers[1].until(Refused)
+
+
 async def not_stored(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     async def failing(*_: object) -> None:
         raise JournalError("the disk is full")
@@ -278,7 +297,10 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.TOO_MANY_TABLES: too_many_tables,
     Code.TOO_SOON: too_soon,
     Code.NO_SUCH_TABLE: no_such_table,
+    Code.SERVER_STOPPING: server_stopping,
     Code.TABLE_CLOSED: table_closed,
+    Code.CLOSED_BY_SERVER: closed_by_server,
+    Code.REMOVED_BY_SERVER: removed_by_server,
     Code.TABLE_FULL: table_full,
     Code.SPECTATORS_FULL: spectators_full,
     Code.NO_SUCH_SEAT: no_such_seat,
@@ -319,6 +341,8 @@ async def test_every_code_can_be_provoked(code: Code) -> None:
             Code.HELLO_TWICE,
             Code.PASSWORD_NEEDED,
             Code.BAD_PASSWORD,
+            Code.CLOSED_BY_SERVER,
+            Code.REMOVED_BY_SERVER,
         }
         assert refused.id == (None if code in without_id else 7)
         assert refused.rule is None

@@ -7,7 +7,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.table import TableModel
-from client.ui.texts.sentences import names_of
+from client.ui.texts.sentences import clock_time, names_of
 from client.ui.update.state import Outage, Ui
 from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat
@@ -28,6 +28,13 @@ def describe_outage(outage: Outage, now: float, width: int) -> str:
     )
     whole = f"{outage.reason} {again}"
     return whole if get_cwidth(whole) <= width else " ".join((_("No connection."), again))
+
+
+def countdown(ui: Ui) -> str:
+    """Return how long the server still runs, if that is known; empty if it is not going to stop."""
+    if ui.stops_at is None:
+        return ""
+    return _("server stops in {time}").format(time=clock_time(ui.stops_at - ui.now))
 
 
 def describe_policy(policy: Absence) -> str:
@@ -71,9 +78,9 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
     elif not summary.here:
         words.append(_("away"))
         if summary.seconds_left:
-            words.append(_clock(summary.seconds_left - (ui.now - ui.told_at)))
+            words.append(clock_time(summary.seconds_left - (ui.now - ui.told_at)))
     if (left := _seconds_to_think(ui, model, seat, summary)) is not None:
-        words.append(_clock(left))
+        words.append(clock_time(left))
     return " ".join(words)
 
 
@@ -82,13 +89,6 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
     if view is not None and view.turn == seat and model.clock is not None:
         return model.clock / 1000 - (ui.now - ui.clock_at)
     return None if summary.clock is None else summary.clock / 1000
-
-
-def _clock(seconds: float) -> str:
-    """Return a remaining time as a clock shows it."""
-    whole = max(ceil(seconds), 0)
-    hours, minutes = divmod(whole // _MINUTE, 60)
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def vote_question(model: TableModel) -> str:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from client.language import _
 from client.table import TableModel
+from client.ui.draw.clocks import countdown
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, ends, line, plain, stacked
 from client.ui.draw.news_lines import LOG_LINES, news_lines
@@ -58,6 +59,8 @@ class ServerPage(Struct, frozen=True):
         left = line(f" Palatinus{table} {dot} {self.stage}", style)
         watches = model.table is not None and model.seat is None
         who = _("watching") if watches else self.ui.name
+        stops = countdown(self.ui)
+        who = f"{stops} {dot} {who}" if stops else who
         return ends(left, line(f"  {who} ", style), width, style)
 
 

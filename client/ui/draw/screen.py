@@ -15,6 +15,7 @@ from client.ui.draw.frame import Block, Frame, Target, framed, in_ascii
 from client.ui.draw.lines import Line, fitted, line, stacked, width_of, wrapped
 from client.ui.draw.news_lines import news_lines
 from client.ui.draw.page import PageDrawing, on_turn
+from client.ui.draw.pages.announcements import announcements_block
 from client.ui.draw.pages.gathering import GatheringDrawing
 from client.ui.draw.pages.lesson import (
     LessonDrawing,
@@ -33,6 +34,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_turn, names_at
 from client.ui.update.actions import Act, Action
 from client.ui.update.state import (
+    Announcements,
     Gathering,
     Lesson,
     Lobby,
@@ -86,7 +88,9 @@ class _Screen(Struct, frozen=True):
     def whole(self, width: int, height: int) -> Frame:
         page, reading = self._page(), self.ui.overlay
         title = self._outage(width, width - 2) or page.title(width)
-        if isinstance(reading, Reading):
+        if isinstance(reading, Announcements):
+            body = announcements_block(reading, width, height - 2)
+        elif isinstance(reading, Reading):
             body = reading_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
         else:
             body = page.body(width, height - 2)
@@ -96,10 +100,14 @@ class _Screen(Struct, frozen=True):
 
     def small(self, width: int, height: int) -> Frame:
         """Return what fits in a window that is too small for the whole screen."""
-        page = self._page()
+        page, announced = self._page(), self.ui.overlay
         too_small = width < small_window.LEAST_WIDTH or height < small_window.LEAST_HEIGHT
-        if too_small or self.ui.overlay is not None or (body := page.small_body(width, height - 2)) is None:
+        if not too_small and isinstance(announced, Announcements):
+            body = announcements_block(announced, width, height - 2)
+        elif too_small or announced is not None or (small := page.small_body(width, height - 2)) is None:
             return self._too_small(page, width, height)
+        else:
+            body = small
         style = "class:title-turn" if on_turn(self.model) else "class:title"
         title = self._outage(width, width - 1) or fitted(line(f" {page.place}", style), width, style)
         return self._framed(

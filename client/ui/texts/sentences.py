@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Final, Self, assert_never
 
@@ -378,6 +379,22 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
 def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
     name = _("A spectator") if seat is None else names[seat]
     return f"{name}: {text}"
+
+
+def announcement(text: str) -> str:
+    """Return an announcement as the log has it: what is before the colon is longer than any name."""
+    return _("Announcement by the host of the server: {text}").format(text=text)
+
+
+def server_stops(seconds: int) -> str:
+    return _("The server stops in {time}, and opens no more tables.").format(time=clock_time(seconds))
+
+
+def clock_time(seconds: float) -> str:
+    """Return a remaining time as a clock shows it."""
+    minutes, left = divmod(max(ceil(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 def describe_turn(model: TableModel, names: Sequence[str]) -> str:

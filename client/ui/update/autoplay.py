@@ -42,7 +42,9 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
 
 def counting(ui: Ui, model: TableModel) -> bool:
     """Tell whether anything on the screen changes with time."""
-    if ui.ticks_left is not None or (ui.lost is not None and ui.lost.until is not None):
+    if ui.ticks_left is not None or ui.stops_at is not None:
+        return True
+    if ui.lost is not None and ui.lost.until is not None:
         return True
     if model.view is None or model.view.phase is Phase.OVER or model.state is None:
         return False

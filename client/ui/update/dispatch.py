@@ -20,6 +20,7 @@ from client.ui.update.state import (
     Outage,
     Playing,
     Quitting,
+    Reading,
     Replay,
     Result,
     Scoring,
@@ -97,8 +98,10 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return replace(ui, overlay=None), requests.Quit() if action is Act.CONFIRM else None
     if (over_it := opened(ui, action, model)) is not None:
         return over_it
-    if ui.overlay is not None:
+    if isinstance(ui.overlay, Reading):
         return read_on(ui, ui.overlay, action), None
+    if ui.overlay is not None:
+        return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
     return _on_page(ui, action, model)
 
 

@@ -10,11 +10,13 @@ from client.table import TableModel
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act, Action, Insert, Pick, Way
 from client.ui.update.state import (
+    Announcements,
     Gathering,
     Lesson,
     Lobby,
     Playing,
     Quitting,
+    Reading,
     Replay,
     Result,
     Scoring,
@@ -37,6 +39,7 @@ class KeyContext(enum.Enum):
     REPLAY = enum.auto()
     LESSON = enum.auto()
     READING = enum.auto()
+    ANNOUNCEMENT = enum.auto()
     QUITTING = enum.auto()
     TYPING = enum.auto()
 
@@ -64,12 +67,13 @@ _START, _LOBBY, _GATHERING, _LAYING, _PLACING = (
         KeyContext.PLACING,
     )
 )
-_SCORING, _RESULT, _READING, _QUITTING, _TYPING = (
+_SCORING, _RESULT, _READING, _ANNOUNCEMENT, _QUITTING, _TYPING = (
     frozenset({each})
     for each in (
         KeyContext.SCORING,
         KeyContext.RESULT,
         KeyContext.READING,
+        KeyContext.ANNOUNCEMENT,
         KeyContext.QUITTING,
         KeyContext.TYPING,
     )
@@ -249,6 +253,9 @@ KEYS: Final = (
     Key(("i", "f2"), Act.RULES, _READING, N_("the rules in short"), N_("rules")),
     Key(("escape", "enter", "q"), Act.CANCEL, _READING, N_("back to the table"), N_("close")),
     Key(("c-c",), Act.QUIT, _READING, N_("quit")),
+    # What the people who run the server have to say
+    Key(("escape", "enter"), Act.CANCEL, _ANNOUNCEMENT, N_("close the announcement"), N_("close")),
+    Key(("c-c",), Act.QUIT, _ANNOUNCEMENT, N_("quit")),
     # Quitting
     Key((_YES, "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
     Key(("n", "escape"), Act.CANCEL, _QUITTING, N_("stay"), N_("stay")),
@@ -271,6 +278,11 @@ _ACTIONS: Final = {
     (name, context): key.action for key in KEYS for name in key.names for context in key.contexts
 }
 
+_OVERLAYS: Final = {
+    Reading: KeyContext.READING,
+    Quitting: KeyContext.QUITTING,
+    Announcements: KeyContext.ANNOUNCEMENT,
+}
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
 _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
 
@@ -303,7 +315,7 @@ def context_of(ui: Ui, model: TableModel) -> KeyContext:
     if ui.entry is not None:
         return KeyContext.TYPING
     if ui.overlay is not None:
-        return KeyContext.QUITTING if isinstance(ui.overlay, Quitting) else KeyContext.READING
+        return _OVERLAYS[type(ui.overlay)]
     match ui.page:
         case Start():
             return KeyContext.START

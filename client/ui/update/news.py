@@ -5,19 +5,23 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from client.language import _
-from client.news import Back, Closed, Lost, Update
+from client.news import Announcement, Back, Closed, Lost, ServerStops, Update
 from client.refusals import describe_refusal
 from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from client.ui.texts.sentences import (
     PresenceLine,
+    announcement,
     describe_changes,
     describe_event,
     describe_stand_in,
     names_at,
     said,
+    server_stops,
 )
 from client.ui.update.state import (
+    ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
+    Announcements,
     Lobby,
     Notice,
     Outage,
@@ -63,14 +67,21 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case TableClosed(refused):
-            return logged(replace(ui, busy=False), [describe_refusal(refused)])
+            said_why = describe_refusal(refused)
+            return logged(replace(ui, busy=False, notice=Notice(said_why, refusal=True)), [said_why])
         case Lost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
-            return replace(ui, lost=Outage(reason, ui.now + retry_in))
+            return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None)
         case Back():
             return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
-            return replace(ui, lost=Outage(reason, None), busy=False)
+            return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
+        case Announcement(text):
+            return _announced(ui, text)
+        case ServerStops(seconds):
+            if seconds is None:
+                return logged(replace(ui, stops_at=None), [_("The server does not stop after all.")])
+            return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
         case _:
             assert_never(update)
 
@@ -129,7 +140,16 @@ def gone_on(ui: Ui) -> Ui:
         now=ui.now,
         told_at=ui.told_at,
         clock_at=ui.clock_at,
+        stops_at=ui.stops_at,
+        overlay=ui.overlay if isinstance(ui.overlay, Announcements) else None,
     )
+
+
+def _announced(ui: Ui, text: str) -> Ui:
+    """Return `ui` with an announcement over its page until it is closed, below those not closed yet."""
+    earlier = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
+    texts = (*earlier, text)[-ANNOUNCEMENTS_KEPT:]
+    return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -161,7 +181,8 @@ def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model:
             case Placed() | WolfPlaced(), Playing() as table:
                 ui = with_table_page(ui, replace(table, last=event.field))
             case GameEnded(), Scoring() | Result():
-                ui = with_table_page(replace(ui, overlay=None, entry=None), Scoring())
+                overlay = ui.overlay if isinstance(ui.overlay, Announcements) else None
+                ui = with_table_page(replace(ui, overlay=overlay, entry=None), Scoring())
             case _:
                 pass
     return ui

@@ -18,6 +18,7 @@ from engine.view import Eyes, Phase
 from protocol.messages import TableSummary
 
 LOG_KEPT: Final = 500
+ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
 _HELP_PAGES: Final = 3
 _NEW_TABLE: Final = Open(3)
 
@@ -155,7 +156,14 @@ class Quitting(Struct, frozen=True):
     """The question whether to leave a running game."""
 
 
-Overlay: TypeAlias = Reading | Quitting
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """What the people who run the server have to say, oldest first, until the player closes it."""
+
+    texts: tuple[str, ...]
+
+
+Overlay: TypeAlias = Reading | Quitting | Announcements
 
 
 # -- what belongs to every page -------------------------------------------------------------------
@@ -198,7 +206,7 @@ class Ui:
     is how many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is
     the one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step.
     `now` is the time of a monotonic clock; `told_at` is when the last state of the table came, `clock_at`
-    when the clock of the seat on turn did.
+    when the clock of the seat on turn did, `stops_at` when the server is going to stop, if it is.
     """
 
     name: str
@@ -221,6 +229,7 @@ class Ui:
     now: float = 0.0
     told_at: float = 0.0
     clock_at: float = 0.0
+    stops_at: float | None = None
 
 
 def followed(ui: Ui, model: TableModel) -> Ui:

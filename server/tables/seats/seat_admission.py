@@ -9,7 +9,7 @@ from server.logs import about
 from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import Entry, Forgotten, Freed, Returned, Taken
+from server.storage.entries import Entry, Forgotten, Freed, Returned, Taken, TokenRevoked
 from server.tables.absence.internal_messages import FreeIfAway
 from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.seats.names import alike, check_name
@@ -104,6 +104,28 @@ class SeatAdmission:
             if context.state.players[seat] is not None:  # the journal could not be written
                 self._kept_seats[seat] = context.scheduler.after(RETRY_SECONDS, FreeIfAway(seat))
             context.broadcast_state()
+
+    async def remove_player(self, seat: Seat) -> bool:
+        """Take the seat from its player: before the game it is free, later a bot plays for it to the end.
+
+        Return False if it is free.
+        """
+        context = self._context
+        if context.state.players[seat] is None:
+            return False
+        if context.state.stage == "gathering":
+            await context.store(*self._freed(seat))
+        else:
+            await context.store(TokenRevoked(seat))
+            context.begin_policy_with_programs()
+        log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
+        if (session := context.audience.seated.get(seat)) is not None:
+            session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
+            await self._remove(session)
+        else:
+            context.policy.player_went(seat)
+            context.broadcast_state()
+        return True
 
     async def gone_on(self, session: Session, seat: Seat) -> None:
         """Remove a player who is already at the next table."""

@@ -21,6 +21,7 @@ CONTEXTS = {
     KeyContext.REPLAY: "Looking at a record",
     KeyContext.LESSON: "In the lessons",
     KeyContext.READING: "Reading help or rules",
+    KeyContext.ANNOUNCEMENT: "Reading an announcement",
     KeyContext.QUITTING: "Asked whether to quit",
     KeyContext.TYPING: "Typing a line",
 }

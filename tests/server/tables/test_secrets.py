@@ -19,6 +19,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
+    Announced,
     ClientMessage,
     JoinTable,
     Lay,
@@ -117,6 +118,9 @@ async def play_and_record(
             if turn % 5 == 3 and away is None:
                 who = turn // 5 % players
                 await newer.enter_async_context(reconnected(server.port, peers, who, rng))
+        server.clients.broadcast(Announced("Down at ten."))
+        server.drain.begin(600)
+        server.drain.cancel()
         for peer in peers:
             await peer.ask(Ping(peer.next_id()))  # everything sent before has arrived
         _, metrics = await http_get(server.port, "/metrics")

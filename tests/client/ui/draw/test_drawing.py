@@ -12,10 +12,12 @@ from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
+from client.ui.update.state import Announcements
 from engine.events import Command, Place
 from engine.game import Game, GameOptions
 from engine.pieces import Kind, Piece
 from engine.view import Phase
+from protocol.limits import ANNOUNCEMENT_LENGTH
 from tests.client.ui.seen import model_of, ui_of
 from tests.games import begun, game_options, games, seeds
 
@@ -35,6 +37,10 @@ def test_any_screen_of_any_game_fits(
     ui = ui_of(game, model)
     for key in keys:
         ui, _ = pressed(ui, key, model)
+    announced = data.draw(st.lists(st.text("ab é小", min_size=1, max_size=ANNOUNCEMENT_LENGTH), max_size=3))
+    if announced:
+        ui = replace(ui, overlay=Announcements(tuple(announced)))
+    ui = replace(ui, stops_at=data.draw(st.none() | st.integers(0, 86_400)))
     frame = drawn(ui, model, ASCII if ascii_only else UNICODE, *size)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
     if ascii_only:

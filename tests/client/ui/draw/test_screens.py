@@ -9,6 +9,7 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
+from client.news import Announcement, ServerStops
 from client.table import TableModel
 from client.ui.draw.lines import plain
 from client.ui.draw.pages.reading import hands_table
@@ -16,6 +17,7 @@ from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
 from client.ui.update.dispatch import pressed, updated
+from client.ui.update.news import heard
 from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
@@ -86,6 +88,20 @@ def waiting() -> tuple[Ui, TableModel]:
     )
 
 
+def stopping() -> tuple[Ui, TableModel]:
+    """Return a running game on a server that is about to stop."""
+    ui, model = placing()
+    return heard(replace(ui, now=1.0), ServerStops(300), model), model
+
+
+def announced() -> tuple[Ui, TableModel]:
+    """Return two announcements over a running game."""
+    ui, model = stopping()
+    for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
+        ui = heard(ui, Announcement(text.strip()), model)
+    return ui, model
+
+
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
@@ -98,6 +114,12 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "scoring-soldier": lambda: over(1),
     "scoring-piece": lambda: over(9),
     "result": lambda: over(-1),
+    "stopping-lobby": lambda: (
+        Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
+        TableModel(),
+    ),
+    "stopping": stopping,
+    "announcement": announced,
 }
 
 

@@ -534,7 +534,8 @@ def test_help_and_quit_work_in_every_context() -> None:
     for place in KeyContext:
         names = {name for key in KEYS if place in key.contexts for name in key.names}
         assert "c-c" in names
-        assert place in {KeyContext.TYPING, KeyContext.QUITTING} or "?" in names
+        closing_first = {KeyContext.TYPING, KeyContext.QUITTING, KeyContext.ANNOUNCEMENT}
+        assert place in closing_first or "?" in names
 
 
 def test_a_refused_line_can_be_corrected() -> None:

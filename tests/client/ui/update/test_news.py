@@ -5,19 +5,22 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from client.news import Back, Closed, Lost
-from client.table import Happened, Heard, Refreshed, TableChanged, TableModel
-from client.ui.texts.sentences import describe_rematch
+from client.language import LANGUAGES, speak
+from client.news import Announcement, Back, Closed, Lost, ServerStops
+from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.ui.texts.sentences import announcement, describe_rematch
+from client.ui.update.autoplay import counting
 from client.ui.update.keys import KeyContext, context_of
-from client.ui.update.news import heard, listed, refused
-from client.ui.update.state import LOG_KEPT, Outage, Ui
+from client.ui.update.news import gone_on, heard, listed, refused
+from client.ui.update.state import LOG_KEPT, Announcements, Notice, Outage, Reading, Topic, Ui
 from client.ui.update.table.scoring_steps import last_step
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.limits import NAME_LENGTH
+from protocol.messages import Refused, SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import after, lobby_of, model_of, playing_of, shown_step, state_of, ui_of
 from tests.games import all_eyes, games, played
 
@@ -108,6 +111,73 @@ def test_rematches_votes_and_bots_are_logged() -> None:
     ):
         states = [TableState("KXQT", "playing", [ann, line], 0) for line in (was, now)]
         assert heard(ui, TableChanged(states[1], states[0]), model).log == words
+
+
+def test_an_announcement_stays_until_it_is_closed() -> None:
+    """Whatever else happens; keys that play the game neither close it nor reach the game behind it."""
+    game = played(GameOptions(3, random_layout=True), 1, 5)
+    model = model_of(game, 0)
+    ui = heard(replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announcement("Down at ten."), model)
+    assert ui.overlay == Announcements(("Down at ten.",))
+    assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
+    for key in ("up", "down", " ", "q", "?", "1", "m"):
+        assert after(ui, model, key) == ui
+    both = heard(ui, Announcement("Really."), model)
+    assert both.overlay == Announcements(("Down at ten.", "Really."))
+    assert gone_on(both).overlay == both.overlay
+    for key in ("escape", "enter"):
+        assert after(both, model, key).overlay is None
+
+
+def test_an_announcement_outlives_the_end_of_the_game() -> None:
+    game = played(GameOptions(3, random_layout=True), 1)
+    model = model_of(game, 0)
+    waiting = replace(ui_of(game, model), overlay=Announcements(("Down at ten.",)))
+    ended = heard(waiting, Happened((game.events[-1],), 1), model)
+    assert ended.overlay == waiting.overlay
+
+
+def test_an_announcement_does_not_take_the_line_being_typed() -> None:
+    model = TableModel("KXQT", Seat(0), state=state_of(3))
+    ui = heard(after(Ui("Ann"), model, "t", "h", "i"), Announcement("Down at ten."), model)
+    assert ui.entry is not None
+    assert ui.entry.text == "hi"
+    typing_on = after(ui, model, "!")
+    assert typing_on.entry is not None
+    assert typing_on.entry.text == "hi!"
+    assert after(typing_on, model, "escape").overlay == Announcements(("Down at ten.",))
+
+
+def test_no_chat_line_looks_like_an_announcement() -> None:
+    """What stands before the colon is longer than a name may be."""
+    for language in LANGUAGES:
+        speak(language)
+        try:
+            assert len(announcement("").rstrip(" :\u00a0")) > NAME_LENGTH
+        finally:
+            speak("en")
+
+
+def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
+    model = TableModel()
+    ui = heard(Ui("Ann", now=100.0), ServerStops(300), model)
+    assert ui.stops_at == 400
+    assert ui.log == ("The server stops in 5:00, and opens no more tables.",)
+    assert counting(ui, model)
+    assert gone_on(ui).stops_at == 400
+    back = heard(ui, ServerStops(None), model)
+    assert back.stops_at is None
+    assert back.log[-1] == "The server does not stop after all."
+    for end in (Lost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
+        assert heard(ui, end, model).stops_at is None
+
+
+def test_a_player_who_is_sent_away_is_told_why() -> None:
+    refused = Refused("removed-by-server", "", about={"table": "KXQT"})
+    ui = heard(Ui("Ann"), TableClosed(refused), TableModel())
+    told = "The host of the server removed you from table KXQT."
+    assert ui.notice == Notice(told, refusal=True)
+    assert ui.log == (told,)
 
 
 def test_the_result_names_players_at_the_next_table() -> None:
