@@ -34,13 +34,14 @@ async def against_bots(
     options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
 ) -> "Visit":
     """Play against bots on a server in this process."""
+    from client.bots.hints import suggested
     from client.ui.game import visit
 
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     async with _server_here(replace(config, limits=limits), brains) as (port, bots):
         url = f"ws://127.0.0.1:{port}"
         there = replace(options, url=url, players=players, random_layout=random_layout)
-        return await visit(replace(there, filled=True, bots=bots))
+        return await visit(replace(there, filled=True, bots=bots, suggest=suggested))
 
 
 async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":

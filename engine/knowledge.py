@@ -6,7 +6,7 @@ wolf is a merchant or a farmer from the hand it was placed from (R4.2).
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -88,6 +88,27 @@ def _farmers_among_wolves(view: View, people: People) -> Bounds:
     merchants = hand.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = hand.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
     return Bounds(max(0, wolves - merchants), min(wolves, farmers))
+
+
+def possible_kinds(view: View, fields: Iterable[Field]) -> Iterator[Mapping[Field, Kind]]:
+    """Yield the kinds of the pieces on `fields`, for every way in which the wolves of unknown kind may be."""
+    board = view.board
+    pieces = {field: board[field] for field in fields if field in board}
+    unknown = {field: piece.people for field, piece in pieces.items() if isinstance(piece, Wolf)}
+    known = {field: piece.kind for field, piece in pieces.items() if isinstance(piece, Piece)}
+    all_hidden = Counter(piece.people for piece in board.values() if isinstance(piece, Wolf))
+    farmers = {people: _farmers_among_wolves(view, people) for people in unknown.values()}
+    here = Counter(unknown.values())
+    for kinds in itertools.product((Kind.MERCHANT, Kind.FARMER), repeat=len(unknown)):
+        chosen = Counter(
+            people for people, kind in zip(unknown.values(), kinds, strict=True) if kind is Kind.FARMER
+        )
+        if all(
+            chosen[people] <= bounds.most
+            and chosen[people] + all_hidden[people] - here[people] >= bounds.least
+            for people, bounds in farmers.items()
+        ):
+            yield {**known, **dict(zip(unknown, kinds, strict=True))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from msgspec import structs
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.names import default_name, fault_of
 from client.seats import Seats
+from client.suggestion import Suggestion
 from client.table import TableChanged, TableClosed, TableModel
 from client.transport import FREE_ACCESS, Access, PasswordWanted
 from client.ui.draw.frame import Frame, in_ascii
@@ -29,8 +30,10 @@ from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.requests import Request
 from client.ui.update.state import Hosting, Ui
 from engine.events import LayTile, Place
+from engine.legal import Legal
 from engine.pieces import Seat
-from engine.view import Phase
+from engine.redaction import snapshot
+from engine.view import Phase, View
 from protocol.codes import Code
 from protocol.messages import Refused, TableState
 
@@ -40,6 +43,7 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title line, and decides
 
 SeatBots = Callable[[str, int], None]
+Suggest = Callable[[View, Legal], Suggestion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,9 @@ class Options:
     With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
     `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots at
     a table, if this program can do that; with `filled` they take all other seats of every table that is
-    opened, and the game starts by itself when everybody is there. With `home` there is a start screen to go
-    back to. `addresses` are those that others join with. In `seats` the seat is kept for another time;
-    without them it is lost with the client. With `confirms` every move has to be confirmed.
+    opened, and the game starts by itself when everybody is there. `suggest` gives hints. With `home` there is
+    a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
+    another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
     """
 
     url: str
@@ -64,6 +68,7 @@ class Options:
     filled: bool = False
     ascii: bool = False
     bots: SeatBots | None = None
+    suggest: Suggest | None = None
     access: Access = FREE_ACCESS
     home: bool = False
     addresses: tuple[str, ...] = ()
@@ -119,7 +124,13 @@ class Client:
         self._options = options
         self._connection = connection
         self._glyphs = glyphs_here(ascii_wanted=options.ascii)
-        hosting = Hosting(options.filled, options.bots is not None, options.home, options.addresses)
+        hosting = Hosting(
+            private=options.filled,
+            bots=options.bots is not None,
+            hints=options.suggest is not None,
+            home=options.home,
+            addresses=options.addresses,
+        )
         self._ui = Ui(
             options.name,
             options.url,
@@ -291,6 +302,8 @@ class Client:
                     self._options.bots(connection.model.table, 1)
             case requests.Start():
                 await connection.start()
+            case requests.Hint():
+                await self._hint()
             case requests.Say(text):
                 await connection.say(text)
             case requests.Leave():
@@ -322,6 +335,18 @@ class Client:
         tables = await self._connection.list_tables()
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
         self._show(news.listed(self._ui, tables, self._connection.model, kept))
+
+    async def _hint(self) -> None:
+        """Suggest a move, unless the game has gone on meanwhile."""
+        model, suggest = self._connection.model, self._options.suggest
+        if suggest is None or model.view is None or model.legal is None:
+            return
+        seen_at = model.seq
+        # In a thread, and on a copy: the screen and the connection go on.
+        view = snapshot(model.view, model.view.eyes)
+        suggestion = await asyncio.to_thread(suggest, view, model.legal)
+        if model.seq == seen_at:
+            self._show(news.suggested(self._ui, suggestion, model))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""

@@ -17,15 +17,17 @@ def with_news(page: Block, ui: Ui, width: int, height: int, sentence: str = "") 
     return Block(tuple(lines), page.targets)
 
 
+def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
+    """Return how many lines the latest news takes, and what should be read now."""
+    words, _style = _now(ui, sentence)
+    latest = wrapped(ui.log[-1], width - 4) if ui.log else []
+    return len(wrapped(words, width - 2)) + len(latest)
+
+
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the last lines of the log, and below them what should be read now."""
     in_lesson = isinstance(ui.page, Lesson)  # where the log says what to do
-    words, style = sentence, "class:info"
-    if isinstance(ui.overlay, Quitting):
-        asks = _("The game is still running. Quit? {yes}: quit, n: stay")
-        words, style = asks.format(yes=_("y")), "class:refusal"
-    elif ui.notice is not None:
-        words, style = ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"
+    words, style = _now(ui, sentence)
     marked = style == "class:refusal" or ui.notice is not None  # over the whole width
     now = [
         fitted(line(f" {row}", style), width, style if marked else "")
@@ -39,3 +41,13 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     style = "class:info" if in_lesson else ""
     log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]
     return [*stacked(log, width, room_left), *now]
+
+
+def _now(ui: Ui, sentence: str) -> tuple[str, str]:
+    """Return what should be read now, and its style."""
+    if isinstance(ui.overlay, Quitting):
+        asks = _("The game is still running. Quit? {yes}: quit, n: stay")
+        return asks.format(yes=_("y")), "class:refusal"
+    if ui.notice is not None:
+        return ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"
+    return sentence, "class:info"

@@ -11,8 +11,9 @@ from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, line, people_style, wrapped
+from client.ui.texts.forecasts import describe_forecast
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import bounds_text, kind_words, names_at, piece_words
+from client.ui.texts.sentences import bounds_text, kind_words, names_at, piece_words, turned
 from client.ui.update.actions import Act, Action, Hold, Pick
 from client.ui.update.state import Playing, Ui
 from client.ui.update.table import selection
@@ -134,8 +135,8 @@ class Panel(Struct, frozen=True):
         ]
         for position in legal.positions:
             chosen = position == at
-            form = _("position {position}, turned {turns}") if chosen else _("position {position}")
-            words = form.format(position=position, turns=self.playing.orientation)
+            form = _("position {position}, {turned}") if chosen else _("position {position}")
+            words = form.format(position=position, turned=turned(self.playing.orientation))
             content = beside(
                 pointer(self.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
             )
@@ -143,7 +144,10 @@ class Panel(Struct, frozen=True):
         return rows
 
     def _field(self, *, brief: bool = False) -> list[Row]:
-        """Return what is known of the hex pointed at; `brief` leaves out what scoring would bring."""
+        """Return what is known of the hex pointed at, and what the chosen piece would do there.
+
+        `brief` leaves out what the scoring of a piece already there would bring.
+        """
         layout, cell = self.view.layout, self.playing.hovered or self.playing.cursor
         field = layout.fields.get(cell)
         if field is None:
@@ -163,9 +167,11 @@ class Panel(Struct, frozen=True):
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
+        foreseen = selection.foreseen(self.playing, self.model)
+        told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
-            *self._paragraphs(words, _("Beside it: {around}.").format(around=near)),
+            *self._paragraphs(*told, _("Beside it: {around}.").format(around=near)),
         ]
 
     def _on_hill(self, hill: Tile) -> list[Row]:

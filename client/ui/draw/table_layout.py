@@ -8,7 +8,7 @@ from client.ui.draw.board import Marks, drawn_board
 from client.ui.draw.frame import Block, Target, side_by_side
 from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale
 from client.ui.draw.lines import Line, beside, line, stacked, wrapped
-from client.ui.draw.news_lines import LOG_LINES, news_lines
+from client.ui.draw.news_lines import LOG_LINES, lines_wanted, news_lines
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import PointAt
 from client.ui.update.state import Ui
@@ -48,12 +48,14 @@ def table_block(
         tuple(beside(line(" " * margin), content) for content in drawn_board(*board, glyphs, scale)),
         tuple(target.moved(margin, 0) for target in _hexes(scale)),
     )
-    right = panel(panel_width, scale.height)
     below = height - scale.height
     if below >= LOG_LINES:
+        right = panel(panel_width, scale.height)
         both = side_by_side(left, right, left_width, panel_width, scale.height)
         return Block((*both.lines, *news_lines(ui, width, below, sentence)), both.targets)
-    room_left = max(height - len(right.lines) - 1, LOG_LINES)
+    wanted = max(lines_wanted(ui, panel_width, sentence), LOG_LINES)
+    right = panel(panel_width, height - wanted)
+    room_left = max(height - len(right.lines) - 1, wanted)
     lines = stacked(right.lines, panel_width, height - room_left)
     right = Block((*lines, *news_lines(ui, panel_width, room_left, sentence)), right.targets)
     return side_by_side(left, right, left_width, panel_width, height)

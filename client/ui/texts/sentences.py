@@ -353,13 +353,20 @@ def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> 
             yield _("{voter} wants a bot to play for {name}.").format(voter=names[seat], name=now.name)
 
 
+def turned(turns: int) -> str:
+    """Return how a tile lies."""
+    if not turns:
+        return _("not turned")
+    return counted("turned once", "turned {turns} times", turns).format(turns=turns)
+
+
 def confirmation(move: LayTile | Place) -> str:
     """Return the question whether to really make the move."""
     if isinstance(move, Place):
         form = _("Place {piece} on {field}? Enter: yes, Esc: no")
         return form.format(piece=move.piece, field=move.field)
-    form = _("Lay the tile at position {position}, turned {turns}? Enter: yes, Esc: no")
-    return form.format(position=move.position, turns=move.orientation)
+    form = _("Lay the tile at position {position}, {turned}? Enter: yes, Esc: no")
+    return form.format(position=move.position, turned=turned(move.orientation))
 
 
 def describe_stand_in(name: str) -> str:

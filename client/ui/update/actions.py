@@ -38,6 +38,7 @@ class Act(enum.Enum):
     SEAT_BOT = enum.auto()
     REMATCH = enum.auto()
     VOTE = enum.auto()
+    HINT = enum.auto()
     LEAVE = enum.auto()
     GO = enum.auto()
     NEXT_EYES = enum.auto()

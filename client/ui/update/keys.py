@@ -225,6 +225,7 @@ KEYS: Final = (
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
+    Key(("s",), Act.HINT, _BOARD, N_("suggest a move, where the table allows hints"), N_("hint")),
     Key(("v",), Act.VOTE, _BOARD, N_("vote: let a bot play for an absent player, or not")),
     Key(
         ("c",),
@@ -284,7 +285,7 @@ _OVERLAYS: Final = {
     Announcements: KeyContext.ANNOUNCEMENT,
 }
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE, Act.HINT})
 
 _NAMES: Final = {
     _YES: N_("y"),

@@ -7,7 +7,9 @@ from typing import Final, assert_never
 from client.language import _
 from client.news import Announcement, Back, Closed, Lost, ServerStops, Update
 from client.refusals import describe_refusal
+from client.suggestion import Suggestion
 from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.ui.texts.forecasts import describe_forecast, describe_lay, describe_place, describe_standing
 from client.ui.texts.sentences import (
     PresenceLine,
     announcement,
@@ -37,6 +39,7 @@ from engine.events import (
     Captured,
     GameEnded,
     HillScored,
+    LayTile,
     Placed,
     SeenEvent,
     SoldierFled,
@@ -45,6 +48,7 @@ from engine.events import (
     WolfPlaced,
     WolvesRevealed,
 )
+from engine.forecast import forecast
 from engine.view import Phase
 from protocol.messages import Substitute, TableSummary
 
@@ -150,6 +154,24 @@ def _announced(ui: Ui, text: str) -> Ui:
     earlier = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
     texts = (*earlier, text)[-ANNOUNCEMENTS_KEPT:]
     return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
+
+
+def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
+    """Return `ui` with the move that is suggested, its reason in words, and all that it takes chosen."""
+    view, playing, command = model.view, table_page(ui), suggestion.command
+    if view is None or not isinstance(playing, Playing):
+        return ui
+    if isinstance(command, LayTile):
+        chosen = replace(playing, position=command.position, orientation=command.orientation)
+        told = [describe_lay(command)]
+    else:
+        there = view.layout.hexes[command.field]
+        chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
+        found = forecast(view, command.seat, command.piece, command.field)
+        names = names_at(model)
+        told = [describe_place(command), *describe_forecast(found, names), describe_standing(found, names)]
+    text = " ".join(filter(None, (*told, suggestion.reason)))
+    return replace(with_table_page(ui, chosen), notice=Notice(text))
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:

@@ -26,7 +26,9 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
             laying = model.view is not None and model.view.phase is Phase.LAYING
             only_points = isinstance(ui.page, Lesson) and ui.page.points
             none = laying or model.seat is None or only_points
-            return _those((Act.NEXT_PIECE, none), (Act.CONFIRM, none))
+            return _those((Act.NEXT_PIECE, none), (Act.CONFIRM, none), (Act.HINT, _no_hint(ui, model)))
+        case KeyContext.LAYING:
+            return _those((Act.HINT, _no_hint(ui, model)))
         case KeyContext.LESSON:
             return _those((Act.PAGE_DOWN, isinstance(ui.page, Lesson) and ui.page.last))
         case KeyContext.RESULT:
@@ -34,6 +36,10 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
             return _those((Act.REMATCH, model.seat is None and not followed))
         case _:
             return frozenset()
+
+
+def _no_hint(ui: Ui, model: TableModel) -> bool:
+    return not ui.hosting.hints or model.legal is None
 
 
 def _idle_while_gathering(ui: Ui, model: TableModel) -> frozenset[Act]:

@@ -29,12 +29,22 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             if (vote := next_vote(model)) is None:
                 return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
             return ui, vote
+        case Act.HINT:
+            return _asked_for_a_hint(ui, model)
         case Act.QUIT:
             if isinstance(ui.page, Playing) and model.seat is not None:
                 return replace(ui, overlay=Quitting()), None
             return ui, requests.Quit()
         case _:
             return None
+
+
+def _asked_for_a_hint(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    if not ui.hosting.hints:
+        return replace(ui, notice=Notice(_("There are no hints at this table."))), None
+    if model.legal is None:
+        return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
+    return ui, requests.Hint()
 
 
 def read_on(ui: Ui, reading: Reading, action: Action) -> Ui:

@@ -59,6 +59,10 @@ class Vote(Struct, frozen=True):
     agree: bool
 
 
+class Hint(Struct, frozen=True):
+    """Suggest a move."""
+
+
 class Say(Struct, frozen=True):
     """Say something to everybody at the table."""
 
@@ -116,6 +120,7 @@ Request: TypeAlias = (
     | Rematch
     | WatchNext
     | Vote
+    | Hint
     | Say
     | Leave
     | TurnPage

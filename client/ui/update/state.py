@@ -188,11 +188,13 @@ class Hosting:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it can seat bots;
-    `home` if there is a start screen to go back to; `addresses` are those that others join with.
+    `hints` if it suggests moves; `home` if there is a start screen to go back to; `addresses` are those that
+    others join with.
     """
 
     private: bool = False
     bots: bool = False
+    hints: bool = False
     home: bool = False
     addresses: tuple[str, ...] = ()
 

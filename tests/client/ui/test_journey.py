@@ -57,7 +57,7 @@ def lay_tile(terminal: Terminal) -> None:
     """Turn the drawn tile and lay it at the first open position."""
     tile = terminal.found(r"lay tile (\w)")[0]
     terminal.press("r")
-    terminal.shows(r"turned 1")
+    terminal.shows(r"turned once")
     terminal.press("enter")
     terminal.until(lambda text: f"Your turn: lay tile {tile}" not in text, "end of the turn")
 

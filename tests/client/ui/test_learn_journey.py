@@ -51,7 +51,7 @@ def do_exercise(terminal: Terminal, page: LessonPage) -> None:
             go_to(terminal, page, field)
         case Lay():
             terminal.press("r")
-            terminal.shows("turned 1")
+            terminal.shows("turned once")
             terminal.press("enter")
         case Walk():
             while "Enter: the next page" not in " ".join(terminal.text.split()):

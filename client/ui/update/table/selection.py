@@ -8,8 +8,10 @@ from client.table import TableModel
 from client.ui.update.actions import Way
 from client.ui.update.state import Playing
 from engine.board import Field, Hex, LaidTile
+from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
+from engine.view import Phase
 
 _CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN})
 
@@ -35,8 +37,20 @@ def hand(model: TableModel) -> tuple[HandPiece, ...]:
 
 
 def selected_piece(playing: Playing, model: TableModel) -> Piece | None:
-    """Return the piece picked from the hand, if it is still there."""
-    return next((each.piece for each in hand(model) if each.piece == playing.piece and each.count), None)
+    """Return the piece picked from the hand, if it is still there; on turn, else the only kind left."""
+    left = [each.piece for each in hand(model) if each.count]
+    if len(left) == 1 and isinstance(model.legal, LegalPlaces):
+        return left[0]
+    return playing.piece if playing.piece in left else None
+
+
+def foreseen(playing: Playing, model: TableModel) -> Forecast | None:
+    """Return what the chosen piece would do on the hex pointed at; None if it cannot be placed there."""
+    view, seat, piece = model.view, model.seat, selected_piece(playing, model)
+    if view is None or seat is None or piece is None or view.phase is not Phase.PLACING:
+        return None
+    field = view.layout.fields.get(playing.hovered or playing.cursor)
+    return None if field is None or field in view.placed else forecast(view, seat, piece, field)
 
 
 def next_piece(playing: Playing, model: TableModel, by: int) -> Piece | None:

@@ -10,6 +10,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
 from client.news import Announcement, ServerStops
+from client.suggestion import Suggestion
 from client.table import TableModel
 from client.ui.draw.lines import plain
 from client.ui.draw.pages.reading import hands_table
@@ -17,7 +18,7 @@ from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.news import heard
+from client.ui.update.news import heard, suggested
 from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
@@ -61,6 +62,20 @@ def counting(players: int) -> tuple[Ui, TableModel]:
     """Return the page about hidden hands and influence."""
     ui, model = placing(players)
     return after(ui, model, "c"), model
+
+
+def foreseeing() -> tuple[Ui, TableModel]:
+    """Return a game with a farmer chosen, and a soldier beside the field pointed at."""
+    ui, model = placing(3)
+    assert model.view is not None
+    return after(with_cursor(ui, model.view.layout.hexes[Field("F2")]), model, "4"), model
+
+
+def hinted() -> tuple[Ui, TableModel]:
+    """Return a game with a move suggested."""
+    ui, model = placing()
+    command = Place(Seat(0), Piece("Ef*"), Field("E2"))
+    return suggested(replace(ui, hosting=Hosting(hints=True)), Suggestion(command), model), model
 
 
 def laying() -> tuple[Ui, TableModel]:
@@ -108,6 +123,8 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering": waiting,
     "laying": laying,
     "placing": placing,
+    "foreseeing": foreseeing,
+    "hinted": hinted,
     "placing-two": lambda: placing(2),
     "counts": lambda: counting(4),
     "counts-two": lambda: counting(2),

@@ -1,22 +1,26 @@
 """What keys, clicks and typed lines do, as pure functions from one UI state to the next."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from client.suggestion import Suggestion
 from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
 from client.ui.update.keys import KEYS, KeyContext, context_of
-from client.ui.update.news import refused
+from client.ui.update.news import refused, suggested
 from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Topic, Ui
 from client.ui.update.table.scoring_steps import last_step, steps
-from engine.board import HILLS
+from client.ui.update.table.selection import selected_piece
+from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
+from engine.view import free_fields
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import TableState, TableSummary
 from tests.client.ui.seen import (
@@ -57,6 +61,54 @@ def over() -> tuple[Ui, TableModel]:
 
 
 # -- the lobby ------------------------------------------------------------------------------------
+
+
+def test_hints_where_the_table_allows_them() -> None:
+    """On the player's own turn, and only if this program gives hints."""
+    ui, model = placing()
+    assert "no hints" in notice_of(after(ui, model, "s"))
+    allowed = replace(ui, hosting=Hosting(hints=True))
+    assert request_after(allowed, model, "s") == requests.Hint()
+    waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
+    assert "own turn" in notice_of(after(allowed, waiting, "s"))
+
+
+def test_a_hint_chooses_the_move() -> None:
+    """Enter makes it; the reason is in words."""
+    ui, model = placing()
+    command = Place(Seat(0), Piece("Ef"), free_field(model))
+    hinted = suggested(ui, Suggestion(command, "So it is."), model)
+    assert re.match(rf"Hint: Ef on {command.field}\. Ef here gives .* So it is\.$", notice_of(hinted))
+    assert request_after(hinted, model, "enter") == command
+    ui, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    lay = LayTile(model.legal.seat, model.legal.positions[-1], 3)
+    assert request_after(suggested(ui, Suggestion(lay), model), model, "enter") == lay
+
+
+def test_the_only_kind_left_is_chosen() -> None:
+    """On the player's own turn, and whatever was picked or put back before."""
+    game = played(GameOptions(3, random_layout=True), 1, 0)
+    while not (game.view.turn == 0 and len(game.view.hands[Seat(0)]) == 1):
+        game.apply(game.legal_commands()[0])
+    (piece,) = game.view.hands[Seat(0)]
+    model = model_of(game, 0)
+    field = free_field(model)
+    assert model.view is not None
+    ui = with_cursor(ui_of(game, model), model.view.layout.hexes[field])
+    assert request_after(ui, model, "escape", "enter") == Place(Seat(0), piece, field)
+    model.legal = None
+    assert selected_piece(playing_of(ui), model) is None
+
+
+def notice_of(ui: Ui) -> str:
+    assert ui.notice is not None
+    return ui.notice.text
+
+
+def free_field(model: TableModel) -> Field:
+    assert model.view is not None
+    return free_fields(model.view)[0]
 
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
@@ -222,7 +274,7 @@ def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
     once = after(ui, model, "r", "enter")
     assert once.asked == lay
     assert once.notice is not None
-    assert f"position {first}, turned 1?" in once.notice.text
+    assert f"position {first}, turned once?" in once.notice.text
     assert request_after(once, model, "enter") == lay
     assert updated(once, PointAt(HILLS[first]), model)[1] == lay
     for key in ("escape", "backspace"):
