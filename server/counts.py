@@ -1,11 +1,17 @@
 """What the server counts while it plays: plain numbers, since some change with every move."""
 
+import logging
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 from protocol.codes import Code
+from server.errors import JournalError, NotStored
+from server.failures import RepeatedFailure
+from server.logs import about
+
+log = logging.getLogger(__name__)
 
 ILLEGAL_MOVE: Final = "illegal-move"
 _CODES: Final[frozenset[str]] = frozenset(Code)
@@ -22,10 +28,16 @@ class Counts:
     resumes: int = 0
     slow_readers: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
+    unreadable: RepeatedFailure = field(default_factory=RepeatedFailure)
 
     def refused(self, code: str) -> None:
         """Count a refusal; not which rule a move broke, which may depend on a hidden hand."""
         self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1
+
+    def journal_failed(self, error: JournalError) -> None:
+        """Log what the journal could not do, unless it has done that itself."""
+        if not isinstance(error, NotStored) and (failures := self.unreadable.failed()) > 0:
+            log.error("not read", extra=about(failures=failures, reason=str(error)))
 
 
 @dataclass(slots=True)

@@ -19,3 +19,7 @@ class StartError(HostError):
 
 class JournalError(HostError):
     """The journal cannot be used."""
+
+
+class NotStored(JournalError):
+    """Something could not be stored; the journal has logged it."""

@@ -48,13 +48,13 @@ class Gauges(Collector):
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
             self._loop_lag = loop.time() - due
 
-    def health(self) -> Page:
+    async def health(self) -> Page:
         """Return whether moves can be accepted."""
-        if self._journal.failing:
+        if not await self._journal.storing():
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
 
-    def metrics(self) -> Page:
+    async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 

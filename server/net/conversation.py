@@ -158,7 +158,7 @@ class Conversation:
             if refusal.code is Code.BAD_TOKEN:
                 self._count_bad_messages(_WEIGHT_OF_A_WRONG_TOKEN, CloseReason.TOO_MANY_WRONG_TOKENS)
         except JournalError as error:
-            log.error("not stored", extra=about(address=self._session.name, reason=str(error)))  # noqa: TRY400 - one line says it
+            self._session.counts.journal_failed(error)
             self._refuse(Refusal(Code.NOT_STORED), id)
 
     def _refuse(self, refusal: Refusal, id: int | None = None) -> None:  # noqa: A002 - the wire's own word

@@ -17,7 +17,7 @@ from engine.game import Game, RandomChance
 from protocol.messages import Stage
 from server.errors import JournalError
 from server.storage.entries import Played, StoodIn, events_in
-from server.storage.journal_file import FILE_NAME, opened
+from server.storage.journal_file import FILE_NAME, locked, opened
 from server.storage.ledger import Ledger
 from server.storage.stored_tables import (
     ArchivedTable,
@@ -54,7 +54,10 @@ class DataFolder:
         self._path = data / FILE_NAME
         if not self._path.exists():
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
-        self._database = opened(self._path)
+        with contextlib.ExitStack() as opening:
+            opening.enter_context(contextlib.closing(locked(data)))
+            self._database = opening.enter_context(contextlib.closing(opened(self._path)))
+            self._open = opening.pop_all()
 
     def _damaged(self, what: str) -> JournalError:
         return JournalError(
@@ -69,7 +72,7 @@ class DataFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._database.close()
+        self._open.close()
 
     @contextlib.contextmanager
     def _damage_told(self) -> Iterator[None]:

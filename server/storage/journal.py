@@ -29,7 +29,14 @@ class Journal(Protocol):
 
     @property
     def failing(self) -> bool:
-        """Tell whether the last commit failed."""
+        """Tell whether the last commit failed, or the journal is not in its place."""
+
+    @property
+    def not_stored(self) -> int:
+        """Return how many requests could not be stored."""
+
+    async def storing(self) -> bool:
+        """Tell whether entries can be stored, by trying it if nothing was stored within the last second."""
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         """Store `entries` of the table `code`, from number `first`."""
@@ -67,9 +74,13 @@ class NoJournal:
     archived: Collection[str] = ()
     keeps_games = False
     failing = False
+    not_stored = 0
 
     def __init__(self) -> None:
         self.commits = Durations()
+
+    async def storing(self) -> bool:
+        return True
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         pass

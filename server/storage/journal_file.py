@@ -2,6 +2,7 @@
 
 import itertools
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -10,10 +11,14 @@ from typing import Final
 from server.config import Durable
 from server.errors import JournalError
 from server.storage.chain_migration import chain_tables
+from server.storage.folder_lock import FolderInUse, FolderLock
 
 FILE_NAME: Final = "palatinus.sqlite3"
 SCHEMA_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
+# A second server on the same file would number the same tables' entries again. With this variant of SQLite's
+# file access the process locks the file, not one connection, and no commit has to ask the system for a lock.
+_OF_THIS_PROCESS: Final = "" if sys.platform == "win32" else "?vfs=unix-excl"
 
 _ARCHIVE_2: Final = """CREATE TABLE archive (
     code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
@@ -64,34 +69,80 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     Raises JournalError if it cannot be used, was written by a newer version, is not a journal or is in use.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)  # it holds hidden pieces; SQLite gives its other files the same mode
-        # One thread at a time uses it, though not always the same.
-        database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+        database = connected(path, durable)
         try:
-            _prepare(database, path, durable)
+            _prepare(database, path)
         except BaseException:
             database.close()
             raise
     except (OSError, sqlite3.Error) as error:
-        busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-        if busy:
-            raise JournalError(
-                "another server, or palatinus tables, is using the journal {file}. "
-                "Stop it, or choose another --data",
-                file=path,
-            ) from error
-        raise JournalError(
-            "cannot use the journal {file}: {reason}. Choose another --data",
-            file=path,
-            reason=getattr(error, "strerror", None) or error,
-        ) from error
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            raise _in_use(path) from error
+        raise unusable(path, error) from error
     return database
 
 
-def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None:
-    # A second server on the same file would number the same tables' entries again.
-    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+def locked(data: Path) -> FolderLock:
+    """Lock the folder `data`, made if there is none, for this process alone.
+
+    Raises JournalError if that cannot be, or another process has locked it.
+    """
+    path = data / FILE_NAME
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return FolderLock(data)
+    except FolderInUse as error:
+        raise _in_use(path) from error
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def connected(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
+    """Return a connection to the file; other connections of this process may use it meanwhile.
+
+    Raises sqlite3.Error.
+    """
+    # One thread at a time uses the connection, though not always the same.
+    database = sqlite3.connect(
+        f"{path.absolute().as_uri()}{_OF_THIS_PROCESS}", timeout=1.0, check_same_thread=False, uri=True
+    )
+    try:
+        database.execute(f"PRAGMA synchronous = {durable.upper()}")
+        # Checkpoints wait for the disk, so the journal chooses when to make them.
+        database.execute("PRAGMA wal_autocheckpoint = 0")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def mark(database: sqlite3.Connection) -> None:
+    """Commit something that changes nothing: a new count of changes on the first page.
+
+    Raises sqlite3.Error if nothing can be stored.
+    """
+    with _transaction(database):
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def unusable(path: Path, error: OSError | sqlite3.Error) -> JournalError:
+    """Return the error for a file that cannot be opened."""
+    return JournalError(
+        "cannot use the journal {file}: {reason}. Choose another --data",
+        file=path,
+        reason=getattr(error, "strerror", None) or error,
+    )
+
+
+def _in_use(path: Path) -> JournalError:
+    return JournalError(
+        "another server, or palatinus tables, is using the journal {file}. Stop it, or choose another --data",
+        file=path,
+    )
+
+
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = _number(database, "user_version")
     if version > SCHEMA_VERSION:
         raise JournalError(
@@ -105,9 +156,6 @@ def _prepare(database: sqlite3.Connection, path: Path, durable: Durable) -> None
     if 0 < version < SCHEMA_VERSION:
         _keep_copy(database, path, version)
     database.execute("PRAGMA journal_mode = WAL")
-    database.execute(f"PRAGMA synchronous = {durable.upper()}")
-    # Checkpoints wait for the disk, so the journal chooses when to make them.
-    database.execute("PRAGMA wal_autocheckpoint = 0")
     with _transaction(database):
         if version == 0:
             _run(database, _SCHEMA)

@@ -14,12 +14,18 @@ from server.storage.stored_tables import commits, insert, linked, standings
 class Ledger:
     """The tables in `database`, the journal of the folder `data`.
 
-    One thread at a time may use it. Whatever fails raises and changes nothing.
-    Raises OSError if the commit list cannot be begun.
+    One thread at a time may use it. Whatever fails raises and changes nothing; `before_commit` is called last
+    of all, and may raise to undo a transaction. Raises OSError if the commit list cannot be begun.
     """
 
-    def __init__(self, database: sqlite3.Connection, data: Path) -> None:
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        data: Path,
+        before_commit: Callable[[], None] = lambda: None,
+    ) -> None:
         self._database = database
+        self._before_commit = before_commit
         self._commits = commits(database)
         (journal,) = database.execute("SELECT id FROM journal").fetchone()
         known = standings(database)
@@ -40,6 +46,7 @@ class Ledger:
                     self._count()
                 else:
                     changes[code] = self._append(code, known, now, entries)
+            self._before_commit()
         self._take_note(changes)
 
     def change(self, work: Callable[[sqlite3.Connection], Changes]) -> Changes:
@@ -48,6 +55,7 @@ class Ledger:
             changes = work(self._database)
             if changes:
                 self._count()
+            self._before_commit()
         if changes:
             self._take_note(changes)
         return changes

@@ -4,7 +4,9 @@ Whatever the tables append in one turn of the event loop goes into one commit.
 """
 
 import asyncio
+import contextlib
 import logging
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -15,18 +17,23 @@ from typing import Any, Final
 
 from server.config import Durable
 from server.counts import Durations
-from server.errors import JournalError
+from server.errors import JournalError, NotStored
+from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.checkpoints import Checkpoints, checkpoint
 from server.storage.entries import Entry, Forgotten, LiveEntries
 from server.storage.journal import Part
-from server.storage.journal_file import FILE_NAME, opened
+from server.storage.journal_file import FILE_NAME, locked, mark, opened, unusable
 from server.storage.ledger import Ledger
+from server.storage.open_files import OpenFiles
 from server.storage.standing import Changes
 from server.storage.stored_tables import archive as archive_table
 from server.storage.stored_tables import archive_list, archived_table, bring_back, in_use, remove, shorten
 
-_ENTRIES_BETWEEN_CHECKPOINTS: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
+_SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
+_SECONDS_BETWEEN_PROBES: Final = 1.0
+_SECONDS_TO_PROBE: Final = 5.0  # then a disk that does not answer counts as failing
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +42,10 @@ log = logging.getLogger(__name__)
 class _Append:
     parts: Sequence[Part]
     stored: asyncio.Future[None]
+
+    @property
+    def entries(self) -> int:
+        return sum(len(entries) for _, _, entries in self.parts)
 
     @property
     def removes(self) -> bool:
@@ -50,6 +61,10 @@ class _Job:
     begins: Callable[[], None] | None = None  # called on the event loop just before the work
 
 
+class _NotInPlace(Exception):
+    """The files are not those that were opened, so nobody would find in them what is stored."""
+
+
 @dataclass(slots=True)
 class _Batch:
     """The requests of tables since the last commit began."""
@@ -62,7 +77,8 @@ class SqliteJournal:
     """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
 
     `durable` "full" waits with each commit until the disk has it, so that not even a power cut loses a move.
-    The archive keeps `most_archived` games; `archive_share` is for `ArchiveIndex`.
+    Nothing is stored while the file is not in its place. The archive keeps `most_archived` games;
+    `archive_share` is for `ArchiveIndex`.
     Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
     """
 
@@ -79,34 +95,64 @@ class SqliteJournal:
         self._durable = durable
         self._most_archived = most_archived
         self.commits = Durations()
-        self.failing = False
+        self._failures = RepeatedFailure()
+        self._last_failed = False
+        self._settled_at = -math.inf  # when a commit last succeeded or failed
+        self._probe: asyncio.Future[None] | None = None  # under way
+        self._probed_at = -math.inf
         self._batch = _Batch()
-        self._entries_since_checkpoint = 0
         self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
-        self._database = opened(self.path, durable)
         # The database could not be asked while a commit is under way.
         self._archive = ArchiveIndex(archive_share)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
-        try:
-            for table in archive_list(self._database):
-                self._archive.add(table.code, table.game)
-            self._ledger = Ledger(self._database, data)
-        except (sqlite3.Error, ValueError) as error:
-            self._database.close()
-            raise self.damaged(str(error)) from error
-        except OSError as error:
-            self._database.close()
-            raise JournalError(
-                "cannot use the journal {file}: {reason}. Choose another --data",
-                file=self.path,
-                reason=error.strerror,
-            ) from error
+        with contextlib.ExitStack() as opening:
+            opening.enter_context(contextlib.closing(locked(data)))
+            self._database = opened(self.path, durable)
+            try:
+                self._files = OpenFiles(self.path)
+                opening.callback(self._files.close)
+                opening.callback(self._database.close)
+                for table in archive_list(self._database):
+                    self._archive.add(table.code, table.game)
+                self._ledger = Ledger(self._database, data, self._check_files)
+                opening.callback(self._ledger.close)
+            except (sqlite3.Error, ValueError) as error:
+                self._database.close()
+                raise self.damaged(str(error)) from error
+            except OSError as error:
+                self._database.close()
+                raise unusable(self.path, error) from error
+            self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
+            self._open = opening.pop_all()
+        self._watch()
 
     @property
     def archived(self) -> Collection[str]:
         return self._archive.codes
+
+    @property
+    def failing(self) -> bool:
+        return self._last_failed or self._files.fault is not None
+
+    @property
+    def not_stored(self) -> int:
+        return self._failures.count
+
+    async def storing(self) -> bool:
+        if not self._files.in_place():
+            return False
+        if self._loop.time() >= self._settled_at + _SECONDS_BETWEEN_PROBES:
+            if self._probe is None:
+                self._probe = self._asked(lambda: mark(self._database))
+                self._probe.add_done_callback(self._probed)
+                self._probed_at = self._loop.time()
+            left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
+            _, waiting = await asyncio.wait((self._probe,), timeout=max(0.0, left))
+            if waiting:
+                return False
+        return not self.failing
 
     def tables(self) -> dict[str, list[Entry]]:
         try:
@@ -173,12 +219,20 @@ class SqliteJournal:
         self._archive.discard(code)
 
     async def close(self) -> None:
+        self._next_look.cancel()
         self._settle()
         while self._at_work is not None:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
+        await self._checkpoints.close()
         self._thread.shutdown()
-        self._ledger.close()
+        self._open.close()
+
+    def _watch(self) -> None:
+        """Look at the files now and then, also while nothing is stored."""
+        if not self._files.in_place() and self._files.log_is_gone:
+            self._checkpoints.begin()  # so that the main file has everything
+        self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
     def _appended(self, parts: Sequence[Part]) -> asyncio.Future[None]:
         stored: asyncio.Future[None] = self._loop.create_future()
@@ -191,10 +245,19 @@ class SqliteJournal:
         return changes
 
     async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
+        return await self._asked(work, begins)
+
+    def _asked(
+        self, work: Callable[[], Any], begins: Callable[[], None] | None = None
+    ) -> asyncio.Future[Any]:
         job = _Job(work, self._loop.create_future(), begins)
         self._batch.jobs.append(job)
         self._settle_soon()
-        return await job.done
+        return job.done
+
+    def _probed(self, probe: asyncio.Future[None]) -> None:
+        self._probe = None
+        self._settled(probe.exception())
 
     def _settle_soon(self) -> None:
         if self._at_work is None and len(self._batch.appends) + len(self._batch.jobs) == 1:
@@ -217,11 +280,9 @@ class SqliteJournal:
                 job.begins()
         removes = any(append.removes for append in batch.appends)
         if batch.jobs or removes or self._log_begins or self._durable == "full":
-            self._log_begins = False
             self._work(lambda: self._do_batch(batch), lambda results: self._resolve_batch(batch, results))
         else:
             self._resolve_appends(batch.appends, self._committed(batch.appends))
-            self._checkpoint_if_due()
 
     def _work(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Give the database to the thread for `work`, and handle its result."""
@@ -242,15 +303,24 @@ class SqliteJournal:
         error, outcomes = results
         self._resolve_appends(batch.appends, error)
         for job, outcome in zip(batch.jobs, outcomes, strict=True):
+            if isinstance(outcome, NotStored):
+                self._count_failures(outcome, 1)
             if job.done.done():  # its request was cancelled meanwhile
                 continue
             if isinstance(outcome, Exception):
                 job.done.set_exception(outcome)
             else:
                 job.done.set_result(outcome)
-        self._checkpoint_if_due()
+        self._checkpoints.entries_stored(len(batch.jobs))  # which change several pages each, as entries do
 
     def _resolve_appends(self, appends: list[_Append], error: Exception | None) -> None:
+        if not appends:
+            return
+        self._settled(error)
+        if error is None:
+            self._checkpoints.entries_stored(sum(append.entries for append in appends))
+        else:
+            self._count_failures(error, len(appends))
         for append in appends:
             if append.stored.done():  # its table was cancelled meanwhile
                 continue
@@ -258,50 +328,69 @@ class SqliteJournal:
                 append.stored.set_result(None)
             else:
                 append.stored.set_exception(
-                    JournalError("the journal could not be written: {reason}", reason=error)
+                    NotStored("the journal could not be written: {reason}", reason=error)
                 )
+
+    def _settled(self, error: BaseException | None) -> None:
+        """Take note that a commit has succeeded or failed."""
+        self._last_failed = error is not None
+        self._settled_at = self._loop.time()
+        if error is None:
+            self._log_begins = False
+            again, untold = self._failures.works()
+            if again:
+                log.warning("stored again", extra=about(failures=untold))
+
+    def _count_failures(self, error: Exception, number: int) -> None:
+        if self._files.fault is not None:
+            self._failures.count += number  # the log says already why
+        elif (failures := self._failures.failed(number)) > 0:
+            log.error("not stored", extra=about(failures=failures, reason=str(error)))
 
     def _committed(self, appends: list[_Append]) -> Exception | None:
         if not appends:
             return None
         parts = [part for append in appends for part in append.parts]
-        self._entries_since_checkpoint += sum(len(entries) for _, _, entries in parts)
         began = time.perf_counter()
         try:
             self._ledger.append(parts, int(time.time()))
-        except (sqlite3.Error, ValueError) as error:
-            self.failing = True
+        except (sqlite3.Error, ValueError, _NotInPlace) as error:
             return error
-        self.failing = False
         self.commits.add(time.perf_counter() - began)
         return None
 
     def _outcome(self, job: _Job) -> Any:
         try:
             return job.work()
-        except sqlite3.Error as error:
-            return JournalError("the journal could not be used: {reason}", reason=error)
+        except (sqlite3.Error, _NotInPlace) as error:
+            return NotStored("the journal could not be used: {reason}", reason=error)
         except ValueError as error:
             return self.damaged(str(error))
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
             return error
 
-    def _checkpoint_if_due(self) -> None:
-        """Make a checkpoint now and then, in the thread, since it waits for the disk."""
-        if self._entries_since_checkpoint >= _ENTRIES_BETWEEN_CHECKPOINTS:
-            self._entries_since_checkpoint = 0
-            self._work(self._checkpoint, self._after_checkpoint)
+    def _check_files(self) -> None:
+        """Raise _NotInPlace, which undoes the transaction, unless the files are in place.
 
-    def _checkpoint(self) -> Exception | None:
-        try:
-            self._database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        What becomes of them after this look might as well become of them after the commit.
+        """
+        if not self._files.in_place():
+            raise _NotInPlace("its file is not in its place")
+
+    def _log_may_begin(self, wait_for_rest: bool) -> None:
+        """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
+
+        def begin() -> None:
+            if not self._files.in_place():
+                return
+            if wait_for_rest:
+                checkpoint(self._database, self._files)
+            mark(self._database)
             self._ledger.shorten_list()
-        except (sqlite3.Error, OSError) as error:
-            return error
-        return None
 
-    def _after_checkpoint(self, error: Exception | None) -> None:
-        if error is None:
-            self._log_begins = True
-        else:
-            log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))
+        def begun(done: asyncio.Future[None]) -> None:
+            if (error := done.exception()) is not None:
+                log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))
+
+        self._log_begins = True
+        self._asked(begin).add_done_callback(begun)

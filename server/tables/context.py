@@ -1,13 +1,11 @@
 """What the parts of a table share: its lasting state, who is here, and how both are stored and sent."""
 
-import logging
 from dataclasses import dataclass, field
 from typing import Final
 
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError
-from server.logs import about
 from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot
 from server.storage.journal import Journal
@@ -21,8 +19,6 @@ from server.tables.owner import TableOwner
 from server.tables.state import PersistentState
 from server.tables.summaries import table_state
 from server.timers import Timer
-
-log = logging.getLogger(__name__)
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
@@ -84,10 +80,7 @@ class TableContext:
         try:
             await self.store(*entries)
         except JournalError as error:
-            self.log_not_stored(error)
-
-    def log_not_stored(self, error: JournalError) -> None:
-        log.error("not stored", extra=about(table=self.code, reason=str(error)))
+            self.counts.journal_failed(error)
 
     def broadcast_state(self) -> None:
         """Send everyone the state of the table: who sits where, and who is here."""

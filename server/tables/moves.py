@@ -85,7 +85,7 @@ class Moves:
                 StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=move.by
             )
         except JournalError as error:
-            context.log_not_stored(error)
+            context.counts.journal_failed(error)
             context.policy.turn_began()
         else:
             log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))

@@ -309,7 +309,7 @@ class Table:
                 await self._context.journal.archive(self.code, game)
                 self.archived = True
         except JournalError as error:
-            log.error("not archived", extra=about(table=self.code, reason=str(error)))  # noqa: TRY400 - one line says it
+            self._context.counts.journal_failed(error)
             self._unattended_stage = None  # try again
 
     async def _close(self, reason: str | None) -> None:

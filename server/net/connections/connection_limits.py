@@ -3,7 +3,7 @@
 import asyncio
 import http
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,7 +39,7 @@ class ConnectionLimits:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.pages: Mapping[str, Callable[[], Page]] = {}
+        self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self._open: dict[ServerConnection, _Open] = {}
         self._from_address: Counter[str] = Counter()
         self._freed_memory = FreedMemory()
@@ -79,11 +79,13 @@ class ConnectionLimits:
         known = self._open.get(connection)  # None if it has gone before it was heard
         return 0.0 if known is None else self._frames[known.address].wait(now)
 
-    def response(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""
         if "websocket" not in (value.lower() for value in request.headers.get_all("Upgrade")):
             page = self.pages.get(request.path.partition("?")[0])
-            response = upgrade_required(connection) if page is None else page_response(connection, page())
+            response = (
+                upgrade_required(connection) if page is None else page_response(connection, await page())
+            )
             if request.method == "HEAD":
                 response.body = b""
             return response

@@ -205,7 +205,7 @@ async def test_entries_appended_during_a_checkpoint_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
 ) -> None:
     """Tables go on while the write-ahead log is cleared, and nothing is lost."""
-    monkeypatch.setattr("server.storage.sqlite_journal._ENTRIES_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr("server.storage.checkpoints._ENTRIES_BETWEEN", 3)
     known = next(iter(entries.values()))
     codes = [f"AAA{letter}" for letter in "BCDFGH"]
     journal = SqliteJournal(tmp_path)

@@ -1,0 +1,159 @@
+"""Whether the journal's files are still those that were opened, under the same names.
+
+A system lets a process write to a file that was deleted or moved away as if nothing had happened; but nobody
+would find there what was stored.
+"""
+
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from server.logs import about
+
+log = logging.getLogger(__name__)
+
+_HEADER_BYTES: Final = 100  # of an SQLite file; they hold a counter of its changes
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with one of the files, and what the host can do about it."""
+
+    path: Path
+    reason: str
+    remedy: str
+
+
+class OpenFiles:
+    """The journal's file at `path` and its write-ahead log, just opened by SQLite.
+
+    Each fault is logged once, and so is its end. May be asked from any thread.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.fault: Fault | None = None
+        self._path = path
+        self._log_path = path.with_name(f"{path.name}-wal")
+        self._names = str(path), str(self._log_path)  # which the system takes without conversion
+        self._lock = threading.Lock()
+        # Closed after SQLite's own: a process that closes a file loses all its locks on the file.
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._file = _identity(os.fstat(self._descriptor))
+        self._log = _identity(self._log_path.stat())
+        self._being_written = 0  # by so many checkpoints: at other times the file does not change
+        self._header = b""
+        self._known: tuple[int, ...] = ()
+        self._take_note()
+
+    @property
+    def log_is_gone(self) -> bool:
+        """Tell whether it is only the write-ahead log that is missing."""
+        return self.fault is not None and self.fault.path == self._log_path
+
+    def close(self) -> None:
+        """Close the file, which SQLite must have closed before."""
+        os.close(self._descriptor)
+
+    def in_place(self) -> bool:
+        """Tell whether the files are those that were opened, and only this process writes to the main one.
+
+        The usual answer takes two calls of the system.
+        """
+        name, log_name = self._names
+        try:
+            # Not Path.stat, which takes twice as long: this is asked at every commit.
+            file, log_file = os.stat(name), os.stat(log_name)  # noqa: PTH116
+        except OSError:
+            return self._look_closely()
+        seen = (
+            file.st_dev,
+            file.st_ino,
+            file.st_mtime_ns,
+            file.st_size,
+            log_file.st_dev,
+            log_file.st_ino,
+        )
+        return (seen == self._known and self.fault is None) or self._look_closely()
+
+    def begin_checkpoint(self) -> None:
+        """Take note that from now on the main file changes."""
+        with self._lock:
+            self._being_written += 1
+
+    def end_checkpoint(self) -> None:
+        """Take note of the main file as a checkpoint has left it."""
+        with self._lock:
+            self._being_written -= 1
+            self._take_note()
+
+    def _take_note(self) -> None:
+        now = os.fstat(self._descriptor)
+        self._header = self._read_header()
+        self._known = (*self._file, now.st_mtime_ns, now.st_size, *self._log)
+
+    def _look_closely(self) -> bool:
+        with self._lock:
+            before, self.fault = self.fault, self._found_fault()
+            if self.fault is not None and before is None:
+                fault = self.fault
+                log.error(
+                    "the journal is not in its place, and nothing can be stored",
+                    extra=about(path=str(fault.path), reason=fault.reason, remedy=fault.remedy),
+                )
+            elif self.fault is None and before is not None:
+                log.warning("the journal is back in its place", extra=about(path=str(before.path)))
+            return self.fault is None
+
+    def _found_fault(self) -> Fault | None:
+        if (change := _change(self._path, self._file)) is not None:
+            return Fault(
+                self._path,
+                change,
+                "put the same file back; if it is gone, save a backup before the server stops: it still has "
+                "the file open",
+            )
+        if (change := _change(self._log_path, self._log)) is not None:
+            return Fault(
+                self._log_path,
+                change,
+                "restart the server: it stores all games in the main file when it stops",
+            )
+        if self._overwritten():
+            return Fault(
+                self._path,
+                "another program has written to it",
+                "stop the server, and restore all files of the journal from a backup",
+            )
+        return None
+
+    def _overwritten(self) -> bool:
+        """Tell whether another program has changed the main file, and not only touched it."""
+        if self._being_written:
+            return False
+        now = os.fstat(self._descriptor)
+        if now.st_size != self._known[3] or self._read_header() != self._header:
+            return True
+        self._known = (*self._file, now.st_mtime_ns, now.st_size, *self._log)
+        return False
+
+    def _read_header(self) -> bytes:
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return os.read(self._descriptor, _HEADER_BYTES)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _change(path: Path, identity: tuple[int, int]) -> str | None:
+    """Return what has become of the file at `path`, None if it is still there."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "it was deleted or moved"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if _identity(found) == identity else "another file is in its place"

@@ -1,0 +1,259 @@
+"""A journal that is deleted, moved or replaced under a running server: nothing is told that would be lost."""
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from protocol.codes import Code
+from server.app import running
+from server.config import Config
+from server.storage.journal_file import FILE_NAME
+from tests.server.peer import (
+    TIMEOUT,
+    Peer,
+    all_caught_up,
+    check_views,
+    connected,
+    eventually,
+    game,
+    http_get,
+    play_on,
+    table_of,
+)
+from tests.server.process import Serving, refused_to_start, serving
+from tests.server.storage.test_journal import journal_of, resumed
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it lets nobody delete or move an open file")
+
+LOG = f"{FILE_NAME}-wal"
+
+
+async def line_of(server: Serving) -> str:
+    """Return the next line of the server's log."""
+    assert server.process.stderr is not None
+    async with asyncio.timeout(TIMEOUT):
+        return (await server.process.stderr.readline()).decode()
+
+
+async def check_nothing_is_stored(peers: list[Peer], port: int) -> None:
+    """Fail unless moves are refused, nobody is sent them, and the server is unhealthy."""
+    for _ in range(3):
+        refused = await peers[0].refused(peers[0].random_move(random.Random(1)))
+        assert refused.code == Code.NOT_STORED
+    for peer in peers:
+        await peer.nothing_but_pong()
+    assert (await http_get(port, "/healthz"))[0] == 503
+
+
+async def health(port: int, status: int) -> None:
+    """Wait until the server says how it is."""
+    async with asyncio.timeout(TIMEOUT):
+        while (await http_get(port, "/healthz"))[0] != status:  # noqa: ASYNC110 - it does not announce this
+            await asyncio.sleep(0.05)
+
+
+@contextlib.asynccontextmanager
+async def game_on_disk(data: Path) -> AsyncIterator[tuple[Serving, list[Peer]]]:
+    """Play the first moves of a game at a server with a process of its own; the first peer is to move."""
+    async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        assert await http_get(server.port, "/healthz") == (200, "ok\n")
+        yield server, peers
+
+
+def delete_file(data: Path) -> None:
+    (data / FILE_NAME).unlink()
+
+
+def delete_folder(data: Path) -> None:
+    shutil.rmtree(data)
+
+
+def delete_log(data: Path) -> None:
+    (data / LOG).unlink()
+
+
+def move_folder(data: Path) -> None:
+    data.rename(data.with_name("elsewhere"))
+
+
+def replace_file(data: Path) -> None:
+    other = data.with_name("other")
+    shutil.copy(data / FILE_NAME, other)
+    other.replace(data / FILE_NAME)
+
+
+def replace_log(data: Path) -> None:
+    other = data.with_name("other")
+    shutil.copy(data / LOG, other)
+    other.replace(data / LOG)
+
+
+def replace_folder(data: Path) -> None:
+    move_folder(data)
+    shutil.copytree(data.with_name("elsewhere"), data)
+
+
+def copy_over(data: Path) -> None:
+    other = data.with_name("other")
+    other.write_bytes(b"an older backup" * 1000)
+    shutil.copyfile(other, data / FILE_NAME)
+
+
+FAULTS = [
+    (delete_file, FILE_NAME, "deleted or moved"),
+    (delete_folder, FILE_NAME, "deleted or moved"),
+    (move_folder, FILE_NAME, "deleted or moved"),
+    (replace_file, FILE_NAME, "another file is in its place"),
+    (replace_folder, FILE_NAME, "another file is in its place"),
+    (copy_over, FILE_NAME, "another program has written to it"),
+    (delete_log, LOG, "deleted or moved"),
+    (replace_log, LOG, "another file is in its place"),
+]
+
+
+@pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
+async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
+    tmp_path: Path, harm: Callable[[Path], None], file: str, reason: str
+) -> None:
+    """Moves are refused, the health page says so, and the log says once what happened and what to do."""
+    data = tmp_path / "data"
+    async with game_on_disk(data) as (server, peers):
+        harm(data)
+        await check_nothing_is_stored(peers, server.port)
+        server.process.terminate()
+        code, _, err = await server.ended()
+    assert code == 0
+    (line,) = err.splitlines()
+    assert "ERROR the journal is not in its place" in line
+    assert str(data / file) in line
+    assert reason in line
+    assert "remedy=" in line
+
+
+@pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
+async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
+    tmp_path: Path, harm: Callable[[Path], None], file: str, reason: str
+) -> None:
+    """Nobody moves, and nobody asks for the health page."""
+    data = tmp_path / "data"
+    async with serving("--data", str(data)) as server, game(server.port, 2):
+        harm(data)
+        line = await line_of(server)
+        assert file in line
+        assert reason in line
+
+
+async def folder_and_back(data: Path, meanwhile: Awaitable[None]) -> None:
+    elsewhere = data.with_name("elsewhere")
+    move_folder(data)
+    await meanwhile
+    elsewhere.rename(data)
+
+
+async def file_and_back(data: Path, meanwhile: Awaitable[None]) -> None:
+    elsewhere = data.with_name("elsewhere")
+    (data / FILE_NAME).rename(elsewhere)
+    shutil.copy(elsewhere, data / FILE_NAME)
+    await meanwhile
+    elsewhere.replace(data / FILE_NAME)
+
+
+@pytest.mark.parametrize("away", [folder_and_back, file_and_back])
+async def test_games_go_on_when_the_same_file_is_put_back(
+    tmp_path: Path, away: Callable[[Path, Awaitable[None]], Awaitable[None]]
+) -> None:
+    """Nothing that was refused is stored, and a restart finds everything that was told."""
+    data = tmp_path / "data"
+    async with game_on_disk(data) as (server, peers):
+        await away(data, check_nothing_is_stored(peers, server.port))
+        await health(server.port, 200)
+        await play_on(peers, random.Random(2), moves=6)
+        server.process.kill()
+        _, _, err = await server.ended()
+    assert [line.split(":")[2].split(" ", 1)[1] for line in err.splitlines()] == [
+        "ERROR the journal is not in its place, and nothing can be stored",
+        "WARNING the journal is back in its place",
+    ]
+    async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
+        check_views(table_of(again, back), back)
+        await play_on(back, random.Random(3), moves=2)
+
+
+async def test_a_touched_file_is_the_same_file(tmp_path: Path) -> None:
+    """A new time alone stops nobody."""
+    async with game_on_disk(tmp_path) as (server, peers):
+        os.utime(tmp_path / FILE_NAME)
+        await play_on(peers, random.Random(2), moves=2)
+        assert (await http_get(server.port, "/healthz"))[0] == 200
+
+
+async def test_a_deleted_log_costs_no_move(tmp_path: Path) -> None:
+    """Everything that was told reaches the main file, for a server that is killed before it stops."""
+    data, killed = tmp_path / "data", tmp_path / "killed"
+    async with running(Config(data=data)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        checkpoints = journal_of(server)._checkpoints
+        before = (data / FILE_NAME).stat().st_mtime_ns
+        delete_log(data)
+        await eventually(lambda: (data / FILE_NAME).stat().st_mtime_ns != before and not checkpoints._at_work)
+        shutil.copytree(data, killed)
+    async with running(Config(data=killed)) as again, resumed(again.port, *peers) as back:
+        check_views(table_of(again, back), back)
+
+
+@pytest.mark.parametrize("harm", [delete_file, replace_file, delete_log])
+async def test_a_second_server_is_refused_whatever_became_of_the_files(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    """Two servers on one folder would each tell their players what the other does not have."""
+    data = tmp_path / "data"
+    async with game_on_disk(data) as (_, peers):
+        harm(data)
+        before = {path.name for path in data.iterdir()}
+        code, err = await refused_to_start("--port", "0", "--data", str(data))
+        assert code == 2
+        assert "another server, or palatinus tables, is using the journal" in err
+        assert {path.name for path in data.iterdir()} == before
+        await peers[0].nothing_but_pong()
+
+
+async def test_a_second_server_is_refused_under_another_name_of_the_folder(tmp_path: Path) -> None:
+    """A link to it, or the name that it was moved to."""
+    data = tmp_path / "data"
+    async with serving("--data", str(data)):
+        (tmp_path / "link").symlink_to(data)
+        assert (await refused_to_start("--port", "0", "--data", str(tmp_path / "link")))[0] == 2
+        data.rename(tmp_path / "elsewhere")
+        assert (await refused_to_start("--port", "0", "--data", str(tmp_path / "elsewhere")))[0] == 2
+
+
+async def test_a_killed_server_leaves_no_lock(tmp_path: Path) -> None:
+    """The system drops it with the process."""
+    async with serving("--data", str(tmp_path)) as server:
+        server.process.kill()
+        await server.ended()
+    async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
+        await peer.open(2)
+
+
+async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
+    """The main file changes meanwhile, and that is not taken for another program's doing."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        journal = journal_of(server)
+        journal._files.begin_checkpoint()
+        with (tmp_path / FILE_NAME).open("r+b") as file:
+            file.seek(24)
+            file.write(b"\0\0\0\1")
+        await play_on(peers, random.Random(1), moves=2)
+        journal._files.end_checkpoint()
+        await play_on(peers, random.Random(1), moves=2)
+        await all_caught_up(peers, peers[0].seq)
+        assert not journal.failing
