@@ -37,12 +37,14 @@ from protocol.messages import (
     ClientMessage,
     Done,
     Events,
+    GetRecord,
     JoinTable,
     Leave,
     ListTables,
     OpenTable,
     Ping,
     Pong,
+    Record,
     Refused,
     Rematch,
     Resume,
@@ -98,9 +100,11 @@ class NoAnswer(ConnectFailed):
     """The server did not answer a request: it is not known whether it was carried out."""
 
 
-Answer: TypeAlias = Done | Seated | Watching | Tables | Pong
-A = TypeVar("A", Done, Seated, Watching, Tables, Pong)
-RequestMessage: TypeAlias = ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
+Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
+A = TypeVar("A", Done, Seated, Watching, Tables, Record, Pong)
+RequestMessage: TypeAlias = (
+    ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
+)
 
 
 @dataclass(slots=True)
@@ -228,6 +232,10 @@ class Connection:
     async def rematch(self) -> Seated:
         """Play again with the same players after a game: at another table, in the same seat."""
         return await self._asked(Rematch(self._next_id()), Seated)
+
+    async def record(self) -> str:
+        """Return the record of the table's finished game."""
+        return (await self._asked(GetRecord(self._next_id()), Record)).text
 
     async def leave(self) -> None:
         """Leave the table."""

@@ -4,7 +4,7 @@ A frame is one msgpack map with the message's tag under `t`. docs/protocol.md de
 and is checked against this module.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
@@ -35,6 +35,7 @@ Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
@@ -183,6 +184,12 @@ class Rematch(_FromClient, frozen=True, tag="rematch"):
     id: CommandId
 
 
+class GetRecord(_FromClient, frozen=True, tag="record"):
+    """Ask for the record of the table's finished game; answered by Record."""
+
+    id: CommandId
+
+
 class Ping(_FromClient, frozen=True, tag="ping"):
     """Check the connection; answered by Pong."""
 
@@ -237,13 +244,25 @@ class Watching(_FromServer, frozen=True, tag="watching"):
     table: TableCode
 
 
+class Standing(Struct, frozen=True, omit_defaults=True):
+    """What a player has reached in consecutive games: shared victories count for every winner."""
+
+    games: Count = 0
+    wins: Count = 0
+    points: Count = 0
+
+
+NEWCOMER: Final = Standing()
+
+
 class SeatSummary(Struct, frozen=True, omit_defaults=True):
     """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
 
     `bot` tells whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
     seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
     game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
-    whether its player has moved to the table's `next`.
+    whether its player has moved to the table's `next`. The `standing` counts the games that this player and
+    others have played one after another, with this one once it is over.
     """
 
     name: str | None = None
@@ -255,6 +274,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     clock: Milliseconds | None = None
     kept: bool = False
     again: bool = False
+    standing: Standing = NEWCOMER
 
 
 class TableState(_FromServer, frozen=True, tag="table"):
@@ -345,6 +365,13 @@ class Refused(_FromServer, frozen=True, tag="refused"):
     about: dict[str, str] | None = None
 
 
+class Record(_FromServer, frozen=True, tag="record"):
+    """The record of the table's finished game, as text (docs/record.md)."""
+
+    id: CommandId
+    text: str
+
+
 class Said(_FromServer, frozen=True, tag="said"):
     """A chat message; a spectator has no seat."""
 
@@ -372,7 +399,7 @@ class Pong(_FromServer, frozen=True, tag="pong"):
 
 AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | Leave
 ClientMessage: TypeAlias = (
-    Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | Ping
+    Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
 )
 ServerMessage: TypeAlias = (
     Welcome
@@ -384,6 +411,7 @@ ServerMessage: TypeAlias = (
     | Events
     | Done
     | Refused
+    | Record
     | Said
     | Announced
     | Stopping

@@ -90,7 +90,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.BOT_PLAYS_ALREADY: Template(
             "A bot already plays for seat {seat}. It stops when the player returns."
         ),
-        Code.NOT_OVER: Template("The game is not over. Play again when it is."),
+        Code.NOT_OVER: Template("The game is not over yet."),
         Code.NOT_AWAY: Template("The player of seat {seat} is not away. Vote on a seat marked as away."),
         Code.TOO_EARLY: Template(
             "The player of seat {seat} may still come back. You can vote in {seconds} s."

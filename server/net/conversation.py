@@ -14,6 +14,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import VERSIONS
 from protocol.messages import (
     ClientMessage,
+    GetRecord,
     Hello,
     JoinTable,
     ListTables,
@@ -202,6 +203,8 @@ class Conversation:
                 await self._lobby.resume(session, message)
             case Rematch():
                 await self._table().play_again(session, message)
+            case GetRecord():
+                await self._table().send_record(session, message)
             case _:
                 await self._table().handle(session, message)
 

@@ -11,7 +11,7 @@ from websockets.protocol import State
 from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import AtTable, Refused, Rematch, ServerMessage
+from protocol.messages import AtTable, GetRecord, Refused, Rematch, ServerMessage
 from server.counts import Counts
 from server.logs import about
 from server.net.addresses import counted_address, peer_name
@@ -40,6 +40,9 @@ class AttendedTable(Protocol):
 
     async def handle(self, session: "Session", message: AtTable) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
+
+    async def send_record(self, session: "Session", message: GetRecord) -> None:
+        """Send the session the record of the finished game; raises Refusal."""
 
     async def play_again(self, session: "Session", message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""

@@ -10,7 +10,7 @@ from engine.events import Event, SeenEvent, WolfPlaced
 from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage
 from protocol.events import event_of
-from protocol.messages import EventMap, Lay, PlacePiece, StartGame, Substitute
+from protocol.messages import NEWCOMER, EventMap, Lay, PlacePiece, Standing, StartGame, Substitute
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
 
@@ -32,6 +32,7 @@ class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True)
     name: str
     token_hash: str
     program: bool = False
+    standing: Standing = NEWCOMER
 
 
 class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
@@ -41,6 +42,7 @@ class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
     name: str
     token_hash: str
     program: bool = False
+    standing: Standing = NEWCOMER
 
 
 class Freed(Struct, frozen=True, tag_field="t", tag="freed"):

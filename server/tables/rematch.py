@@ -17,7 +17,7 @@ def options_to_play_again(state: PersistentState) -> Opened:
 def seats_to_play_again(state: PersistentState) -> list[Kept]:
     """Return the seats of a table for another game: each is kept for its player, if not removed."""
     return [
-        Kept(seat, player.name, player.token_hash, player.program)
+        Kept(seat, player.name, player.token_hash, player.program, state.standing(Seat(seat)))
         for seat, player in enumerate(state.players)
         if player is not None and player.token_hash
     ]

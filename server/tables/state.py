@@ -10,7 +10,7 @@ from engine.events import Event
 from engine.game import Chance, Game, GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
-from protocol.messages import Done, Stage, StartGame
+from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
 from server.storage.entries import (
     Continued,
     Entry,
@@ -42,6 +42,7 @@ class Player:
     token_hash: str
     program: bool = False
     kept: bool = False
+    standing: Standing = NEWCOMER  # before this table's game
     answers: Answers = field(default_factory=Answers)
 
 
@@ -94,6 +95,19 @@ class PersistentState:
             Seat(seat) for seat, player in enumerate(self.players) if player is not None and player.program
         }
 
+    def standing(self, seat: Seat) -> Standing:
+        """Return what a player has reached so far, with this game once it is over."""
+        player = self.players[seat]
+        before = NEWCOMER if player is None else player.standing
+        result = None if self.game is None else self.game.view.result
+        if result is None:
+            return before
+        return Standing(
+            before.games + 1,
+            before.wins + (seat in result.winners),
+            before.points + result.tallies[seat].points,
+        )
+
     def fold(self, entry: Entry) -> None:
         """Take in the next entry."""
         if isinstance(entry, Played | StoodIn):
@@ -109,10 +123,10 @@ class PersistentState:
                     players, None if starting is None else Seat(starting), random_layout
                 )
                 self.players = [None] * players
-            case Taken(seat, name, token_hash, program):
-                self.players[seat] = Player(name, token_hash, program)
-            case Kept(seat, name, token_hash, program):
-                self.players[seat] = Player(name, token_hash, program, kept=True)
+            case Taken(seat, name, token_hash, program, standing):
+                self.players[seat] = Player(name, token_hash, program, standing=standing)
+            case Kept(seat, name, token_hash, program, standing):
+                self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case Freed(seat):
                 self.players[seat] = None
             case Continued(code):

@@ -30,7 +30,13 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
             seats.append(SeatSummary())
             continue
         here = seat in audience.seated
-        summary = SeatSummary(player.name, here, kept=player.kept, again=seat in audience.gone_on)
+        summary = SeatSummary(
+            player.name,
+            here,
+            kept=player.kept,
+            again=seat in audience.gone_on,
+            standing=state.standing(seat),
+        )
         seats.append(policy.summary(seat, summary))
     return TableState(
         code,

@@ -8,19 +8,23 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from engine.errors import IllegalCommand
 from engine.pieces import Seat
+from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
     Announced,
     AtTable,
     Done,
+    GetRecord,
     JoinTable,
     Lay,
     Leave,
     PlacePiece,
+    Record,
     Refused,
     Rematch,
     Resume,
@@ -93,6 +97,7 @@ class Table:
         self._moves = Moves(self._context)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
+        self._record: str | None = None  # of the finished game, once somebody has asked for it
         self._watch_attendance()
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -118,6 +123,10 @@ class Table:
         if not self._ended:
             with contextlib.suppress(Refusal):  # it ended meanwhile
                 await self._in_order(self._admission.gone_on, session, seat)
+
+    async def send_record(self, session: Session, message: GetRecord) -> None:
+        """Send the session the record of the finished game; raises Refusal."""
+        await self._in_order(self._send_record, session, message)
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
@@ -277,7 +286,17 @@ class Table:
             self._context.broadcast_state()
         player = self.state.players[seat]
         assert player is not None  # noqa: S101 - seats are given up only before a game
-        return seat, player, next_table
+        return seat, replace(player, standing=self.state.standing(seat)), next_table
+
+    async def _send_record(self, session: Session, message: GetRecord) -> None:
+        if session.table is not self:
+            raise Refusal(Code.LEFT_THE_TABLE)
+        game = self.state.game
+        if game is None or not game.over:  # it would reveal the hidden pieces
+            raise Refusal(Code.NOT_OVER)
+        if self._record is None:
+            self._record = recorded(game.events, self.state.names)
+        session.send(Record(message.id, self._record))
 
     # -- the end ------------------------------------------------------------------------------------
 

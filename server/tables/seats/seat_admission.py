@@ -57,7 +57,9 @@ class SeatAdmission:
         if player.token_hash in hashes:
             seat = Seat(hashes.index(player.token_hash))
         else:
-            seat = await self._take(None, Player(player.name, player.token_hash, player.program))
+            seat = await self._take(
+                None, Player(player.name, player.token_hash, player.program, standing=player.standing)
+            )
         await self._come_back(session, seat, id, after=0)
 
     async def watch(self, session: Session, message: Watch) -> None:
@@ -195,4 +197,4 @@ class SeatAdmission:
 
 
 def _taken(seat: int, player: Player) -> Taken:
-    return Taken(seat, player.name, player.token_hash, player.program)
+    return Taken(seat, player.name, player.token_hash, player.program, player.standing)

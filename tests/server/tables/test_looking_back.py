@@ -1,0 +1,81 @@
+"""What remains of a finished game: its record, and the standings over several games."""
+
+import random
+from pathlib import Path
+
+from engine.record import names_in, replayed
+from protocol.codes import Code
+from protocol.messages import GetRecord, Record, Standing, StartGame, TableState
+from server.app import running
+from server.config import Config
+from tests.server.peer import Peer, all_caught_up, connected, game, memory_server, play_on
+from tests.server.tables.test_rematch import finished_game, rematch, state_where
+
+
+async def record_for(peer: Peer) -> str:
+    """Return the record of the finished game at the peer's table."""
+    answer = await peer.ask(GetRecord(peer.next_id()))
+    assert isinstance(answer, Record), answer
+    return answer.text
+
+
+def standings(state: TableState) -> list[Standing]:
+    """Return the players' standings by seat."""
+    return [seat.standing for seat in state.seats]
+
+
+async def test_everybody_at_the_table_gets_the_record_of_its_finished_game() -> None:
+    """It replays to the result that all have seen, with everybody's name, for a late spectator too."""
+    async with memory_server() as server, finished_game(server, 3, watched=True) as peers:
+        texts = {await record_for(peer) for peer in peers}
+        async with connected(server.port) as late:
+            await late.watch(peers[0].code)
+            texts.add(await record_for(late))
+        (text,) = texts
+        again = replayed(text)
+        assert peers[0].view is not None
+        assert again.view.result == peers[0].view.result
+        assert names_in(text) == {seat: f"Player {seat}" for seat in range(3)}
+
+
+async def test_there_is_no_record_of_a_running_game() -> None:
+    """It would reveal the wolves; nor is there one before the game, or away from a table."""
+    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
+        await play_on(peers, random.Random(1), moves=5)
+        for peer in peers:
+            assert (await peer.refused(GetRecord(peer.next_id()))).code == Code.NOT_OVER
+        async with connected(server.port) as outsider:
+            refused = await outsider.refused(GetRecord(outsider.next_id()))
+            assert refused.code == Code.NOT_AT_A_TABLE
+            await outsider.open(2)
+            assert (await outsider.refused(GetRecord(outsider.next_id()))).code == Code.NOT_OVER
+
+
+async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> None:
+    """Each table's standings are those before, and its own result once there is one; a restart keeps them."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+        expected = [Standing(), Standing()]
+        for number in range(3):
+            if number:
+                for peer in peers:
+                    await rematch(peer)
+                assert (
+                    standings(await state_where(peers[0], lambda state: bool(state.seats[1].here)))
+                    == expected
+                )
+                await peers[0].done(StartGame(peers[0].next_id()))
+                await all_caught_up(peers, peers[0].seq)
+            await play_on(peers, random.Random(number))
+            state = await state_where(peers[0], lambda state: state.stage == "over")
+            assert peers[0].view is not None
+            result = peers[0].view.result
+            assert result is not None
+            expected = [
+                Standing(each.games + 1, each.wins + (seat in result.winners), each.points + tally.points)
+                for seat, (each, tally) in enumerate(zip(expected, result.tallies, strict=True))
+            ]
+            assert standings(state) == expected
+        code = (await rematch(peers[1])).table
+    async with running(Config(data=tmp_path)) as server, connected(server.port) as back:
+        await back.resume(code, peers[0].token)
+        assert standings(await back.until(TableState)) == expected
