@@ -1,16 +1,18 @@
 """`palatinus serve`: a server for others."""
 
 import argparse
+import contextlib
 import functools
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from client.address import DEFAULT_PORT
 from client.language import _
 from commands.access import add_password, password_of
-from commands.configuration import add_switch, mark_defaults, namespace_of, printed, settings
+from commands.configuration import Setting, add_switch, mark_defaults, namespace_of, printed, settings
 from commands.parsing import (
     Commands,
     DefaultFolder,
@@ -23,6 +25,9 @@ from commands.parsing import (
 
 if TYPE_CHECKING:
     from server.config import Config, Limits
+
+
+_RENEWED: Final = frozenset({"tls-cert", "tls-key", "password-file", "verbose"})  # by SIGHUP
 
 
 def add_serve(commands: Commands) -> None:
@@ -123,7 +128,7 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
     from server.errors import HostError
     from server.logs import log_to
     from server.net.addresses import only_here
-    from server.process import serve
+    from server.process import Renewal, serve
 
     file = _file(arguments)
     found = settings(command, arguments, file)
@@ -134,13 +139,31 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
         return 0
     config = _config(chosen)
     log_to(sys.stderr, verbose=chosen.verbose, as_json=chosen.log_json)
+
+    def read_again() -> Renewal:
+        try:
+            now = settings(command, arguments, _file(arguments))
+            return Renewal(_config(namespace_of(now)), namespace_of(now).verbose, _waiting(found, now))
+        except WrongUse as error:
+            raise HostError("{reason}", reason=error) from error
+
+    open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
     try:
-        open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
-        serve(config, lambda addresses: _announce(addresses, file, open_to_all=open_to_all))
+        serve(config, lambda addresses: _announce(addresses, file, open_to_all=open_to_all), read_again)
     except HostError as error:
         raise WrongUse(f"{describe_host_error(error)}.") from error
-    print(_("Palatinus has stopped."))
+    with contextlib.suppress(OSError):  # the terminal that it was started in may be gone
+        print(_("Palatinus has stopped."), flush=True)
     return 0
+
+
+def _waiting(before: Sequence[Setting], now: Sequence[Setting]) -> tuple[str, ...]:
+    """Return the names of options that have changed but wait for a restart."""
+    return tuple(
+        new.option.key
+        for old, new in zip(before, now, strict=True)
+        if old.value != new.value and new.option.key not in _RENEWED
+    )
 
 
 def _file(arguments: argparse.Namespace) -> Path | None:

@@ -16,17 +16,20 @@ from server.config import Config
 from server.counts import Counts
 from server.drain import Drain
 from server.errors import StartError
+from server.net.access import Access
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.conversation import Conversation
-from server.net.listener import listening_socket, tls_context, websocket_server
+from server.net.listener import listening_socket, websocket_server
 from server.net.session import Session
 from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder, write_record
 from server.tables.lobby import Lobby, chances, kept_tables
+from server.timers import Timer
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
+_SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Running:
     lobby: Lobby
     clients: Clients
     drain: Drain
+    renew: Callable[[Access], None]  # raises StartError
 
 
 @contextlib.asynccontextmanager
@@ -63,7 +67,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     """
     gc.freeze()  # everything loaded so far stays; collecting it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    tls = tls_context(config)
+    access = Access.of(config)
     _prepare_records(config)
     listener = listening_socket(config)
     with listener:
@@ -72,13 +76,13 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
             fresh = chances(config.seed)
             kept = kept_tables(journal, fresh)
             async with asyncio.TaskGroup() as tasks:
-                server = _Server(config, journal, tasks, fresh, stop)
+                server = _Server(config, access, journal, tasks, fresh, stop=stop)
                 server.lobby.restore(kept)
                 listening = websocket_server(
-                    listener, tls, config.limits, server.connections, server.converse
+                    listener, access, config.limits, server.connections, server.converse
                 )
                 async with listening as sockets:
-                    started(Running(listener.getsockname()[1], server.lobby, server.clients, server.drain))
+                    started(server.running(listener.getsockname()[1]))
                     await stop.wait()
                     server.lobby.stop_timers()
                     sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
@@ -95,9 +99,11 @@ class _Server:
     def __init__(
         self,
         config: Config,
+        access: Access,
         journal: Journal,
         tasks: asyncio.TaskGroup,
         fresh: Iterator[RandomChance],
+        *,
         stop: asyncio.Event,
     ) -> None:
         self.counts = Counts()
@@ -118,23 +124,47 @@ class _Server:
             seconds_to_stop=self.drain.seconds_left,
         )
         self.connections = ConnectionLimits(config.limits)
+        self._access = access
+        self._timers = config.timers()
+        self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
         self._config = config
         self._tasks = tasks
         if config.watched:
             self._begin_watching(journal)
+        self._warn_daily()
+
+    def running(self, port: int) -> Running:
+        """Return what others may do with the server once it accepts connections."""
+        return Running(port, self.lobby, self.clients, self.drain, self.renew)
 
     async def converse(self, connection: ServerConnection) -> None:
         """Serve one client until its connection ends."""
         session = Session(connection, self._tasks, self._config.limits.outgoing_bytes, self.counts)
-        await Conversation(connection, session, self.lobby, self.clients, self._config).run()
+        conversation = Conversation(
+            connection, session, self.lobby, self.clients, access=self._access, limits=self._config.limits
+        )
+        await conversation.run()
 
     def close(self) -> None:
         """End everything that would run on; accepted moves are in the journal."""
         self.lobby.close()
         self.drain.close()
+        if self._next_warning is not None:
+            self._next_warning.cancel()
         if self._watching is not None:
             self._watching.cancel()
+
+    def renew(self, access: Access) -> None:
+        """Use another certificate and password from the next connection on; nobody is disconnected."""
+        self._access.renew(access)
+        self._warn_daily()
+
+    def _warn_daily(self) -> None:
+        if self._next_warning is not None:
+            self._next_warning.cancel()
+        self._access.warn()
+        self._next_warning = self._timers.call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
 
     def _begin_watching(self, journal: Journal) -> None:
         from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load

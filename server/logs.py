@@ -55,8 +55,14 @@ def log_to(stream: TextIO, *, verbose: bool, as_json: bool = False) -> None:
     """Send the server's log lines to `stream`: warnings and errors, with `verbose` all others too."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if as_json else HumanFormatter())
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.basicConfig(handlers=[handler], force=True)
+    set_verbose(on=verbose)
     logging.getLogger("palatinus.wire").setLevel(logging.WARNING)
+
+
+def set_verbose(*, on: bool) -> None:
+    """Log warnings and errors alone, or all lines."""
+    logging.getLogger().setLevel(logging.INFO if on else logging.WARNING)
 
 
 def _fields_of(record: logging.LogRecord) -> dict[str, Field]:

@@ -2,50 +2,116 @@
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
+from typing import Final
 
 from server.app import Running, serve_until
 from server.config import Config
+from server.errors import HostError
 from server.event_loop import new_loop
+from server.logs import about, set_verbose
+from server.net.access import Access
 from server.net.addresses import reachable
 from server.net.connections.open_files import make_room_for
 
+log = logging.getLogger(__name__)
 
-def serve(config: Config, started: Callable[[list[str]], None]) -> None:
+_STANDARD_STREAMS: Final = (0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """The configuration as it is now, and the names of options that changed but wait for a restart."""
+
+    config: Config
+    verbose: bool
+    waiting: tuple[str, ...]
+
+
+def serve(config: Config, started: Callable[[list[str]], None], read_again: Callable[[], Renewal]) -> None:
     """Serve until Ctrl-C or SIGTERM; `started` is called with the addresses at which others reach the server.
 
+    SIGHUP reads the configuration again, in a thread; `read_again` raises HostError if it cannot be used.
     Raises HostError if the server cannot start.
     """
     make_room_for(config.limits.connections)
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(_serve(config, started))
+        runner.run(_serve(config, started, read_again))
 
 
-async def _serve(config: Config, started: Callable[[list[str]], None]) -> None:
-    stop = asyncio.Event()
+async def _serve(
+    config: Config, started: Callable[[list[str]], None], read_again: Callable[[], Renewal]
+) -> None:
+    stop, renew = asyncio.Event(), asyncio.Event()
+    renewing: asyncio.Task[None] | None = None
 
     def running(server: Running) -> None:
+        nonlocal renewing
+        renewing = asyncio.create_task(_renewed_on(renew, server, read_again))
         scheme = "ws" if config.tls_cert is None else "wss"
         hosts = [f"[{host}]" if ":" in host else host for host in reachable(config.host)]
         started([f"{scheme}://{host}:{server.port}" for host in hosts])
 
-    with _stopped_by_signals(stop):
-        await serve_until(stop, config, running)
+    with _signals(stop, renew):
+        try:
+            await serve_until(stop, config, running)
+        finally:
+            if renewing is not None:
+                renewing.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await renewing
+
+
+async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:
+    """Renew the server each time `renew` is set; what cannot be used is logged, and changes nothing."""
+
+    def read() -> tuple[Renewal, Access]:
+        renewal = read_again()
+        return renewal, Access.of(renewal.config)
+
+    while True:
+        await renew.wait()
+        renew.clear()
+        try:
+            renewal, access = await asyncio.to_thread(read)
+            server.renew(access)
+        except HostError as error:
+            log.error("the configuration is not renewed", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
+            continue
+        set_verbose(on=renewal.verbose)
+        log.info("the configuration is renewed", extra=about(waiting=len(renewal.waiting)))
+        if renewal.waiting:
+            options = ", ".join(renewal.waiting)
+            log.warning("these options change with the next start", extra=about(options=options))
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+def _signals(stop: asyncio.Event, renew: asyncio.Event) -> Iterator[None]:
+    """Set `stop` on SIGINT and SIGTERM, `renew` on SIGHUP."""
     loop = asyncio.get_running_loop()
+    terminals = [stream for stream in _STANDARD_STREAMS if os.isatty(stream)]
 
     def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(stop.set)
 
+    def ask_to_renew(_number: int, _frame: FrameType | None) -> None:
+        # The system sends this signal too, when the terminal of the server is closed.
+        hung_up = terminals and not any(map(os.isatty, terminals))
+        loop.call_soon_threadsafe(stop.set if hung_up else renew.set)
+
+    handlers = {signal.SIGINT: ask_to_stop, signal.SIGTERM: ask_to_stop}
+    if sys.platform != "win32":
+        handlers[signal.SIGHUP] = ask_to_renew
     # signal.signal and not loop.add_signal_handler, which Windows does not have.
-    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)

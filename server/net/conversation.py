@@ -29,9 +29,10 @@ from protocol.messages import (
 )
 from protocol.refusals import REFUSAL_TEXTS, sentence
 from protocol.text import printable
-from server.config import Config
+from server.config import Limits
 from server.errors import JournalError
 from server.logs import about
+from server.net.access import Access
 from server.net.clients import Clients
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
@@ -77,14 +78,16 @@ class Conversation:
         session: Session,
         lobby: Lobby,
         clients: Clients,
-        config: Config,
+        *,
+        access: Access,
+        limits: Limits,
     ) -> None:
         self._connection = connection
         self._session = session
         self._lobby = lobby
         self._clients = clients
-        self._limits = config.limits
-        self._password = config.password
+        self._access = access
+        self._limits = limits
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -130,12 +133,13 @@ class Conversation:
         self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:
-        if self._password is None:
+        wanted = self._access.password
+        if wanted is None:
             return
         if password is None:
             self._refuse(Refusal(Code.PASSWORD_NEEDED))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_PASSWORD)
-        if not password_fits(password, self._password):
+        if not password_fits(password, wanted):
             with contextlib.suppress(TimeoutError):  # unless it has gone, it gets its answer late
                 async with asyncio.timeout(self._limits.wrong_password_seconds):
                     await self._connection.wait_closed()

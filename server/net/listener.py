@@ -1,9 +1,8 @@
-"""Listening: the socket, TLS, and websockets with limits on everything a client could exhaust."""
+"""Listening: the socket, and websockets with limits on everything a client could exhaust."""
 
 import contextlib
 import logging
 import socket
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, cast
 
@@ -12,6 +11,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
 from server.errors import StartError
+from server.net.access import Access
 from server.net.connections.accepting import AcceptedConnection
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
@@ -51,26 +51,10 @@ def listening_socket(config: Config) -> socket.socket:
     return listener
 
 
-def tls_context(config: Config) -> ssl.SSLContext | None:
-    """Return how to speak TLS, None if it is not spoken; raises StartError for a bad certificate."""
-    if config.tls_cert is None:
-        if config.tls_key is not None:
-            raise StartError("--tls-key needs --tls-cert as well")
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(config.tls_cert, config.tls_key)
-    except (OSError, ssl.SSLError) as error:
-        raise StartError(
-            "cannot use the certificate {file}: {reason}", file=config.tls_cert, reason=error.strerror
-        ) from error
-    return context
-
-
 @contextlib.asynccontextmanager
 async def websocket_server(
     listener: socket.socket,
-    tls: ssl.SSLContext | None,
+    access: Access,
     limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[ServerConnection], Awaitable[None]],
@@ -79,6 +63,7 @@ async def websocket_server(
 
     def accepted(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
+        tls = None if access.certificate is None else access.certificate.context
         return AcceptedConnection(connection, connection_limits, tls, limits)
 
     serving = serve(

@@ -16,6 +16,7 @@ from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
+from server.net.access import Access
 from server.net.addresses import counted_as
 from server.net.connections import freed_memory
 from server.net.connections.connection_limits import ConnectionLimits
@@ -214,7 +215,7 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
         raise AssertionError
 
     with listening_socket(Config()) as listener:
-        async with websocket_server(listener, None, limits, connection_limits, converse):
+        async with websocket_server(listener, Access(None, None), limits, connection_limits, converse):
             connection_limits.stop()
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             async with asyncio.timeout(TIMEOUT):

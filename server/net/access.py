@@ -1,0 +1,34 @@
+"""What decides who gets in, and may change while the server runs: the certificate and the password."""
+
+from dataclasses import dataclass
+
+from server.config import Config
+from server.errors import StartError
+from server.net.certificate import Certificate, loaded
+
+
+@dataclass(slots=True)
+class Access:
+    """The certificate, None without TLS, and the password, None without one, for all new connections."""
+
+    certificate: Certificate | None
+    password: str | None
+
+    @classmethod
+    def of(cls, config: Config) -> "Access":
+        """Return what the configuration says; raises StartError if a file cannot be used. May block."""
+        if config.tls_cert is None and config.tls_key is not None:
+            raise StartError("--tls-key needs --tls-cert as well")
+        certificate = None if config.tls_cert is None else loaded(config.tls_cert, config.tls_key)
+        return cls(certificate, config.password)
+
+    def renew(self, new: "Access") -> None:
+        """Replace everything; raises StartError and replaces nothing if clients could not follow."""
+        if (self.certificate is None) is not (new.certificate is None):
+            raise StartError("TLS can be turned on or off only by a restart")
+        self.certificate, self.password = new.certificate, new.password
+
+    def warn(self) -> None:
+        """Log what the host should know about the certificate."""
+        if self.certificate is not None:
+            self.certificate.warn()

@@ -1,0 +1,265 @@
+"""What changes while the server runs: certificate, key, password and log level, by SIGHUP."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import re
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pexpect
+import pytest
+import trustme
+from websockets.asyncio.client import connect
+
+from engine.events import GameEnded
+from protocol.codes import Code
+from protocol.limits import VERSIONS
+from protocol.messages import Hello, Refused, StartGame, Welcome
+from server.app import running
+from server.config import Config
+from server.errors import StartError
+from server.net.certificate import loaded
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import TIMEOUT, Peer, peer_on_turn, play_on
+from tests.server.process import PROGRAM, Serving, refused_to_start, serving
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+
+DAY = timedelta(days=1)
+
+
+def certify(folder: Path, days: float = 365, host: str = "127.0.0.1") -> None:
+    """Write a new authority, certificate and key into a folder; the certificate ends in so many days."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(folder / "ca.pem")
+    now = datetime.now(UTC)
+    made = authority.issue_cert(host, not_before=now - 400 * DAY, not_after=now + days * DAY)
+    made.cert_chain_pems[0].write_to_path(folder / "cert.pem")
+    made.private_key_pem.write_to_path(folder / "key.pem")
+
+
+@contextlib.asynccontextmanager
+async def peer_at(port: int, authority: Path, password: str | None = None) -> AsyncIterator[Peer]:
+    """Connect by TLS, trusting an authority, and say hello."""
+    trusting = ssl.create_default_context(cafile=authority)
+    async with connect(f"wss://127.0.0.1:{port}", ssl=trusting, proxy=None, compression=None) as client:
+        peer = Peer(client)
+        await peer.send(Hello(list(VERSIONS), "peer", password))
+        yield peer
+
+
+async def hang_up(server: Serving, expected: str) -> str:
+    """Send SIGHUP; return the first line of the log that contains `expected`."""
+    server.process.send_signal(signal.SIGHUP)
+    assert server.process.stderr is not None
+    async with asyncio.timeout(TIMEOUT):
+        while expected not in (line := (await server.process.stderr.readline()).decode()):
+            assert line, "the server has ended"
+    return line
+
+
+async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path: Path) -> None:
+    """A game under way goes on over its old connections, to the end."""
+    certify(tmp_path)
+    (tmp_path / "old.pem").write_bytes((tmp_path / "ca.pem").read_bytes())
+    (tmp_path / "password").write_text("old\n")
+    (tmp_path / "serve.toml").write_text(
+        'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\n'
+        "verbose = true\nmemory = true\n"
+    )
+    async with (
+        serving("--config", str(tmp_path / "serve.toml")) as server,
+        peer_at(server.port, tmp_path / "old.pem", "old") as one,
+        peer_at(server.port, tmp_path / "old.pem", "old") as two,
+    ):
+        for peer in (one, two):
+            assert isinstance(await peer.receive(), Welcome)
+        await one.open(2, random_layout=True, starting=0)
+        await two.join(one.code, "Ben")
+        await one.done(StartGame(one.next_id()))
+        while one.legal is None:
+            await one.receive()
+        await two.caught_up(one.seq)
+        await play_on([one, two], random.Random(1), moves=2)
+
+        certify(tmp_path)
+        (tmp_path / "password").write_text("new\n")
+        await hang_up(server, "INFO the configuration is renewed")
+        async with peer_at(server.port, tmp_path / "ca.pem", "new") as late:
+            assert isinstance(await late.receive(), Welcome)
+        with pytest.raises(ssl.SSLCertVerificationError):
+            async with peer_at(server.port, tmp_path / "old.pem", "new"):
+                pass
+        async with peer_at(server.port, tmp_path / "ca.pem", "old") as late:
+            answer = await late.receive()
+            assert isinstance(answer, Refused)
+            assert answer.code == Code.BAD_PASSWORD
+        await play_on([one, two], random.Random(2))
+        assert peer_on_turn([one, two]) is None
+        assert {type(event) for event in one.seen} >= {GameEnded}
+
+
+async def test_bad_files_change_nothing(tmp_path: Path) -> None:
+    """The log says what is wrong, and the old certificate and password stay in force: all or nothing."""
+    certify(tmp_path)
+    old = {name: (tmp_path / name).read_bytes() for name in ("cert.pem", "key.pem")}
+    (tmp_path / "ca.pem").rename(tmp_path / "old.pem")
+    (tmp_path / "password").write_text("old\n")
+    (tmp_path / "serve.toml").write_text(
+        'tls-cert = "cert.pem"\ntls-key = "key.pem"\npassword-file = "password"\nmemory = true\n'
+    )
+    good = (tmp_path / "serve.toml").read_text()
+    async with serving("--config", str(tmp_path / "serve.toml")) as server:
+        certify(tmp_path)
+        (tmp_path / "key.pem").write_bytes(old["key.pem"])
+        (tmp_path / "password").write_text("new\n")
+        line = await hang_up(server, "ERROR the configuration is not renewed")
+        assert (
+            f"the key in {tmp_path}/key.pem does not belong to the certificate in {tmp_path}/cert.pem" in line
+        )
+        (tmp_path / "cert.pem").unlink()
+        assert f"cannot read {tmp_path}/cert.pem: No such file" in await hang_up(server, "not renewed")
+        (tmp_path / "cert.pem").write_bytes(old["cert.pem"])
+        (tmp_path / "password").write_text("")
+        assert "contains no password" in await hang_up(server, "not renewed")
+        (tmp_path / "serve.toml").write_text(f"{good}prot = 1\n")
+        assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not renewed")
+        (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", good))
+        (tmp_path / "password").write_text("new\n")
+        assert "by a restart" in await hang_up(server, "not renewed")
+        async with peer_at(server.port, tmp_path / "old.pem", "old") as peer:
+            assert isinstance(await peer.receive(), Welcome)
+        (tmp_path / "serve.toml").write_text(f"{good}verbose = true\n")
+        await hang_up(server, "INFO the configuration is renewed")
+        async with peer_at(server.port, tmp_path / "old.pem", "new") as peer:
+            assert isinstance(await peer.receive(), Welcome)
+
+
+async def test_what_waits_for_a_restart_is_told(tmp_path: Path) -> None:
+    """By the names of the options; what can change has changed."""
+    file = tmp_path / "serve.toml"
+    file.write_text("memory = true\n")
+    async with serving("--config", str(file)) as server:
+        file.write_text('memory = true\nrate = 30\nrecords = "records"\nverbose = true\n')
+        line = await hang_up(server, "WARNING these options change with the next start")
+        assert line.rstrip().endswith('options="records, rate"')
+        file.write_text("memory = true\n")
+        server.process.send_signal(signal.SIGHUP)
+        async with connect(f"ws://127.0.0.1:{server.port}", proxy=None):
+            server.process.terminate()
+            assert (await server.ended())[0] == 0
+
+
+def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
+    """Nobody could stop it any more; without a terminal the same signal renews it."""
+    terminal = pexpect.spawn(
+        sys.executable, [str(PROGRAM), "serve", "--port", "0", "--data", str(tmp_path), "-v"], timeout=TIMEOUT
+    )
+    terminal.expect_exact("palatinus join ws://")
+    pid = terminal.pid
+    os.kill(pid, signal.SIGHUP)  # the terminal is still there
+    terminal.expect_exact("the configuration is renewed")
+    terminal.ptyproc.fileobj.close()
+    terminal.closed = terminal.ptyproc.closed = True  # by us
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("days", "level", "told"),
+    [
+        (31.5, None, ""),
+        (29.5, "WARNING", "the certificate ends soon"),
+        (6.5, "ERROR", "the certificate ends soon"),
+        (-1, "ERROR", "the certificate has ended, and clients refuse it"),
+    ],
+)
+async def test_the_end_of_a_certificate_is_told_in_time(
+    days: float, level: str | None, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At the start, and once a day."""
+    certify(tmp_path, days)
+    clock = ManualClock()
+    config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", timers=lambda: clock)
+    lines = [(level, told)] if level else []
+    async with running(config):
+        for seconds in (0, 86_399, 2):
+            clock.advance(seconds)
+            begun = 1 if seconds < 86_400 and clock.time() < 86_400 else 2
+            assert [
+                (line.levelname, line.getMessage())
+                for line in caplog.records
+                if line.name.startswith("server")
+            ] == lines * begun
+
+
+def test_the_end_is_the_certificates(tmp_path: Path) -> None:
+    """To the second, also in the past."""
+    for days in (100, -100):
+        certify(tmp_path, days)
+        ends = datetime.now(UTC) + days * DAY
+        found = loaded(tmp_path / "cert.pem", tmp_path / "key.pem").ends
+        assert found is not None
+        assert abs(found - ends.timestamp()) < TIMEOUT
+
+
+def openssl(*words: str) -> None:
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path) -> None:
+    """In one line that names the file."""
+    certify(tmp_path)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    other = tmp_path / "other"
+    other.mkdir()
+    certify(other)
+    encrypted, short, ec = tmp_path / "encrypted.pem", tmp_path / "short.pem", tmp_path / "ec.pem"
+    openssl("pkcs8", "-topk8", "-in", str(key), "-out", str(encrypted), "-passout", "pass:secret")
+    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(ec))
+    openssl("genrsa", "-out", str(tmp_path / "rsa.pem"), "2048")
+    short.write_bytes(cert.read_bytes()[:200] + b"\n")
+    unreadable = tmp_path / "folder.pem"
+    unreadable.mkdir()
+    for options, told in (
+        ((cert, encrypted), f"the key in {encrypted} is encrypted. Decrypt it with: openssl pkey"),
+        (
+            (cert, other / "key.pem"),
+            f"the key in {other}/key.pem does not belong to the certificate in {cert}",
+        ),
+        ((cert, ec), f"the key in {ec} does not belong to the certificate in {cert}"),
+        ((cert, tmp_path / "rsa.pem"), "rsa.pem does not belong to the certificate"),
+        ((cert, cert), f"{cert} contains no private key (PEM) for the certificate"),
+        (
+            (cert, None),
+            f"{cert} contains a certificate but no private key. Name the key's file with --tls-key",
+        ),
+        ((key, key), f"{key} contains no certificate (PEM)"),
+        ((unreadable, key), f"cannot read {unreadable}: Is a directory"),
+        ((cert, unreadable), f"cannot read {unreadable}: Is a directory"),
+        ((cert, tmp_path / "missing"), f"cannot read {tmp_path}/missing: No such file"),
+        ((short, key), f"cannot use the certificate {short}: "),
+    ):
+        with pytest.raises(StartError) as error:
+            loaded(*options)
+        assert told in str(error.value)
+    code, said = await refused_to_start("--memory", "--tls-cert", str(cert), "--tls-key", str(encrypted))
+    assert (code, said.count("\n")) == (2, 1)
+    assert "is encrypted" in said
+
+
+def test_a_certificate_for_clients_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It serves, but no client accepts it."""
+    caplog.set_level(logging.WARNING)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x"]
+    openssl(*words, "-addext", "extendedKeyUsage=clientAuth", "-keyout", str(key), "-out", str(cert))
+    assert loaded(cert, key).ends is None
+    assert [line.getMessage() for line in caplog.records] == ["clients refuse the certificate"]
