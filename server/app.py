@@ -23,7 +23,7 @@ from server.net.conversation import Conversation
 from server.net.listener import listening_socket, websocket_server
 from server.net.session import Session
 from server.storage.journal import Journal, NoJournal
-from server.storage.records import prepare_folder, write_record
+from server.storage.records import Records, prepare_folder
 from server.tables.lobby import Lobby, chances, kept_tables
 from server.timers import Timer
 
@@ -128,10 +128,15 @@ class _Server:
         self._timers = config.timers()
         self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._records = (
+            None if config.records is None else Records(config.records, journal, tasks, self._timers)
+        )
         self._config = config
         self._tasks = tasks
         if config.watched:
             self._begin_watching(journal)
+        if self._records is not None:
+            tasks.create_task(self._records.write_missing())
         self._warn_daily()
 
     def running(self, port: int) -> Running:
@@ -150,6 +155,8 @@ class _Server:
         """End everything that would run on; accepted moves are in the journal."""
         self.lobby.close()
         self.drain.close()
+        if self._records is not None:
+            self._records.close()
         if self._next_warning is not None:
             self._next_warning.cancel()
         if self._watching is not None:
@@ -180,10 +187,10 @@ class _Server:
     def _games_run(self) -> bool:
         return self.lobby.games_run()
 
-    def _on_game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
+    def _on_game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         self.counts.games += 1
-        if self._config.records is not None:
-            self._tasks.create_task(write_record(self._config.records, code, game, names))
+        if self._records is not None:
+            self._records.game_over(code, game.events, names, ended)
 
 
 def _journal(config: Config) -> Journal:

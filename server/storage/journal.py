@@ -41,6 +41,18 @@ class Journal(Protocol):
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         """Store `entries` of the table `code`, from number `first`."""
 
+    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
+        """Store the entries that end a game, and that its record is due; `ended` is in seconds since 1970."""
+
+    async def records_due(self) -> list[tuple[str, int]]:
+        """Return the codes of the games whose records are due, and when the games ended."""
+
+    async def record_written(self, code: str) -> None:
+        """Store that a game's record is due no longer."""
+
+    async def entries(self, code: str) -> list[Entry]:
+        """Return the entries of a table, archived or not; none if there is none or it is damaged."""
+
     async def append_together(self, parts: Sequence[Part]) -> None:
         """Store entries of several tables, all or none."""
 
@@ -84,6 +96,18 @@ class NoJournal:
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         pass
+
+    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
+        pass
+
+    async def records_due(self) -> list[tuple[str, int]]:
+        return []
+
+    async def record_written(self, code: str) -> None:
+        pass
+
+    async def entries(self, code: str) -> list[Entry]:  # noqa: ARG002 - as Journal has it
+        return []
 
     async def append_together(self, parts: Sequence[Part]) -> None:
         pass

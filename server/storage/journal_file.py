@@ -33,6 +33,8 @@ _SINCE_4: Final = (
         code TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT NOT NULL, entries BLOB NOT NULL,
         whole INTEGER NOT NULL, length INTEGER NOT NULL
     )""",
+    # Finished games whose records are not written yet.
+    "CREATE TABLE record_due (code TEXT PRIMARY KEY, ended INTEGER NOT NULL)",
     "CREATE TABLE journal (id TEXT NOT NULL, commits INTEGER NOT NULL)",
     "INSERT INTO journal VALUES (lower(hex(randomblob(8))), 0)",
 )

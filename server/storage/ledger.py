@@ -32,8 +32,11 @@ class Ledger:
         self._in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
 
-    def append(self, parts: Iterable[Part], now: int) -> None:
-        """Store entries of tables; one that is forgotten is removed."""
+    def append(self, parts: Iterable[Part], now: int, ended: Iterable[tuple[str, int]] = ()) -> None:
+        """Store entries of tables; one that is forgotten is removed.
+
+        `ended` are the codes of games that end, whose records are due, and when they end.
+        """
         changes: dict[str, Standing | None] = {}
         with self._database:
             for code, first, entries in parts:
@@ -46,6 +49,7 @@ class Ledger:
                     self._count()
                 else:
                     changes[code] = self._append(code, known, now, entries)
+            self._database.executemany("INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", ended)
             self._before_commit()
         self._take_note(changes)
 

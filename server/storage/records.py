@@ -1,17 +1,27 @@
-"""Records of finished games, one text file each."""
+"""Records of finished games, one text file each; a game whose record is missing gets it later."""
 
 import asyncio
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from engine.game import Game
+from engine.events import Event
 from engine.record import recorded
+from server.errors import JournalError
+from server.failures import RepeatedFailure
 from server.logs import about
+from server.storage.entries import Played, StoodIn, events_in
+from server.storage.journal import Journal
+from server.storage.table_summary import contents
+from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 10.0
+_MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start
 
 
 def prepare_folder(folder: Path) -> None:
@@ -21,18 +31,103 @@ def prepare_folder(folder: Path) -> None:
         pass
 
 
-async def write_record(folder: Path, code: str, game: Game, names: Sequence[str]) -> None:
-    """Write the record of a finished game into `folder`; a failure is logged and harms no one."""
-    path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{code}.txt"
-    try:
-        await asyncio.to_thread(_write, path, recorded(game.events, names))
-    except Exception:  # whatever fails, it is the record of one game, and the others play on
-        log.exception("the record could not be written", extra=about(path=str(path)))
-    else:
-        log.info("record written", extra=about(path=str(path)))
+class Records:
+    """Writes the records of finished games into `folder`, in `tasks`.
+
+    The journal says whose record is due, from a game's last move until the record is written. What fails is
+    tried again, and at the next start: a failure is logged and harms nobody.
+    """
+
+    def __init__(self, folder: Path, journal: Journal, tasks: asyncio.TaskGroup, timers: Timers) -> None:
+        self._folder = folder
+        self._journal = journal
+        self._tasks = tasks
+        self._timers = timers
+        self._waiting: dict[str, tuple[Path, str]] = {}  # paths and records by the tables' codes
+        self._writing = asyncio.Lock()
+        self._failures = RepeatedFailure()
+        self._retry: Timer | None = None
+        self._closed = False
+
+    def game_over(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> None:
+        """Write the record of a game that ended at this time, in seconds since 1970."""
+        if self._put(code, events, names, ended):
+            self._tasks.create_task(self._write_waiting())
+
+    async def write_missing(self) -> None:
+        """Write the records that an earlier process has left out."""
+        try:
+            for code, ended in await self._journal.records_due():
+                if self._closed:
+                    return
+                await self._write_from_journal(code, ended)
+        except JournalError as error:
+            log.warning("missing records cannot be looked up", extra=about(reason=str(error)))
+
+    def close(self) -> None:
+        """Write nothing more after what is being written; the journal knows what is missing."""
+        self._closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+
+    async def _write_from_journal(self, code: str, ended: int) -> None:
+        entries = await self._journal.entries(code)
+        found = contents(entries)
+        if found.stage != "over":  # removed; the code may be another table's by now
+            await self._journal.record_written(code)
+            return
+        moves = (entry for entry in entries if isinstance(entry, Played | StoodIn))
+        if self._put(code, (event for move in moves for event in events_in(move)), found.names, ended):
+            await self._write_waiting()
+
+    def _put(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> bool:
+        if len(self._waiting) >= _MOST_WAITING:
+            return False
+        # The name is the same at the next start, so that no record is written twice.
+        path = self._folder / f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
+        try:
+            self._waiting[code] = path, recorded(events, names)
+        except Exception:  # whatever fails, it is the record of one game, and the others play on
+            log.exception("the record could not be written", extra=about(path=str(path)))
+            return False
+        return True
+
+    async def _write_waiting(self) -> None:
+        async with self._writing:
+            for code, (path, text) in list(self._waiting.items()):
+                try:
+                    await asyncio.to_thread(_write, path, text)
+                except OSError as error:
+                    self._fail(path, error)
+                    return
+                del self._waiting[code]
+                log.info("record written", extra=about(path=str(path)))
+                again, untold = self._failures.works()
+                if again:
+                    log.warning("records are written again", extra=about(failures=untold))
+                try:
+                    await self._journal.record_written(code)
+                except JournalError:  # which the journal logs; the next start finds the record
+                    continue
+
+    def _fail(self, path: Path, error: OSError) -> None:
+        if (failures := self._failures.failed()) > 0:
+            log.error(
+                "the record could not be written",
+                extra=about(path=str(path), failures=failures, reason=error.strerror or str(error)),
+            )
+        if self._retry is not None:
+            self._retry.cancel()
+        if not self._closed:
+            self._retry = self._timers.call_later(RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        self._tasks.create_task(self._write_waiting())
 
 
 def _write(path: Path, text: str) -> None:
+    if path.exists():  # the process was killed before it could take note of that
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     # Under its own name there is a whole record or none at every moment, even if the power fails.
     unfinished = path.with_name(f"{path.name}.unfinished")

@@ -29,7 +29,17 @@ from server.storage.ledger import Ledger
 from server.storage.open_files import OpenFiles
 from server.storage.standing import Changes
 from server.storage.stored_tables import archive as archive_table
-from server.storage.stored_tables import archive_list, archived_table, bring_back, in_use, remove, shorten
+from server.storage.stored_tables import (
+    archive_list,
+    archived_table,
+    bring_back,
+    in_use,
+    record_written,
+    records_due,
+    remove,
+    shorten,
+    table_in_use,
+)
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 _SECONDS_BETWEEN_PROBES: Final = 1.0
@@ -42,6 +52,7 @@ log = logging.getLogger(__name__)
 class _Append:
     parts: Sequence[Part]
     stored: asyncio.Future[None]
+    ended: Sequence[tuple[str, int]] = ()  # a game whose record is due
 
     @property
     def entries(self) -> int:
@@ -170,6 +181,24 @@ class SqliteJournal:
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         await self._appended(((code, first, entries),))
 
+    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
+        await self._appended(((code, first, entries),), ((code, ended),))
+
+    async def records_due(self) -> list[tuple[str, int]]:
+        due: list[tuple[str, int]] = await self._done(lambda: records_due(self._database))
+        return due
+
+    async def record_written(self, code: str) -> None:
+        await self._changed(lambda database: record_written(database, code))
+
+    async def entries(self, code: str) -> list[Entry]:
+        def work() -> list[Entry]:
+            table = table_in_use(self._database, code) or archived_table(self._database, code)
+            return [] if table is None or table.damage is not None else table.entries
+
+        entries: list[Entry] = await self._done(work)
+        return entries
+
     async def append_together(self, parts: Sequence[Part]) -> None:
         await self._appended(parts)
 
@@ -234,9 +263,9 @@ class SqliteJournal:
             self._checkpoints.begin()  # so that the main file has everything
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
-    def _appended(self, parts: Sequence[Part]) -> asyncio.Future[None]:
+    def _appended(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> asyncio.Future[None]:
         stored: asyncio.Future[None] = self._loop.create_future()
-        self._batch.appends.append(_Append(parts, stored))
+        self._batch.appends.append(_Append(parts, stored, ended))
         self._settle_soon()
         return stored
 
@@ -351,9 +380,10 @@ class SqliteJournal:
         if not appends:
             return None
         parts = [part for append in appends for part in append.parts]
+        ended = [game for append in appends for game in append.ended]
         began = time.perf_counter()
         try:
-            self._ledger.append(parts, int(time.time()))
+            self._ledger.append(parts, int(time.time()), ended)
         except (sqlite3.Error, ValueError, _NotInPlace) as error:
             return error
         self.commits.add(time.perf_counter() - began)

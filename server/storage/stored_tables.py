@@ -271,6 +271,17 @@ def bring_back(database: sqlite3.Connection, code: str) -> Changes:
     return {code: Standing(Place.IN_USE, len(found.rows), found.rows[-1].link)}
 
 
+def records_due(database: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Return the codes of the finished games whose records are due, and when the games ended."""
+    return database.execute("SELECT code, ended FROM record_due ORDER BY ended, rowid").fetchall()
+
+
+def record_written(database: sqlite3.Connection, code: str) -> Changes:
+    """Take note that a game's record is due no longer; the tables stay as they are."""
+    database.execute("DELETE FROM record_due WHERE code = ?", (code,))
+    return {}
+
+
 def remove(database: sqlite3.Connection, codes: Iterable[str]) -> Changes:
     """Remove tables, wherever they are."""
     gone = list(codes)

@@ -61,7 +61,8 @@ def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomCha
 class Lobby:
     """The tables of a server; what falls due at them runs in `tasks`.
 
-    `on_game_over` is called with a table's code, its finished game and the players' names by seat.
+    `on_game_over` is called with a table's code, its finished game, the players' names by seat, and when the
+    game ended in seconds since 1970.
     `seconds_to_stop` returns how long the server will still run if it takes no more tables, else None.
     """
 
@@ -73,7 +74,7 @@ class Lobby:
         *,
         chances: Iterator[RandomChance],
         counts: Counts,
-        on_game_over: Callable[[str, Game, Sequence[str]], None],
+        on_game_over: Callable[[str, Game, Sequence[str], int], None],
         seconds_to_stop: Callable[[], int | None],
     ) -> None:
         self.tables: dict[str, Table] = {}
@@ -194,9 +195,14 @@ class Lobby:
             self._failed.add(code)
         self.table_changed()
 
-    def game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
+    @property
+    def writes_records(self) -> bool:
+        """Tell whether finished games are to be recorded."""
+        return self._config.records is not None
+
+    def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         """Take note of a finished game."""
-        self._on_game_over(code, game, names)
+        self._on_game_over(code, game, names, ended)
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
         """Return the table where the session's player plays again after table `code`.

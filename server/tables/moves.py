@@ -4,8 +4,9 @@ Decide, store, fold, broadcast: what a client receives has been committed to the
 """
 
 import logging
+import time
 
-from engine.events import Event
+from engine.events import Event, GameEnded
 from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -102,7 +103,11 @@ class Moves:
         context = self._context
         state = context.state
         begins = state.game is None
-        await context.journal.append(context.code, state.entry_count, [entry])
+        ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
+        if ended is not None and context.owner.writes_records:
+            await context.journal.append_last(context.code, state.entry_count, [entry], ended)
+        else:
+            await context.journal.append(context.code, state.entry_count, [entry])
         state.fold_move(entry, happened)
         game = state.game
         assert game is not None  # noqa: S101 - the move has begun one if there was none
@@ -114,10 +119,10 @@ class Moves:
         move_id = entry.move.id if isinstance(entry, Played) else None
         time_left = context.policy.time_left()
         context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
-        if game.over:
+        if ended is not None:
             log.info("game over", extra=about(table=context.code))
-            context.owner.game_over(context.code, game, state.names)
-        if begins or game.over:
+            context.owner.game_over(context.code, game, state.names, ended)
+        if begins or ended is not None:
             context.broadcast_state()
 
 

@@ -23,14 +23,18 @@ class NextTable(Protocol):
 class TableOwner(Protocol):
     """The lobby, as far as its tables know it."""
 
+    @property
+    def writes_records(self) -> bool:
+        """Tell whether finished games are to be recorded."""
+
     def table_changed(self) -> None:
         """Take note that the list of tables has changed."""
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Take note that a table has ended."""
 
-    def game_over(self, code: str, game: Game, names: Sequence[str]) -> None:
-        """Take note of a finished game and its players' names by seat."""
+    def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
+        """Take note of a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
         """Return the table where the session's player plays again after table `code`.

@@ -1,0 +1,166 @@
+"""Records of finished games that could not be written at once: each is written later, and once."""
+
+import contextlib
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.record import replayed
+from server.app import Running, running
+from server.config import Config, Limits
+from server.storage.journal_file import connected
+from server.storage.records import RETRY_SECONDS
+from server.storage.stored_tables import records_due
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, eventually, game, play_on
+from tests.server.process import serving
+from tests.server.storage.test_journal import journal_of
+
+
+def block(records: Path) -> None:
+    """Make it impossible to write into the folder."""
+    records.rename(records.with_name("elsewhere"))
+    records.write_text("in its place")
+
+
+def unblock(records: Path) -> None:
+    records.unlink()
+    records.with_name("elsewhere").rename(records)
+
+
+def check_record(records: Path, peers: list[Peer]) -> None:
+    """Fail unless there is one file, the record of the peers' game."""
+    (path,) = records.iterdir()
+    assert path.name.endswith(f"-{peers[0].code}.txt")
+    events = replayed(path.read_text(encoding="utf-8")).events
+    assert peers[0].view is not None
+    assert events[-1] == peers[0].view.result
+
+
+def due_now(server: Running) -> list[tuple[str, int]]:
+    """Return the games whose records are due, as the journal's file has it."""
+    with contextlib.closing(connected(journal_of(server).path)) as database:
+        return records_due(database)
+
+
+async def finished_game(port: int, seed: int = 1) -> list[Peer]:
+    async with game(port, 2) as peers:
+        await play_on(peers, random.Random(seed))
+    return peers
+
+
+@pytest.mark.parametrize("blocked", [True, False], ids=["before it is written", "at any moment"])
+async def test_a_server_killed_at_the_games_end_writes_the_record_later(
+    tmp_path: Path, blocked: bool
+) -> None:
+    """At the next start, from the journal."""
+    data, records = tmp_path / "data", tmp_path / "records"
+    options = ("--data", str(data), "--records", str(records))
+    async with serving(*options) as server:
+        async with game(server.port, 2) as peers:
+            if blocked:
+                block(records)
+            await play_on(peers, random.Random(1))
+            server.process.kill()
+        await server.ended()
+    if blocked:
+        unblock(records)
+        assert not list(records.iterdir())
+    async with serving(*options):
+        await eventually(lambda: bool(list(records.glob("*.txt"))))
+        check_record(records, peers)
+
+
+async def test_a_record_is_written_as_soon_as_there_is_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While the server runs, with one line of the log however often it fails, and never again after that."""
+    data, records, clock = tmp_path / "data", tmp_path / "records", ManualClock()
+    config = Config(data=data, records=records, timers=lambda: clock)
+    async with running(config) as server:
+        block(records)
+        peers = await finished_game(server.port)
+        for _ in range(3):
+            await eventually(lambda: "could not be written" in caplog.text)
+            clock.advance(RETRY_SECONDS)
+        unblock(records)
+        assert not list(records.iterdir())
+
+        def written() -> bool:
+            clock.advance(RETRY_SECONDS)
+            return bool(list(records.glob("*.txt")))
+
+        await eventually(written)
+        check_record(records, peers)
+        assert caplog.text.count("could not be written") == 1
+    for path in records.iterdir():
+        path.unlink()
+    async with running(config) as server:
+        await finished_game(server.port, seed=2)
+        await eventually(lambda: bool(list(records.glob("*.txt"))))
+        assert len(list(records.iterdir())) == 1
+
+
+async def test_without_a_journal_a_record_is_tried_again(tmp_path: Path) -> None:
+    records, clock = tmp_path / "records", ManualClock()
+    async with running(Config(records=records, timers=lambda: clock)) as server:
+        block(records)
+        peers = await finished_game(server.port)
+        unblock(records)
+
+        def written() -> bool:
+            clock.advance(RETRY_SECONDS)
+            return bool(list(records.glob("*.txt")))
+
+        await eventually(written)
+        check_record(records, peers)
+
+
+async def test_the_record_of_a_game_in_the_archive_is_written_too(tmp_path: Path) -> None:
+    """It was archived before there was room for its record."""
+    data, records = tmp_path / "data", tmp_path / "records"
+    async with running(Config(data=data, records=records, limits=Limits(over_seconds=0.01))) as server:
+        block(records)
+        peers = await finished_game(server.port)
+        await eventually(lambda: peers[0].code in journal_of(server).archived)
+    unblock(records)
+    async with running(Config(data=data, records=records)):
+        await eventually(lambda: bool(list(records.glob("*.txt"))))
+        check_record(records, peers)
+
+
+async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_path: Path) -> None:
+    """The server had no time to take note of it, nor of a table that was removed meanwhile."""
+    records, clock = tmp_path / "records", ManualClock()
+    config = Config(data=tmp_path / "data", records=records, timers=lambda: clock)
+
+    def none_due() -> bool:
+        clock.advance(RETRY_SECONDS)
+        return not due_now(server)
+
+    async with running(config) as server:
+        block(records)
+        await finished_game(server.port)
+        due = [*due_now(server), ("GONE", 1)]
+        assert len(due) == 2
+        unblock(records)
+        await eventually(none_due)
+        journal_of(server)._database.executemany("INSERT INTO record_due VALUES (?, ?)", due)
+        journal_of(server)._database.commit()
+        (path,) = records.iterdir()
+        before = path.stat().st_mtime_ns
+    async with running(config) as server:
+        await eventually(none_due)
+    assert [each.stat().st_mtime_ns for each in records.iterdir()] == [before]
+
+
+async def test_games_that_ended_without_the_option_get_no_records_later(tmp_path: Path) -> None:
+    """Only those that were due."""
+    data, records = tmp_path / "data", tmp_path / "records"
+    async with running(Config(data=data)) as server:
+        await finished_game(server.port)
+    async with running(Config(data=data, records=records)) as server:
+        peers = await finished_game(server.port, seed=2)
+        await eventually(lambda: bool(list(records.glob("*.txt"))))
+        check_record(records, peers)
