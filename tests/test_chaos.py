@@ -1,17 +1,66 @@
 """The short form of `python -m bench.chaos`: docs/reliability.md tells of the long one."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
-from bench.chaos.round import Plan, Round
+import pytest
+
+from bench.chaos.broken.mistakes import MISTAKES
+from bench.chaos.broken.proof import games_until_noticed
+from bench.chaos.plan import Plan
+from bench.chaos.power_cut import compiler
+from bench.chaos.round import Round
+from protocol.absence import WAIT, ByBot
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
+POWER_CUTS = pytest.mark.skipif(compiler() is None, reason="power cuts need Linux and a C compiler")
+QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 30.0}
 
 
+@pytest.mark.parametrize(
+    ("seed", "plan"),
+    [
+        pytest.param("plain", {"pauses": 1, "played_again": 0.5}, id="plain"),
+        pytest.param("disk", {"full_disks": 2}, id="full disk", marks=LINUX),
+        pytest.param("power", {"durable": True, "power_cuts": True}, id="power cuts", marks=POWER_CUTS),
+        pytest.param("left", {"tls": True, "most_tables": 2, "policies": (WAIT,)}, id="archive, over TLS"),
+    ],
+)
 async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_everybody_saw(
-    tmp_path: Path,
+    seed: str, plan: dict[str, Any], tmp_path: Path
 ) -> None:
     """Nothing is lost, doubled, invented or leaked, and every game ends."""
-    played = Round(Plan(seed="short", games=3, kills=3, tables=3, longest_hold=0.2), tmp_path)
+    played = Round(Plan(seed=seed, games=3, kills=3, tables=3, **QUICK | plan), tmp_path)
     await played.run()
     assert not played.verdict, played.verdict.kinds()
-    assert (played.counts["games"], played.counts["kills"]) == (3, 3)
+    assert played.counts["games"] >= 3
+    assert played.counts["kills"] == 3
     assert played.counts["cuts"] > 0
     assert played.counts["gaps sent"] > 0
+    assert played.counts["full disks"] == plan.get("full_disks", 0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "one-event-too-many",
+        "old-connection-moves",
+        "legal-moves-shown",
+        pytest.param("synchronous-off", marks=POWER_CUTS),
+    ],
+)
+async def test_chaos_notices_a_broken_server(name: str) -> None:
+    """Some of the mistakes here; `python -m bench.chaos --broken all` tries all of them."""
+    few = QUICK | {"games": 3, "tables": 3, "policies": (WAIT,), "played_again": 0.0, "patience": 5.0}
+    _, noticed = await games_until_noticed(name, "suite", **few)
+    assert noticed
+
+
+def test_every_mistake_can_be_made() -> None:
+    """What the mistakes replace is still there."""
+    make = "from bench.chaos.broken.mistakes import MISTAKES as m\nfor each in m.values(): each.make()"
+    done = subprocess.run([sys.executable, "-c", make], cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == 0
+    assert len(MISTAKES) >= 12

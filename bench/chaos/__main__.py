@@ -1,9 +1,11 @@
 """Chaos: bots play on a bad network with a server that is killed; nothing may be lost.
 
     python -m bench.chaos [--games N] [--kills K] [--seed S] [--minutes M] [--tables T] [--json FILE]
+    python -m bench.chaos --broken NAME|all
 
 Every game must end, and what each player and spectator saw must be what the journal holds. Otherwise it
-exits with 1 and prints what is wrong. docs/reliability.md has more.
+exits with 1 and prints what is wrong. With --broken, the server is broken on purpose, and it exits with 1 if
+that goes unnoticed. docs/reliability.md has more.
 """
 
 import argparse
@@ -17,26 +19,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.round import Plan, Round
+from bench.chaos.broken.mistakes import MISTAKES
+from bench.chaos.broken.proof import games_until_noticed
+from bench.chaos.plan import Plan, rounds
+from bench.chaos.power_cut import compiler
+from bench.chaos.round import Round
 from bench.chaos.verdict import Verdict
 
-_GAMES_IN_A_ROUND: Final = 100  # on one data folder: fewer than a server has tables
 _TOLD: Final = 20  # how many violations of a kind are printed ...
 _WORDS: Final = 400  # ... and how many characters of each; the JSON has all
-
-
-def rounds(games: int, kills: int, tables: int, seed: str) -> list[Plan]:
-    """Return what each round does, with games and kills spread evenly."""
-    count = -(-games // _GAMES_IN_A_ROUND)
-    return [
-        Plan(
-            seed=f"{seed}/{number}",
-            games=games * (number + 1) // count - games * number // count,
-            kills=kills * (number + 1) // count - kills * number // count,
-            tables=tables,
-        )
-        for number in range(count)
-    ]
 
 
 async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
@@ -62,6 +53,21 @@ async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
     return counts, verdict
 
 
+async def prove(names: list[str], seed: str) -> int:
+    """Print after how many games each of the mistakes is noticed; return 1 if one of them is not."""
+    unnoticed = 0
+    for name in names:
+        mistake = MISTAKES[name]
+        if mistake.plan.get("power_cuts") and compiler() is None:
+            print(f"{name:28}left out: power cuts need Linux and a C compiler", flush=True)
+            continue
+        games, noticed = await games_until_noticed(name, seed)
+        unnoticed += not noticed
+        how = ", ".join(noticed) if noticed else "NOT NOTICED"
+        print(f"{name:28}{mistake.wrong:68}{games:>4} games: {how}", flush=True)
+    return 1 if unnoticed else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.chaos",
@@ -76,10 +82,18 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0, help="start no round after this time")
     parser.add_argument("--tables", type=int, default=40, help="tables at once")
     parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="file for the counts")
+    parser.add_argument("--broken", choices=("all", *MISTAKES), help="prove that this mistake is noticed")
     options = parser.parse_args()
     print(f"seed {options.seed}", file=sys.stderr, flush=True)
+    if options.broken is not None:
+        names = list(MISTAKES) if options.broken == "all" else [options.broken]
+        return asyncio.run(prove(names, options.seed))
+    if compiler() is None:
+        print("without power cuts, which need Linux and a C compiler", file=sys.stderr)
     began = time.monotonic()
-    plans = rounds(options.games, options.kills, options.tables, options.seed)
+    plans = rounds(
+        options.games, options.kills, options.tables, options.seed, power_cuts=compiler() is not None
+    )
     counts, verdict = asyncio.run(run(plans, began + 60 * options.minutes))
     seconds = time.monotonic() - began
     found = dict(counts) | {kind: len(cases) for kind, cases in verdict.kinds().items()}

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from bench.chaos.faults import End, Fate, Way, fate
 from bench.chaos.wiretap import Wiretap
@@ -15,24 +16,46 @@ _READ_AT_ONCE: Final = 4096
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
 
 
-class Proxy:
-    """A listener that gives each connection a fate; `carried` is called whenever bytes are on their way."""
+class Encryption(NamedTuple):
+    """TLS on both sides of the proxy, which reads what passes."""
 
-    def __init__(self, seed: str, longest_hold: float, carried: Callable[[], None]) -> None:
+    to_clients: ssl.SSLContext
+    to_server: ssl.SSLContext
+
+
+class Proxy:
+    """A listener that gives each connection a fate; `carried` is called whenever bytes are on their way.
+
+    `life` is to count how often the server was started; each connection's tap knows it.
+    """
+
+    def __init__(
+        self, seed: str, longest_hold: float, carried: Callable[[], None], encryption: Encryption | None
+    ) -> None:
         self.port = 0
         self.server_port = 0
+        self.life = 0
         self.ends: Counter[str] = Counter()
         self.connections = 0
         self.taps: list[Wiretap] = []
         self._seed = seed
         self._longest_hold = longest_hold
         self._carried = carried
+        self._encryption = encryption
         self._links: set[asyncio.Task[None]] = set()
+        self._gates: dict[int, asyncio.Event] = {}  # by the clients' ports
+
+    def hold(self, client_port: int) -> Callable[[], None]:
+        """Pass nothing more on to the server from a client's connection; return what lets it pass again."""
+        gate = self._gates.get(client_port, asyncio.Event())
+        gate.clear()
+        return gate.set
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Accept connections while the context lasts."""
-        listener = await asyncio.start_server(self._accepted, "127.0.0.1", 0, limit=_READ_AT_ONCE)
+        tls = None if self._encryption is None else self._encryption.to_clients
+        listener = await asyncio.start_server(self._accepted, "127.0.0.1", 0, limit=_READ_AT_ONCE, ssl=tls)
         self.port = listener.sockets[0].getsockname()[1]
         try:
             yield
@@ -52,10 +75,13 @@ class Proxy:
     async def _linked(
         self, destiny: Fate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        tls = None if self._encryption is None else self._encryption.to_server
+        client_port = writer.get_extra_info("peername")[1]
         try:
             await asyncio.sleep(destiny.late)
+            life = self.life
             server_reader, server_writer = await asyncio.open_connection(
-                "127.0.0.1", self.server_port, limit=_READ_AT_ONCE
+                "127.0.0.1", self.server_port, limit=_READ_AT_ONCE, ssl=tls
             )
         except OSError:  # the server is dead just now
             reset(writer)
@@ -63,13 +89,16 @@ class Proxy:
         except asyncio.CancelledError:
             reset(writer)
             raise
-        tap = Wiretap()
+        tap = Wiretap(life)
         self.taps.append(tap)
+        gate = self._gates[client_port] = asyncio.Event()
+        gate.set()
         link = _Link(
             destiny=destiny,
             client=writer,
             server=server_writer,
             tap=tap,
+            gate=gate,
             carried=self._carried,
             ends=self.ends,
         )
@@ -78,6 +107,8 @@ class Proxy:
                 ways.create_task(link.carry(Way.UP, reader, server_writer))
                 ways.create_task(link.carry(Way.DOWN, server_reader, writer))
         finally:
+            if self._gates.get(client_port) is gate:
+                del self._gates[client_port]
             reset(writer)
             reset(server_writer)
 
@@ -92,6 +123,7 @@ class _Link:
         client: asyncio.StreamWriter,
         server: asyncio.StreamWriter,
         tap: Wiretap,
+        gate: asyncio.Event,
         carried: Callable[[], None],
         ends: Counter[str],
     ) -> None:
@@ -99,6 +131,7 @@ class _Link:
         self._client = client
         self._server = server
         self._tap = tap
+        self._gate = gate
         self._carried = carried
         self._ends = ends
         self._ended = False
@@ -106,7 +139,7 @@ class _Link:
     async def carry(self, way: Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry bytes one way until they end, or the connection does."""
         passed = 0
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
             while data := await reader.read(_READ_AT_ONCE):
                 if way is Way.DOWN:
                     self._tap.feed(data)
@@ -118,7 +151,7 @@ class _Link:
                 else:
                     await self._pass_on(writer, data)
                 passed += len(data)
-        with contextlib.suppress(OSError, RuntimeError):  # it may already be gone
+        with contextlib.suppress(OSError, RuntimeError, NotImplementedError):  # it may be gone; TLS has none
             writer.write_eof()
 
     async def _end(self, writer: asyncio.StreamWriter, data: bytes, whole: int) -> None:
@@ -151,8 +184,12 @@ class _Link:
         if self._fate.delay:
             await asyncio.sleep(self._fate.delay)
         for start in range(0, len(data), size):
+            if writer is self._server:
+                await self._gate.wait()
             if writer.is_closing():
                 raise ConnectionResetError
+            if writer is self._server:
+                self._tap.feed_request(data[start : start + size])
             writer.write(data[start : start + size])
             await asyncio.sleep(0)
         await writer.drain()
@@ -160,8 +197,8 @@ class _Link:
 
 def reset(writer: asyncio.StreamWriter) -> None:
     """End a connection with RST, without what is still waiting."""
-    connection = writer.get_extra_info("socket")
-    if connection is not None and connection.fileno() >= 0:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # a TLS connection that has ended knows no socket
+        connection = writer.get_extra_info("socket")
+        if connection is not None and connection.fileno() >= 0:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     writer.transport.abort()

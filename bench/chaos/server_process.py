@@ -1,34 +1,74 @@
-"""`palatinus serve` as a process of its own, killed without warning and started again."""
+"""`palatinus serve` as a process of its own: killed, stopped, out of disk, and started again."""
 
 import asyncio
+import os
 import re
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.chaos.power_cut import PowerCuts
+from server.storage.journal_file import FILE_NAME
+
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _START_SECONDS: Final = 30.0
+_LEFT_ON_A_FULL_DISK: Final = 3000  # bytes: less than a page, so that a write may be cut
+# What a server says when its disk is full, and in no other case.
+_SAID_ABOUT_THE_DISK: Final = re.compile(r"not stored|not archived|not removed|cannot be cleared|record|disk")
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """How the server is run; `broken` names one of the mistakes in `bench.chaos.broken`."""
+
+    durable: bool = False
+    certificate: Path | None = None
+    most_tables: int = 500
+    broken: str | None = None
+
+
+class NotStarted(Exception):
+    """The server refused to start on what it had left, for the reason in the text."""
 
 
 class ServerProcess:
     """A server on the data folder `data`; it keeps its port from start to start."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, hosting: Hosting, power_cuts: PowerCuts | None) -> None:
         self.port = 0
+        self.records = data.parent / "records"
+        self.was_out_of_disk = False
         self._data = data
+        self._hosting = hosting
+        self._power_cuts = power_cuts
         self._log = data.parent / f"{data.name}.log"
         self._process: Process | None = None
 
     async def start(self) -> None:
         """Start the server and wait until it accepts connections."""
+        hosting = self._hosting
+        program = [str(_PROGRAM)]
+        if hosting.broken is not None:
+            program = ["-m", "bench.chaos.broken", hosting.broken]
+        options = ["--host", "127.0.0.1", "--port", str(self.port), "--data", str(self._data)]
+        options += ["--records", str(self.records), "--max-tables", str(hosting.most_tables)]
+        options += ["--max-connections", "5000", "--connections-per-address", "5000"]
+        options += ["--tables-per-minute", "5000", "--durable", "full" if hosting.durable else "normal"]
+        if hosting.certificate is not None:
+            options += ["--tls-cert", str(hosting.certificate)]
+        environment = dict(os.environ)
+        if self._power_cuts is not None:
+            environment |= self._power_cuts.environment
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, str(_PROGRAM), "serve", "--host", "127.0.0.1", "--port", str(self.port)),
-                *("--data", str(self._data), "--max-connections", "5000"),
-                *("--connections-per-address", "5000", "--tables-per-minute", "5000"),
+                *(sys.executable, *program, "serve", *options),
                 stdout=PIPE,
                 stderr=log,
+                env=environment,
+                cwd=_PROGRAM.parent,
             )
         assert self._process.stdout is not None
         async with asyncio.timeout(_START_SECONDS):
@@ -37,19 +77,59 @@ class ServerProcess:
             ):
                 pass
         if not line:
-            raise RuntimeError(f"the server did not start: {self.complaints()}")
+            raise NotStarted(f"the server did not start: {self.complaints()}")
         assert found is not None
         self.port = int(found[1])
 
     def kill(self) -> None:
         """Kill it with SIGKILL: it cannot do anything more."""
-        if self._process is not None and self._process.returncode is None:
+        if self._running:
+            assert self._process is not None
             self._process.kill()
 
     async def gone(self) -> None:
+        """Wait for the end of a killed server; if power cuts are in the plan, this was one."""
         if self._process is not None:
             await self._process.communicate()
+        if self._power_cuts is not None:
+            self._power_cuts.cut()
+
+    async def pause(self, seconds: float) -> None:
+        """Stop the process for a while, as a laptop does that is closed."""
+        if self._running:
+            assert self._process is not None
+            self._process.send_signal(signal.SIGSTOP)
+            await asyncio.sleep(seconds)
+            if self._running:
+                self._process.send_signal(signal.SIGCONT)
+
+    async def fill_disk(self, seconds: float) -> None:
+        """Let the journal grow no more for a while: the system refuses to make files larger."""
+        import resource  # noqa: PLC0415 - Windows has none
+
+        if not self._running:
+            return
+        assert self._process is not None
+        self.was_out_of_disk = True
+        files = [path for path in self._data.glob(f"{FILE_NAME}*") if path.is_file()]
+        most = max((path.stat().st_size for path in files), default=0) + _LEFT_ON_A_FULL_DISK
+        process = self._process
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+        await asyncio.sleep(seconds)
+        if self._running and process is self._process:
+            resource.prlimit(
+                process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            )
+
+    @property
+    def _running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
 
     def complaints(self) -> str:
-        """Return what the server logged; in a good run, nothing."""
-        return self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        """Return what the server logged; in a good run, nothing but that its disk was full if it was."""
+        if not self._log.exists():
+            return ""
+        lines = self._log.read_text(encoding="utf-8").splitlines(keepends=True)
+        if self.was_out_of_disk:
+            lines = [line for line in lines if not _SAID_ABOUT_THE_DISK.search(line)]
+        return "".join(lines)

@@ -1,32 +1,97 @@
-"""What the server sent on one connection, frame by frame, whether or not it arrived."""
+"""What both sides sent on one connection, message by message, whether or not it arrived."""
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from engine.pieces import Seat
-from protocol.codec import decode_server
-from protocol.messages import Seated, ServerMessage, Watching
+from protocol.codec import BadMessage, decode_client, decode_server
+from protocol.messages import ClientMessage, Seated, ServerMessage, Watching
 
 _BINARY: Final = 0x2
+_MASKED: Final = 0x80
+
+
+class Heard(NamedTuple):
+    """A message of the server and its receiver; without a table, it was in the lobby."""
+
+    table: str | None
+    seat: Seat | None
+    frame: bytes
+    message: ServerMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message of the client, after so many messages of the server on the same connection."""
+
+    message: ClientMessage
+    at: int
 
 
 class Wiretap:
-    """Records the traffic; `heard` is every message with its frame and its receiver."""
+    """Records the traffic: `heard` is what the server sent, `asked` what was passed on to the server.
 
-    def __init__(self) -> None:
-        self.table: str | None = None
-        self.heard: list[tuple[Seat | None, bytes, ServerMessage]] = []
+    `life` counts how often the server had been started when the connection was opened.
+    """
+
+    def __init__(self, life: int) -> None:
+        self.life = life
+        self.heard: list[Heard] = []
+        self.asked: list[Asked] = []
+        self._table: str | None = None
         self._seat: Seat | None = None
-        self._rest = b""
-        self._greeted = False
+        self._down = _Frames(self._take)
+        self._up = _Frames(self._take_request)
 
     def feed(self, data: bytes) -> None:
         """Take in what the server sent next."""
+        self._down.feed(data)
+
+    def feed_request(self, data: bytes) -> None:
+        """Take in what the server is sent next."""
+        self._up.feed(data)
+
+    @property
+    def tables(self) -> set[str]:
+        """Return the tables that the client was at."""
+        return {each.table for each in self.heard if each.table is not None}
+
+    def _take(self, frame: bytes) -> None:
+        message = decode_server(frame)
+        match message:
+            case Seated():
+                self._table, self._seat = message.table, Seat(message.seat)
+            case Watching():
+                self._table, self._seat = message.table, None
+        self.heard.append(Heard(self._table, self._seat, frame, message))
+
+    def _take_request(self, frame: bytes) -> None:
+        try:
+            self.asked.append(Asked(decode_client(frame), len(self.heard)))
+        except BadMessage:  # nothing that a client of ours sends: the server's own answer tells of it
+            return
+
+
+class _Frames:
+    """Cuts one direction of a connection into the payloads of its binary websocket frames."""
+
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+        self._rest = b""
+        self._greeted = False
+        self._plain = False
+
+    def feed(self, data: bytes) -> None:
+        if self._plain:
+            return
         self._rest += data
         if not self._greeted:
             head, end, rest = self._rest.partition(b"\r\n\r\n")
             if not end:
                 return
-            self._greeted, self._rest = head.startswith(b"HTTP/1.1 101 "), rest
+            self._plain = not head.startswith((b"HTTP/1.1 101 ", b"GET "))
+            self._greeted, self._rest = True, rest
         at = 0
         while (found := _frame(self._rest, at)) is not None:
             opcode, payload, at = found
@@ -34,26 +99,24 @@ class Wiretap:
                 self._take(payload)
         self._rest = self._rest[at:]
 
-    def _take(self, frame: bytes) -> None:
-        message = decode_server(frame)
-        match message:
-            case Seated():
-                self.table, self._seat = message.table, Seat(message.seat)
-            case Watching():
-                self.table, self._seat = message.table, None
-        self.heard.append((self._seat, frame, message))
-
 
 def _frame(data: bytes, at: int) -> tuple[int, bytes, int] | None:
-    """Return opcode and payload of the server's frame at `at` and where it ends; None if it is incomplete."""
+    """Return opcode and payload of the frame at `at` and where it ends; None if it is incomplete."""
     if len(data) - at < 2:
         return None
-    size, start = data[at + 1], at + 2
+    size, start = data[at + 1] & ~_MASKED, at + 2
     if size >= 126:
         start += 2 if size == 126 else 8
         if len(data) < start:
             return None
         size = int.from_bytes(data[at + 2 : start])
+    key = b""
+    if data[at + 1] & _MASKED:
+        key, start = data[start : start + 4], start + 4
     if len(data) < start + size:
         return None
-    return data[at] & 0x0F, data[start : start + size], start + size
+    payload = data[start : start + size]
+    if key:
+        mask = (key * (size // 4 + 1))[:size]
+        payload = (int.from_bytes(payload) ^ int.from_bytes(mask)).to_bytes(size)
+    return data[at] & 0x0F, payload, start + size

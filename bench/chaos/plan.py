@@ -1,0 +1,124 @@
+"""What a round does, drawn from the seed beforehand."""
+
+import enum
+import random
+from dataclasses import dataclass, replace
+from typing import Final
+
+from engine.components import DEALS
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+
+_GAMES_IN_A_ROUND: Final = 50  # on one data folder: fewer than a server has tables
+_WATCHED: Final = 0.4  # of the games
+_LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
+_WITH_A_PROGRAM: Final = 0.2
+_WITH_A_GUEST: Final = 0.05
+POLICIES: Final[tuple[Absence, ...]] = (
+    WAIT,
+    WAIT,
+    MoveClock(5),
+    GameClock(40),
+    ByVote(0),
+    ByVote(1),
+    ByBot(0),
+    ByBot(1),
+)
+
+
+class Disturbance(enum.StrEnum):
+    """What happens to the server."""
+
+    KILL = "kills"
+    PAUSE = "pauses"
+    FULL_DISK = "full disks"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a round does; the seed decides what the network does, and who plays what."""
+
+    seed: str
+    games: int
+    kills: int  # the last one after the last game
+    tables: int  # at the same time
+    longest_hold: float = 6.0  # the longest stall or delay in seconds; other times derive from it
+    patience: float = 90.0  # seconds without any move, after which some game will not end
+    pauses: int = 0
+    full_disks: int = 0
+    durable: bool = False
+    power_cuts: bool = False  # each kill is one; needs `durable`
+    tls: bool = False
+    most_tables: int = 500  # if there are fewer than games at once, games that are left are archived
+    policies: tuple[Absence, ...] = POLICIES
+    played_again: float = 0.3  # of the games
+    talk: float = 0.01  # of the news, on which a client says something
+    broken: str | None = None  # one of the mistakes in `bench.chaos.broken`
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """How one game is played."""
+
+    players: int
+    random_layout: bool
+    absence: Absence
+    programs: frozenset[int]  # seats
+    guests: int  # of the last seats: `palatinus bot`, a process of its own that is paused
+    watched: bool
+    again: bool  # there is a rematch
+    leaves_at: int | None  # the event after which everybody leaves for a while
+
+
+def games(plan: Plan) -> list[Game]:
+    """Return the games of a round."""
+    return [_game(random.Random(f"{plan.seed} game {number}"), plan) for number in range(plan.games)]
+
+
+def _game(rng: random.Random, plan: Plan) -> Game:
+    players = rng.choice(list(DEALS))
+    crowded = plan.most_tables < plan.games
+    return Game(
+        players=players,
+        random_layout=rng.random() < 0.5,
+        absence=rng.choice(plan.policies),
+        programs=frozenset({1} if rng.random() < _WITH_A_PROGRAM else ()),
+        guests=int(rng.random() < _WITH_A_GUEST),
+        watched=rng.random() < _WATCHED,
+        again=rng.random() < plan.played_again and not crowded,  # whose table would have to make room
+        leaves_at=rng.randrange(4, 24) if crowded and rng.random() < _LEFT else None,
+    )
+
+
+def rounds(games: int, kills: int, tables: int, seed: str, *, power_cuts: bool) -> list[Plan]:
+    """Return what each round does, with games and kills spread evenly, and servers run in turn in all ways.
+
+    Every third kill more, the server is stopped for a while, or its disk is full.
+    """
+    count = -(-games // _GAMES_IN_A_ROUND)
+    return [
+        _round(
+            Plan(
+                seed=f"{seed}/{number}",
+                games=games * (number + 1) // count - games * number // count,
+                kills=kills * (number + 1) // count - kills * number // count,
+                tables=tables,
+            ),
+            number,
+            power_cuts=power_cuts,
+        )
+        for number in range(count)
+    ]
+
+
+def _round(plan: Plan, number: int, *, power_cuts: bool) -> Plan:
+    more = -(-plan.kills // 3)
+    few_tables = max(3, min(plan.games, plan.tables) // 2)
+    match number % 4:
+        case 0:
+            return replace(plan, pauses=more, full_disks=more)
+        case 1:
+            return replace(plan, durable=True, power_cuts=power_cuts, pauses=more)
+        case 2:
+            return replace(plan, tls=True, most_tables=few_tables, pauses=more)
+        case _:
+            return replace(plan, durable=True, most_tables=few_tables, full_disks=more)

@@ -1,0 +1,177 @@
+"""What the traffic itself must obey, whatever the game: catching up, chat, and seats that are kept."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.chaos.verdict import Verdict
+from bench.chaos.wiretap import Wiretap
+from engine.pieces import Seat
+from protocol.messages import (
+    Done,
+    Events,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    Seated,
+    ServerMessage,
+    Snapshot,
+    Sync,
+    TableState,
+    Watch,
+    Watching,
+)
+from server.storage.entries import Entry, Freed, Kept
+
+
+def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
+    """A client that returns is sent what it lacks, no more and no less, and from then on each event once."""
+    wanted = {
+        asked.message.id: asked.message.after
+        for asked in tap.asked
+        if isinstance(asked.message, Resume | Watch | Sync)
+    }
+    syncs: set[int] = set()
+    after: int | None = None  # what the client says it has, until it has been sent the rest
+    at = 0  # the last event that was sent, or that the client had
+    asked_at = defaultdict(list)
+    for asked in tap.asked:
+        if isinstance(asked.message, Sync):
+            asked_at[asked.at].append(asked.message.id)
+    for number, heard in enumerate(tap.heard):
+        syncs.update(asked_at[number])
+        where = f"{heard.table}: {'a spectator' if heard.seat is None else f'seat {heard.seat}'}"
+        match heard.message:
+            case Seated(id) | Watching(id):
+                after, at = wanted.get(id, 0), 0
+            case Done(id) | Refused(id=id) if id in syncs:
+                syncs.discard(id)
+            case Events(seq, events):
+                if after:
+                    at = after
+                expected = {at + 1} | {wanted[sync] + 1 for sync in syncs}
+                if seq not in expected:
+                    kind = verdict.lost if seq > min(expected) else verdict.needless
+                    kind.append(f"{where} was sent event {seq} when it had {at}")
+                after, at = None, seq + len(events) - 1
+            case Snapshot(seq):
+                if not (after == 0 or any(wanted[sync] == 0 for sync in syncs)):
+                    verdict.needless.append(f"{where} was sent everything when it had {after or at} events")
+                after, at = None, seq
+
+
+def catch_ups(tap: Wiretap) -> Counter[str]:
+    """Count who came back, and what they were sent to catch up."""
+    counts: Counter[str] = Counter()
+    messages: list[ServerMessage] = [each.message for each in tap.heard]
+    for at, came in enumerate(messages):
+        if isinstance(came, Watching) or (isinstance(came, Seated) and not came.token):
+            counts["resumes"] += 1
+            news = next((m for m in messages[at:] if isinstance(m, Events | Snapshot)), None)
+            if isinstance(news, Events):
+                counts["gaps sent"] += 1
+                counts["events in gaps"] += len(news.events)
+            elif news is not None:
+                counts["snapshots sent"] += 1
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Hearing:
+    """A connection at a table: where its game stood when it came and when it left, and what it heard."""
+
+    seat: Seat | None
+    life: int
+    came: int
+    left: int
+    said: dict[str, list[int]]  # the last event before each time that the text came
+
+
+def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+    """What is said at a table reaches everybody there once, and in the same order.
+
+    Answers to spectators are not remembered: what one of them sends again is said again.
+    """
+    spectators = Counter(
+        asked.message.text
+        for tap in taps
+        if any(heard.table == table and heard.seat is None for heard in tap.heard)
+        for asked in tap.asked
+        if isinstance(asked.message, Say)
+    )
+    hearings = [hearing for tap in taps for hearing in _hearings(table, tap)]
+    times: Counter[tuple[int, Seat, str]] = Counter()
+    moments: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
+    for hearing in hearings:
+        for text, ats in hearing.said.items():
+            moments[hearing.life, text].update(ats)
+            if hearing.seat is not None:
+                times[hearing.life, hearing.seat, text] += len(ats)
+            elif len(ats) > max(1, spectators[text]):
+                verdict.doubled.append(f"{table}: a spectator was sent {text!r} {len(ats)} times")
+    for (_, seat, text), number in times.items():
+        if number > max(1, spectators[text]):
+            verdict.doubled.append(f"{table}: seat {seat} was sent {text!r} {number} times")
+    for (life, text), after in moments.items():
+        if len(after) > max(1, spectators[text]):
+            verdict.different.append(f"{table}: {text!r} came after event {sorted(after)}")
+        at = min(after)
+        for hearing in hearings:
+            if hearing.life == life and hearing.came < at < hearing.left and text not in hearing.said:
+                verdict.lost.append(f"{table}: {hearing.seat} was not sent {text!r}")
+    for tap in taps:
+        _check_answers(table, tap, taps, verdict)
+
+
+def _check_answers(table: str, tap: Wiretap, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+    """Nobody is told that a message was said before it was: but for a repeated answer."""
+    for asked in tap.asked:
+        if not isinstance(asked.message, Say):
+            continue
+        message = asked.message
+        others = (each for other in taps if other is not tap for each in other.asked)
+        if any(each.message == message for each in others):
+            continue  # it was sent again, so it may have been said before
+        heard = [each.message for each in tap.heard[asked.at :] if each.table == table]
+        done = next((at for at, m in enumerate(heard) if isinstance(m, Done) and m.id == message.id), None)
+        if done is not None and not any(isinstance(m, Said) and m.text == message.text for m in heard[:done]):
+            verdict.lost.append(f"{table}: {message.text!r} was done and never said")
+
+
+def _hearings(table: str, tap: Wiretap) -> Iterable[_Hearing]:
+    seat: Seat | None = None
+    came: int | None = None
+    at, here = 0, False
+    said: defaultdict[str, list[int]] = defaultdict(list)
+    for heard in tap.heard:
+        match heard.message:
+            case Seated() | Watching():
+                if here:
+                    yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said))
+                here, seat, came, at = heard.table == table, heard.seat, None, 0
+                said = defaultdict(list)
+            case Events(seq, events):
+                at = seq + len(events) - 1
+                came = at if came is None else came
+            case Snapshot(seq):
+                at = seq
+                came = at if came is None else came
+            case Said(text) if here:
+                said[text].append(at)
+    if here:
+        yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said))
+
+
+def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:
+    """A seat that is kept for a rematch has its player's name in everything that is told of the table."""
+    freed = {entry.seat for entry in entries if isinstance(entry, Freed)}
+    kept = {entry.seat for entry in entries if isinstance(entry, Kept)} - freed
+    for tap in taps:
+        for heard in tap.heard:
+            message = heard.message
+            if isinstance(message, TableState) and message.table == table:
+                for seat in kept:
+                    if message.seats[seat].name is None:
+                        verdict.lost.append(f"{table}: it was forgotten that seat {seat} is kept")
+                        return
