@@ -235,7 +235,8 @@ class Connection:
 
     async def record(self) -> str:
         """Return the record of the table's finished game."""
-        return (await self._asked(GetRecord(self._next_id()), Record)).text
+        lines = (await self._asked(GetRecord(self._next_id()), Record)).lines
+        return "".join(f"{line}\n" for line in lines)
 
     async def leave(self) -> None:
         """Leave the table."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from client.calling import Notices
 from client.colouring import Colours, Theme
 from client.language import _
+from commands.looking_back import looking_back
 
 if TYPE_CHECKING:
     from client.ui.game import Options
@@ -106,4 +107,10 @@ def name_of(arguments: argparse.Namespace) -> str:
 def options_of(arguments: argparse.Namespace, url: str) -> "Options":
     from client.ui.game import Options
 
-    return Options(url, name_of(arguments), ascii=arguments.ascii, confirms=arguments.confirm)
+    return Options(
+        url,
+        name_of(arguments),
+        ascii=arguments.ascii,
+        confirms=arguments.confirm,
+        looking_back=looking_back(),
+    )

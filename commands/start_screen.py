@@ -8,6 +8,7 @@ from client.language import _
 from commands.access import visit_by_password
 from commands.hosting import against_bots, hosted, log_for_later
 from commands.lessons import taught
+from commands.looking_back import looking_back
 from commands.parsing import need_terminal
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
             return 0
         from client.ui.game import Options, report  # the menu appears sooner without the network's libraries
 
-        options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms)
+        options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms, looking_back=looking_back())
         visited = _gone_where(request, options, brain)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)

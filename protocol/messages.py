@@ -366,10 +366,10 @@ class Refused(_FromServer, frozen=True, tag="refused"):
 
 
 class Record(_FromServer, frozen=True, tag="record"):
-    """The record of the table's finished game, as text (docs/record.md)."""
+    """The record of the table's finished game (docs/record.md), line by line."""
 
     id: CommandId
-    text: str
+    lines: list[str]
 
 
 class Said(_FromServer, frozen=True, tag="said"):

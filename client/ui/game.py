@@ -7,19 +7,24 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from msgspec import structs
 
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.names import default_name, fault_of
+from client.recording import Recording
 from client.seats import Seats
 from client.suggestion import Suggestion
 from client.table import TableChanged, TableClosed, TableModel
 from client.transport import FREE_ACCESS, Access, PasswordWanted
 from client.ui.draw.frame import Frame, in_ascii
 from client.ui.draw.screen import drawn, window_title
+from client.ui.export.file import saved
+from client.ui.export.moment import as_svg
 from client.ui.kept_seat import SeatKeeper
+from client.ui.replaying import Replaying
 from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts import sentences
 from client.ui.update import autoplay, news, requests
@@ -27,8 +32,10 @@ from client.ui.update.actions import Action
 from client.ui.update.autoplay import counting
 from client.ui.update.calls import Occasion, occasions
 from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.pages.replay import opened
 from client.ui.update.requests import Request
-from client.ui.update.state import Hosting, Ui
+from client.ui.update.state import Hosting, Notice, Ui
+from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -47,6 +54,17 @@ Suggest = Callable[[View, Legal], Suggestion]
 
 
 @dataclass(frozen=True, slots=True)
+class LookingBack:
+    """What it takes to look back at a finished game.
+
+    `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`.
+    """
+
+    read_record: Callable[[str], Recording]
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """How the client starts.
 
@@ -56,6 +74,7 @@ class Options:
     opened, and the game starts by itself when everybody is there. `suggest` gives hints. With `home` there is
     a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
     another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
+    With `looking_back` finished games can be reviewed and saved.
     """
 
     url: str
@@ -74,6 +93,7 @@ class Options:
     addresses: tuple[str, ...] = ()
     seats: Seats | None = None
     confirms: bool = False
+    looking_back: LookingBack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +148,11 @@ class Client:
             private=options.filled,
             bots=options.bots is not None,
             hints=options.suggest is not None,
+            looks_back=options.looking_back is not None,
             home=options.home,
             addresses=options.addresses,
         )
+        self._review: Replaying | None = None  # of the finished game, over the table's page
         self._ui = Ui(
             options.name,
             options.url,
@@ -168,16 +190,24 @@ class Client:
         task.add_done_callback(self._tasks.discard)
 
     def _frame(self, width: int, height: int) -> Frame:
+        if self._review is not None:
+            return self._review.frame(width, height)
         return drawn(self._ui, self._connection.model, self._glyphs, width, height)
 
     # -- what comes in ------------------------------------------------------------------------------
 
     def _press(self, name: str) -> None:
         self._touched = _clock()
+        if self._review is not None:
+            self._look(self._review.press(name))
+            return
         self._take(pressed(self._ui, name, self._connection.model))
 
     def _act(self, action: Action) -> None:
         self._touched = _clock()
+        if self._review is not None:
+            self._look(self._review.act(action))
+            return
         self._take(updated(self._ui, action, self._connection.model))
 
     def _take(self, outcome: Outcome) -> None:
@@ -189,6 +219,12 @@ class Client:
             self._go_home()
         elif request is not None:
             self._begin(self._ask(request))
+
+    def _look(self, request: Request | None) -> None:
+        """Go on in the review, or back to the table."""
+        if request is not None:
+            self._review = None
+        self._shell.redraw()
 
     def _show(self, ui: Ui) -> None:
         self._ui = ui
@@ -220,6 +256,9 @@ class Client:
         """Update the times on the screen, and take the next step of a walk that goes on by itself."""
         while True:
             await asyncio.sleep(autoplay.TICK_SECONDS)
+            if self._review is not None and self._review.runs:
+                self._review.tick()
+                self._shell.redraw()
             if counting(self._ui, self._connection.model):
                 self._show(autoplay.ticked(replace(self._ui, now=_clock()), self._connection.model))
 
@@ -270,6 +309,8 @@ class Client:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
             self._show(news.refused(self._ui, str(failure)))
+        except DamagedRecord as error:
+            self._show(news.refused(self._ui, sentences.bad_record(error)))
         else:
             if not isinstance(request, requests.Refresh):
                 self._show(replace(self._ui, busy=False, sent=None))
@@ -304,6 +345,9 @@ class Client:
                 await connection.start()
             case requests.Hint():
                 await self._hint()
+            case requests.Review() | requests.SaveRecord() | requests.SavePicture():
+                if self._options.looking_back is not None:
+                    await self._look_back(request, self._options.looking_back)
             case requests.Say(text):
                 await connection.say(text)
             case requests.Leave():
@@ -347,6 +391,31 @@ class Client:
         suggestion = await asyncio.to_thread(suggest, view, model.legal)
         if model.seq == seen_at:
             self._show(news.suggested(self._ui, suggestion, model))
+
+    async def _look_back(
+        self, request: requests.Review | requests.SaveRecord | requests.SavePicture, looking_back: LookingBack
+    ) -> None:
+        """Show or save the finished game; raises DamagedRecord if the server sends no record."""
+        table, text = self._connection.model.table, await self._connection.record()
+        recording = looking_back.read_record(text)
+        everything = recording.all_eyes
+        match request:
+            case requests.Review():
+                self._review = Replaying(opened(recording, 0, everything), self._glyphs)
+                self._shell.redraw()
+            case requests.SaveRecord():
+                self._save(looking_back.folder / f"palatinus-{table}.txt", text)
+            case requests.SavePicture():
+                picture = as_svg(recording, recording.end, everything)
+                self._save(looking_back.folder / f"palatinus-{table}.svg", picture)
+
+    def _save(self, path: Path, content: str) -> None:
+        try:
+            path = saved(path, content)
+        except OSError as error:
+            self._show(news.refused(self._ui, sentences.not_saved(path, error)))
+        else:
+            self._show(replace(self._ui, notice=Notice(sentences.saved_as(path))))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""

@@ -4,14 +4,13 @@ import asyncio
 import sys
 
 from client.recording import Recording
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui.replaying import Replaying
 from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update import autoplay, requests
 from client.ui.update.actions import Action
-from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.pages import replay
+from client.ui.update.requests import Request
 from client.ui.update.state import Ui
 from engine.view import Eyes
 
@@ -27,12 +26,11 @@ async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool
 
 
 class _Replayer:
-    """Holds the UI state, and the table as it was there."""
+    """The program of a record."""
 
     def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
-        self._ui, self._glyphs = ui, glyphs
-        self._model = replay.seen_in(ui)
-        self._shell = Shell(self._frame, self._press, self._act)
+        self._replaying = Replaying(ui, glyphs)
+        self._shell = Shell(self._replaying.frame, self._press, self._act)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -43,21 +41,17 @@ class _Replayer:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(autoplay.TICK_SECONDS)
-            if self._ui.ticks_left is not None:
-                self._take((autoplay.ticked(self._ui, self._model), None))
-
-    def _frame(self, width: int, height: int) -> Frame:
-        return drawn(self._ui, self._model, self._glyphs, width, height)
+            if self._replaying.runs:
+                self._replaying.tick()
+                self._shell.redraw()
 
     def _press(self, name: str) -> None:
-        self._take(pressed(self._ui, name, self._model))
+        self._take(self._replaying.press(name))
 
     def _act(self, action: Action) -> None:
-        self._take(updated(self._ui, action, self._model))
+        self._take(self._replaying.act(action))
 
-    def _take(self, outcome: Outcome) -> None:
-        self._ui, request = outcome
-        self._model = replay.seen_in(self._ui)
+    def _take(self, request: Request | None) -> None:
         if isinstance(request, requests.Quit):
             self._shell.quit()
         else:

@@ -97,7 +97,7 @@ class Table:
         self._moves = Moves(self._context)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
-        self._record: str | None = None  # of the finished game, once somebody has asked for it
+        self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
         self._watch_attendance()
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -295,7 +295,7 @@ class Table:
         if game is None or not game.over:  # it would reveal the hidden pieces
             raise Refusal(Code.NOT_OVER)
         if self._record is None:
-            self._record = recorded(game.events, self.state.names)
+            self._record = recorded(game.events, self.state.names).splitlines()
         session.send(Record(message.id, self._record))
 
     # -- the end ------------------------------------------------------------------------------------

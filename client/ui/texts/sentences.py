@@ -10,6 +10,7 @@ from client.language import N_, _, counted, listed
 from client.table import TableModel
 from engine.board import Field
 from engine.components import LAUREL_WORTH
+from engine.errors import DamagedRecord
 from engine.events import (
     Captured,
     CentreTurned,
@@ -381,6 +382,35 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
     form = counted("{names} plays again.", "{names} play again.", len(names))
     how = _("Press m to watch.") if seat is None else _("Press m to play too.")
     return f"{form.format(names=listed(names))} {how}"
+
+
+def describe_standings(state: TableState) -> str:
+    """Return what the players have reached in several games, the best first; empty after a single one."""
+    if all(seat.standing.games < 2 for seat in state.seats):
+        return ""
+    best_first = sorted(state.seats, key=lambda seat: (-seat.standing.wins, -seat.standing.points))
+    form = _("{name}: {wins} of {games} won, {points} points")
+    totals = (
+        form.format(
+            name=seat.name, wins=seat.standing.wins, games=seat.standing.games, points=seat.standing.points
+        )
+        for seat in best_first
+        if seat.name is not None
+    )
+    return _("All games so far: {totals}.").format(totals="; ".join(totals))
+
+
+def saved_as(path: Path) -> str:
+    return _("Saved as {file} in {folder}.").format(file=path.name, folder=path.parent)
+
+
+def not_saved(path: Path, error: OSError) -> str:
+    return _("Cannot write {file}: {reason}.").format(file=path, reason=error.strerror or error)
+
+
+def bad_record(error: DamagedRecord) -> str:
+    reason = _(error.text).format(**error.about)
+    return _("The server sent a record that cannot be read: {reason}.").format(reason=reason)
 
 
 def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:

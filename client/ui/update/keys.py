@@ -170,6 +170,9 @@ KEYS: Final = (
     Key(("r",), Act.RUN, _SCORING, N_("run step by step; any key stops it"), N_("run")),
     Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
     Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
+    Key(("v",), Act.REVIEW, _RESULT, N_("look through the game, with everything open"), N_("review")),
+    Key(("w",), Act.SAVE_RECORD, _RESULT, N_("save the game's record in a file"), N_("save")),
+    Key(("e",), Act.SAVE_PICTURE, _RESULT, N_("save a picture of the board in a file"), N_("picture")),
     Key(("escape",), Act.LEAVE, _RESULT, N_("leave the table"), N_("leave")),
     # Looking at a record
     Key(

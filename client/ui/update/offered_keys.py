@@ -33,7 +33,11 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
             return _those((Act.PAGE_DOWN, isinstance(ui.page, Lesson) and ui.page.last))
         case KeyContext.RESULT:
             followed = model.state is not None and model.state.next is not None
-            return _those((Act.REMATCH, model.seat is None and not followed))
+            looks_back = ui.hosting.looks_back
+            return _those(
+                (Act.REMATCH, model.seat is None and not followed),
+                *((act, not looks_back) for act in (Act.REVIEW, Act.SAVE_RECORD, Act.SAVE_PICTURE)),
+            )
         case _:
             return frozenset()
 

@@ -63,6 +63,18 @@ class Hint(Struct, frozen=True):
     """Suggest a move."""
 
 
+class Review(Struct, frozen=True):
+    """Look through the finished game."""
+
+
+class SaveRecord(Struct, frozen=True):
+    """Write the finished game's record to a file."""
+
+
+class SavePicture(Struct, frozen=True):
+    """Write a picture of the finished game's board to a file."""
+
+
 class Say(Struct, frozen=True):
     """Say something to everybody at the table."""
 
@@ -121,6 +133,9 @@ Request: TypeAlias = (
     | WatchNext
     | Vote
     | Hint
+    | Review
+    | SaveRecord
+    | SavePicture
     | Say
     | Leave
     | TurnPage

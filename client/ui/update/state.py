@@ -188,13 +188,14 @@ class Hosting:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it can seat bots;
-    `hints` if it suggests moves; `home` if there is a start screen to go back to; `addresses` are those that
-    others join with.
+    `hints` if it suggests moves; `looks_back` if it shows and saves finished games; `home` if there is a
+    start screen to go back to; `addresses` are those that others join with.
     """
 
     private: bool = False
     bots: bool = False
     hints: bool = False
+    looks_back: bool = False
     home: bool = False
     addresses: tuple[str, ...] = ()
 

@@ -79,6 +79,12 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return requests.SeatBot()
         case ["again"]:
             return requests.Rematch()
+        case ["review"]:
+            return requests.Review()
+        case ["save"]:
+            return requests.SaveRecord()
+        case ["picture"]:
+            return requests.SavePicture()
         case ["vote", *answer]:
             return _vote(answer, model)
         case ["leave"]:
@@ -279,7 +285,7 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
         yield from ("start", "bot", *_TABLE_WORDS)
     else:
         if model.view.phase is Phase.OVER:
-            yield "again"
+            yield from ("again", "review", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
         yield from _TABLE_WORDS

@@ -47,6 +47,7 @@ class Terminal:
         size: tuple[int, int] = (80, 24),
         environment: dict[str, str],
         script: str = RUN,
+        folder: Path | None = None,
     ) -> None:
         columns, lines = size
         self._screen = pyte.Screen(columns, lines)
@@ -58,6 +59,7 @@ class Terminal:
             ["-c", script.format(program=program), "sh", *arguments],
             dimensions=(lines, columns),
             env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
+            cwd=folder,
             timeout=TIMEOUT,
         )
         self._child.delaybeforesend = None  # the delay is for password prompts

@@ -10,6 +10,7 @@ from client.ui.draw.grid import SMALL
 from client.ui.update.actions import Way
 from client.ui.update.table.cursor import HEX_POSITIONS, moved
 from engine.board import Hex
+from engine.record import names_in, replayed
 from tests.client.ui.pty_terminal import ROOT, Terminal
 
 TOP = 1  # the board's first line on the screen
@@ -111,13 +112,29 @@ def walk_through_scoring(terminal: Terminal) -> None:
     terminal.shows(r"wins with|share the victory|wins the tie:", "captives", "POINTS")
 
 
-def test_a_whole_game_by_keyboard(environment: dict[str, str]) -> None:
-    """From the command line through tiles, pieces and scoring to the result, a rematch and the shell."""
+def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -> None:
+    """From the command line through tiles, pieces and scoring to the result, a rematch and the shell.
+
+    Between result and rematch the game is looked through and saved, twice under different names.
+    """
     arguments = ("play", "--players", "3", "--seed", "1", "--name", "Ann")
-    with Terminal(*arguments, environment=environment) as terminal:
+    with Terminal(*arguments, environment=environment, folder=tmp_path) as terminal:
         play_until_scoring(terminal)
         walk_through_scoring(terminal)
         terminal.press("enter", "enter")  # one more than needed does nothing
+        terminal.press("v")
+        terminal.shows("Replay . move 0 of", "everything shown")
+        terminal.press("end", "q")
+        terminal.shows("captives", "play again")
+        for key, ending in (("w", ".txt"), ("w", "-2.txt"), ("e", ".svg")):
+            terminal.press(key)
+            terminal.shows(rf"Saved as palatinus-[A-Z]{{4}}{ending}")
+        records = [path.read_text(encoding="utf-8") for path in sorted(tmp_path.glob("*.txt"))]
+        assert records[0] == records[1]
+        assert "Ann" in names_in(records[0]).values()
+        assert replayed(records[0]).over
+        (picture,) = tmp_path.glob("*.svg")
+        assert picture.read_text(encoding="utf-8").startswith("<svg")
         terminal.press("m")
         terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots play again too
         terminal.press("q", "y")

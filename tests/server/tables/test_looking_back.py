@@ -16,7 +16,7 @@ async def record_for(peer: Peer) -> str:
     """Return the record of the finished game at the peer's table."""
     answer = await peer.ask(GetRecord(peer.next_id()))
     assert isinstance(answer, Record), answer
-    return answer.text
+    return "\n".join(answer.lines) + "\n"
 
 
 def standings(state: TableState) -> list[Standing]:

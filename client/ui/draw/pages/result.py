@@ -8,7 +8,7 @@ from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, fitted, line,
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_rematch, describe_result, names_at
+from client.ui.texts.sentences import describe_rematch, describe_result, describe_standings, names_at
 from engine.components import LAUREL_WORTH
 from engine.events import DecidedBy, GameEnded, Tally
 from engine.pieces import Seat
@@ -43,7 +43,10 @@ class ResultDrawing(ServerPage, frozen=True):
         return short_list(self.ui, short, width, height)
 
     def lines(self, width: int) -> list[Line]:
-        return result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
+        lines = result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
+        if standings := "" if self.model.state is None else describe_standings(self.model.state):
+            lines += [EMPTY, *_indented(standings, width)]
+        return lines
 
 
 def result_lines(

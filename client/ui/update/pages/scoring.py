@@ -32,6 +32,12 @@ def acted(
             return ui, requests.Leave()
         case Act.REMATCH:
             return _playing_again(ui, model)
+        case Act.REVIEW if ui.hosting.looks_back:
+            return ui, requests.Review()
+        case Act.SAVE_RECORD if ui.hosting.looks_back:
+            return ui, requests.SaveRecord()
+        case Act.SAVE_PICTURE if ui.hosting.looks_back:
+            return ui, requests.SavePicture()
         case _:
             return ui, None
 

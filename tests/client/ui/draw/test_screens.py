@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 import pytest
+from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
@@ -28,7 +29,7 @@ from engine.events import Place
 from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.messages import SeatSummary, Standing, TableState, TableSummary
 from tests.client.ui.seen import (
     ADDRESS,
     after,
@@ -94,6 +95,19 @@ def over(step: int) -> tuple[Ui, TableModel]:
     ), model
 
 
+def evening() -> tuple[Ui, TableModel]:
+    """Return the result of the third game of three players."""
+    ui, model = over(-1)
+    assert model.state is not None
+    standings = (Standing(3, 1, 55), Standing(3, 2, 61), Standing(2, 0, 30))
+    seats = [
+        structs.replace(seat, standing=standing)
+        for seat, standing in zip(model.state.seats, standings, strict=True)
+    ]
+    able = replace(ui, hosting=Hosting(looks_back=True))
+    return able, replace(model, state=structs.replace(model.state, seats=seats))
+
+
 def waiting() -> tuple[Ui, TableModel]:
     state = TableState(
         "KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False), SeatSummary()], 0
@@ -131,6 +145,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "scoring-soldier": lambda: over(1),
     "scoring-piece": lambda: over(9),
     "result": lambda: over(-1),
+    "result-evening": evening,
     "stopping-lobby": lambda: (
         Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
         TableModel(),

@@ -8,11 +8,12 @@ import pytest
 from client.suggestion import Suggestion
 from client.table import TableModel
 from client.ui.update import requests
-from client.ui.update.actions import ChooseLine, Hold, PointAt
+from client.ui.update.actions import Act, ChooseLine, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
 from client.ui.update.keys import KEYS, KeyContext, context_of
 from client.ui.update.news import refused, suggested
-from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Topic, Ui
+from client.ui.update.offered_keys import offered
+from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Result, Scoring, Topic, Ui
 from client.ui.update.table.scoring_steps import last_step, steps
 from client.ui.update.table.selection import selected_piece
 from engine.board import HILLS, Field
@@ -61,6 +62,19 @@ def over() -> tuple[Ui, TableModel]:
 
 
 # -- the lobby ------------------------------------------------------------------------------------
+
+
+def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
+    """The keys ask for it on the result page, and only there."""
+    ui, model = over()
+    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True))
+    wanted = {"v": requests.Review(), "w": requests.SaveRecord(), "e": requests.SavePicture()}
+    assert {key: request_after(able, model, key) for key in wanted} == wanted
+    shown = [key.action for key in offered(able, model)]
+    assert {Act.REVIEW, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
+    for other in (replace(able, hosting=Hosting()), replace(able, page=Scoring())):
+        assert {request_after(other, model, key) for key in wanted} == {None}
+        assert Act.REVIEW not in [key.action for key in offered(other, model)]
 
 
 def test_hints_where_the_table_allows_them() -> None:

@@ -1,0 +1,23 @@
+"""Finished games as the client shows and saves them; the client itself reads no records."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from client.recording import Recording
+    from client.ui.game import LookingBack
+
+
+def looking_back() -> "LookingBack":
+    """Return what the client needs for finished games: what it saves goes into the current folder."""
+    from client.ui.game import LookingBack
+
+    return LookingBack(recording_of, Path.cwd())
+
+
+def recording_of(text: str) -> "Recording":
+    """Return the recording of a record; raises DamagedRecord if it cannot be read or replayed."""
+    from client.recording import Recording
+    from engine.record import names_in, replayed
+
+    return Recording.of(replayed(text).events, names_in(text))
