@@ -17,11 +17,13 @@ from websockets.exceptions import (
     InvalidStatus,
     InvalidURI,
 )
+from websockets.http11 import Response
 
 from client.language import _
 from client.refusals import describe_closing, describe_refusal
 from protocol.codec import BadMessage, decode_server, encode, readable
 from protocol.codes import CloseCode, Code
+from protocol.http import FULL
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, Refused, ServerMessage, Welcome
 from protocol.text import printable
@@ -37,7 +39,9 @@ _FINAL_CODES: Final = frozenset(
         1009,  # message too big
     }
 )
-_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})  # HTTP's ways to say: try again later
+_TOO_MANY_REQUESTS: Final = 429
+_UNAVAILABLE: Final = 503
+_PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that gets no answer from the server
 
 
 class ConnectFailed(Exception):
@@ -208,8 +212,14 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
             return ConnectFailed(_("{url} cannot be reached from here.").format(url=url))
         case OSError():
             return ConnectFailed(_("Nothing answers at {url}. Is the server running?").format(url=url))
-        case InvalidStatus() if error.response.status_code in _BUSY_STATUSES:
+        case InvalidStatus() if _is_busy(error.response):
             return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
+        case InvalidStatus() if error.response.status_code in _PROXY_STATUSES:
+            text = _(
+                "{url} is answered by a proxy that cannot reach the game server (HTTP {status}). "
+                "Try again later."
+            )
+            return ConnectFailed(text.format(url=url, status=error.response.status_code))
         case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
             text = _("The connection to {url} was lost before it was established.")
             if url.lower().startswith("ws:"):
@@ -223,6 +233,11 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case _no_address:
             text = _("{url} is not a server address. Write ws://HOST:PORT.")
             return ConnectFailed(text.format(url=printable(url)), final=True)
+
+
+def _is_busy(response: Response) -> bool:
+    full = response.status_code == _UNAVAILABLE and bytes(response.body or b"") == FULL.encode()
+    return full or response.status_code == _TOO_MANY_REQUESTS
 
 
 def not_a_server(url: str, reason: str) -> ConnectFailed:

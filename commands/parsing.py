@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from client.language import LANGUAGES, _
 
 if TYPE_CHECKING:
+    from server.config import Network
     from server.errors import HostError
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
@@ -99,6 +100,16 @@ def positive(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
+
+
+def network(text: str) -> "Network":
+    import ipaddress
+
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        said = _("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
+        raise argparse.ArgumentTypeError(said.format(word=repr(text))) from None
 
 
 class Version(argparse.Action):

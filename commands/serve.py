@@ -19,6 +19,7 @@ from commands.parsing import (
     UsualConfiguration,
     WrongUse,
     describe_host_error,
+    network,
     port_number,
     positive,
 )
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from server.config import Config, Limits
 
 
-_RENEWED: Final = frozenset({"tls-cert", "tls-key", "password-file", "verbose"})  # by SIGHUP
+_RENEWED: Final = frozenset(
+    {"tls-cert", "tls-key", "trust-proxy", "proxy-protocol", "password-file", "verbose"}
+)  # by SIGHUP
 
 
 def add_serve(commands: Commands) -> None:
@@ -62,6 +65,18 @@ def add_serve(commands: Commands) -> None:
     )
     serve.add_argument(
         "--tls-key", type=Path, metavar="FILE", help=_("private key, if it is not in the --tls-cert file")
+    )
+    serve.add_argument(
+        "--trust-proxy",
+        type=network,
+        action="append",
+        metavar="ADDRESS",
+        help=_("believe this proxy, or this network of proxies, where its clients are (can be repeated)"),
+    )
+    add_switch(
+        serve,
+        "--proxy-protocol",
+        help=_("trusted proxies say it by the PROXY protocol, not by X-Forwarded-For"),
     )
     add_password(serve, _("require the password on the first line of this file"))
     serve.add_argument(
@@ -181,6 +196,8 @@ def _check(chosen: argparse.Namespace) -> None:
         raise WrongUse(
             _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         )
+    if chosen.proxy_protocol and not chosen.trust_proxy:
+        raise WrongUse(_("--proxy-protocol needs --trust-proxy, with the address of the proxy"))
 
 
 def _config(chosen: argparse.Namespace) -> "Config":
@@ -196,6 +213,8 @@ def _config(chosen: argparse.Namespace) -> "Config":
         records=chosen.records,
         tls_cert=chosen.tls_cert,
         tls_key=chosen.tls_key,
+        trusted_proxies=tuple(chosen.trust_proxy or ()),
+        proxy_header=chosen.proxy_protocol,
         password=password_of(chosen),
         stand_in=greedy,
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,

@@ -145,7 +145,8 @@ class _Server:
 
     async def converse(self, connection: ServerConnection) -> None:
         """Serve one client until its connection ends."""
-        session = Session(connection, self._tasks, self._config.limits.outgoing_bytes, self.counts)
+        remote = self.connections.remote(connection)
+        session = Session(connection, remote, self._tasks, self._config.limits.outgoing_bytes, self.counts)
         conversation = Conversation(
             connection, session, self.lobby, self.clients, access=self._access, limits=self._config.limits
         )

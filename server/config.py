@@ -1,6 +1,7 @@
 """What a host can set, with defaults for a LAN."""
 
 import asyncio
+import ipaddress
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from engine.view import View
 from server.timers import Timers
 
 Durable: TypeAlias = Literal["normal", "full"]
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Choose(Protocol):
@@ -70,6 +72,8 @@ class Config:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     password: str | None = field(default=None, repr=False)  # clients must know it; None lets anyone connect
+    trusted_proxies: tuple[Network, ...] = ()  # whose word for where a client is counts
+    proxy_header: bool = False  # they say it by the PROXY protocol; otherwise by X-Forwarded-For
     watched: bool = False  # answer /healthz and /metrics
     stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
     seed: int | None = None  # for reproducible games; None is random

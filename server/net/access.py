@@ -1,18 +1,23 @@
-"""What decides who gets in, and may change while the server runs: the certificate and the password."""
+"""What decides who gets in, and may change while the server runs: the certificate, the password, proxies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from server.config import Config
 from server.errors import StartError
 from server.net.certificate import Certificate, loaded
+from server.net.proxies import TrustedProxies
 
 
 @dataclass(slots=True)
 class Access:
-    """The certificate, None without TLS, and the password, None without one, for all new connections."""
+    """The certificate, None without TLS, and the password, None without one, for all new connections.
+
+    `proxies` are those that name the clients they connect for.
+    """
 
     certificate: Certificate | None
     password: str | None
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)
 
     @classmethod
     def of(cls, config: Config) -> "Access":
@@ -20,13 +25,14 @@ class Access:
         if config.tls_cert is None and config.tls_key is not None:
             raise StartError("--tls-key needs --tls-cert as well")
         certificate = None if config.tls_cert is None else loaded(config.tls_cert, config.tls_key)
-        return cls(certificate, config.password)
+        proxies = TrustedProxies(config.trusted_proxies, config.proxy_header)
+        return cls(certificate, config.password, proxies)
 
     def renew(self, new: "Access") -> None:
         """Replace everything; raises StartError and replaces nothing if clients could not follow."""
         if (self.certificate is None) is not (new.certificate is None):
             raise StartError("TLS can be turned on or off only by a restart")
-        self.certificate, self.password = new.certificate, new.password
+        self.certificate, self.password, self.proxies = new.certificate, new.password, new.proxies
 
     def warn(self) -> None:
         """Log what the host should know about the certificate."""

@@ -6,6 +6,10 @@ import hashlib
 import ipaddress
 import secrets
 import socket
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def only_here(host: str) -> bool:
@@ -54,16 +58,38 @@ class Origins:
         return hashlib.blake2b(address.encode(), key=self._key, digest_size=8).hexdigest()
 
 
-def peer_name(transport: asyncio.BaseTransport) -> str:
-    """Return what logs call the other end."""
-    address = transport.get_extra_info("peername")
-    return f"{address[0]}:{address[1]}" if address else "?"
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Where a client is: what logs call it, what its address counts as, and the address if it is known."""
+
+    name: str
+    counted_as: str
+    address: IpAddress | None
+
+    @classmethod
+    def at(cls, host: str, port: int | None = None) -> "Remote":
+        name = host if port is None else f"{host}:{port}"
+        return cls(name, counted_as(host), ip_address_of(host.partition("%")[0]))
 
 
-def counted_address(transport: asyncio.BaseTransport) -> str:
-    """Return what the other end's address counts as."""
+UNKNOWN: Final = Remote("?", "?", None)
+
+
+def remote_of(transport: asyncio.BaseTransport) -> Remote:
+    """Return where the other end is, as the system knows it."""
     address = transport.get_extra_info("peername")
-    return counted_as(str(address[0])) if address else "?"
+    return Remote.at(str(address[0]), address[1]) if address else UNKNOWN
+
+
+def ip_address_of(text: str) -> IpAddress | None:
+    """Return the address that a text is, None if it is not one or names an interface."""
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(found, ipaddress.IPv4Address):
+        return found
+    return None if found.scope_id else found.ipv4_mapped or found
 
 
 def counted_as(address: str) -> str:

@@ -64,7 +64,7 @@ async def websocket_server(
     def accepted(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
         tls = None if access.certificate is None else access.certificate.context
-        return AcceptedConnection(connection, connection_limits, tls, limits)
+        return AcceptedConnection(connection, connection_limits, tls, access.proxies, limits)
 
     serving = serve(
         converse,

@@ -14,7 +14,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import AtTable, GetRecord, Refused, Rematch, ServerMessage
 from server.counts import Counts
 from server.logs import about
-from server.net.addresses import counted_address, peer_name
+from server.net.addresses import Remote
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -59,12 +59,16 @@ class Session:
     """
 
     def __init__(
-        self, connection: ServerConnection, tasks: asyncio.TaskGroup, most_bytes: int, counts: Counts
+        self,
+        connection: ServerConnection,
+        remote: Remote,
+        tasks: asyncio.TaskGroup,
+        most_bytes: int,
+        counts: Counts,
     ) -> None:
         self.connection = connection
-        # Looked up now: a TLS connection that has ended no longer knows it.
-        self.name = peer_name(connection.transport)
-        self.address = counted_address(connection.transport)
+        self.name = remote.name
+        self.address = remote.counted_as
         self.table: AttendedTable | None = None
         self.seat: Seat | None = None
         self.client = ""

@@ -28,6 +28,7 @@ from engine.redaction import redacted, snapshot
 from engine.view import eyes_of
 from protocol.codes import Code
 from protocol.events import event_map
+from protocol.http import FULL
 from protocol.limits import VERSIONS
 from protocol.messages import (
     Done,
@@ -147,7 +148,19 @@ async def tcp_server(answer: bytes | None) -> AsyncIterator[str]:
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is not a Palatinus server", True),
         (b"220 mail.example ESMTP\r\n\r\n", "is not a Palatinus server", True),
-        (b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
+        (
+            b"HTTP/1.1 503 Full\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL.encode()),
+            "is too busy",
+            False,
+        ),
+        (b"HTTP/1.1 429 Wait\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
+        (
+            b"HTTP/1.1 502 Bad\r\nContent-Length: 0\r\n\r\n",
+            "a proxy that cannot reach the game server (HTTP 502)",
+            False,
+        ),
+        (b"HTTP/1.1 503 None\r\nContent-Length: 4\r\n\r\nbusy", "a proxy that cannot reach", False),
+        (b"HTTP/1.1 504 Slow\r\nContent-Length: 0\r\n\r\n", "a proxy that cannot reach", False),
         (b"", "was lost before it was established", False),
         (b"HTTP/1.1 101 Switching", "was lost before it was established", False),
         (None, "does not answer", False),

@@ -8,10 +8,13 @@ import ssl
 from typing import cast
 
 from server.config import Limits
+from server.net.addresses import Remote, remote_of
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.open_files import is_last_file
+from server.net.connections.proxy_header import BadProxyHeader, proxy_header
 from server.net.connections.tracebacks import drop_traceback
+from server.net.proxies import TrustedProxies
 
 
 class AcceptedConnection(asyncio.Protocol):
@@ -22,14 +25,17 @@ class AcceptedConnection(asyncio.Protocol):
         connection: LimitedConnection,
         connection_limits: ConnectionLimits,
         tls: ssl.SSLContext | None,
+        proxies: TrustedProxies,
         limits: Limits,
     ) -> None:
         self._connection = connection
         self._connection_limits = connection_limits
         self._tls = tls
+        self._proxies = proxies
         self._limits = limits
         self._early = bytearray()  # came before TLS began, or with the end of its handshake
         self._lost = False
+        self._header_deadline: asyncio.TimerHandle | None = None  # while a PROXY header is awaited
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)
@@ -42,9 +48,17 @@ class AcceptedConnection(asyncio.Protocol):
             error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             what = {"message": "no more connections can be accepted", "exception": error}
             asyncio.get_running_loop().call_exception_handler(what)
-        if not self._connection_limits.opened(self._connection, transport):
+        self._transport = transport
+        if not self._connection_limits.opened(self._connection, transport, self._proxies):
             transport.abort()
-        elif self._tls is None:
+        elif self._proxies.header and self._proxies.trusts(remote_of(transport).address):
+            loop = asyncio.get_running_loop()
+            self._header_deadline = loop.call_later(self._limits.hello_seconds, transport.abort)
+        else:
+            self._begin(transport)
+
+    def _begin(self, transport: asyncio.Transport) -> None:
+        if self._tls is None:
             self._hand_over(transport)
         else:
             self._handshake = asyncio.create_task(self._agree_on(self._tls, transport))
@@ -54,10 +68,35 @@ class AcceptedConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._early += data
+        if self._header_deadline is not None:
+            self._read_header(self._header_deadline)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
         self._lost = True
+        if self._header_deadline is not None:
+            self._header_deadline.cancel()
+            self._connection_limits.closed(self._connection)
+
+    def _read_header(self, deadline: asyncio.TimerHandle) -> None:
+        """Go on if the PROXY header is there."""
+        try:
+            header = proxy_header(bytes(self._early))
+        except BadProxyHeader:
+            self._connection_limits.no_proxy_header(self._connection)
+            self._transport.abort()
+            return
+        if header is None:
+            return
+        if header.source is not None:
+            remote = Remote.at(*header.source)
+            if not self._connection_limits.forwarded(self._connection, remote):
+                self._transport.abort()
+                return
+        deadline.cancel()
+        self._header_deadline = None
+        del self._early[: header.size]
+        self._begin(self._transport)
 
     async def _agree_on(self, tls: ssl.SSLContext, transport: asyncio.Transport) -> None:
         encrypted = None

@@ -11,7 +11,6 @@ from websockets.protocol import SEND_EOF, State
 
 from server.config import Limits
 from server.logs import about
-from server.net.addresses import peer_name
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.frame_heads import bytes_of_first_frame
 from server.net.connections.plain_http import BAD_REQUEST
@@ -59,7 +58,8 @@ class LimitedConnection(ServerConnection):
     def data_received(self, data: bytes) -> None:
         self._unread += data
         if len(self._unread) > self._limits.incoming_bytes:
-            log.info("dropped: it sends too fast", extra=about(address=peer_name(self.transport)))
+            remote = self._connection_limits.remote(self)
+            log.info("dropped: it sends too fast", extra=about(address=remote.name))
             self._unread.clear()
             self.transport.abort()
         elif self._next_reading is None:

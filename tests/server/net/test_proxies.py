@@ -1,0 +1,399 @@
+"""Behind a proxy: its word for where a client is counts, and nobody else's."""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
+
+from server.app import Running, running
+from server.config import Config, Limits
+from server.net.connections.proxy_header import BadProxyHeader, ProxyHeader, proxy_header
+from server.net.proxies import TrustedProxies
+from tests.server.peer import TIMEOUT, UPGRADE, Peer
+
+SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
+TCP4 = socket.inet_aton("203.0.113.7") + socket.inet_aton("192.0.2.1") + struct.pack("!HH", 4711, 443)
+TCP6 = socket.inet_pton(socket.AF_INET6, "2001:db8::7") * 2 + struct.pack("!HH", 4711, 443)
+TLVS = b"\x04\x00\x03abc" + b"\x20\x00\x05\x07\x00\x00\x00\x00"
+HERE = (ipaddress.ip_network("127.0.0.1"),)
+STRANGER = "127.0.0.2"
+
+
+def second(command: int, family: int, content: bytes) -> bytes:
+    """Return a header of version 2."""
+    return SIGNATURE + struct.pack("!BBH", command, family, len(content)) + content
+
+
+GOOD = {
+    b"PROXY TCP4 203.0.113.7 192.0.2.1 4711 443\r\n": ("203.0.113.7", 4711),
+    b"PROXY TCP6 2001:db8::7 2001:db8::1 4711 443\r\n": ("2001:db8::7", 4711),
+    b"PROXY UNKNOWN\r\n": None,
+    b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n": None,
+    second(0x21, 0x11, TCP4): ("203.0.113.7", 4711),
+    second(0x21, 0x11, TCP4 + TLVS): ("203.0.113.7", 4711),
+    second(0x21, 0x21, TCP6): ("2001:db8::7", 4711),
+    second(0x21, 0x21, TCP6 + TLVS): ("2001:db8::7", 4711),
+    second(0x21, 0x31, bytes(216)): None,  # from a unix socket
+    second(0x21, 0x00, b""): None,
+    second(0x20, 0x00, b""): None,  # LOCAL: the proxy looks whether the server is well
+    second(0x20, 0x11, TCP4): None,
+    second(0x20, 0x77, b"whatever"): None,
+}
+
+
+@pytest.mark.parametrize("header", GOOD)
+def test_a_header_is_read_whole_and_what_follows_is_left(header: bytes) -> None:
+    """It may arrive in pieces, and the client's first bytes with it."""
+    for size in range(len(header)):
+        assert proxy_header(header[:size]) is None
+    for rest in (b"", b"GET / HTTP/1.1\r\n", SIGNATURE):
+        assert proxy_header(header + rest) == ProxyHeader(len(header), GOOD[header])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n",
+        b"proxy TCP4 203.0.113.7 192.0.2.1 4711 443\r\n",
+        b"PROXY TCP4 203.0.113.7 192.0.2.1 4711\r\n",
+        b"PROXY TCP4 203.0.113.7 192.0.2.1 4711 443 5\r\n",
+        b"PROXY TCP4 203.0.113.07 192.0.2.1 4711 443\r\n",
+        b"PROXY TCP4 2001:db8::7 2001:db8::1 4711 443\r\n",
+        b"PROXY TCP6 fe80::1%\x1b[31m fe80::2 4711 443\r\n",
+        b"PROXY TCP4 203.0.113.7 192.0.2.1 65536 443\r\n",
+        b"PROXY TCP4 203.0.113.7 192.0.2.1 -1 443\r\n",
+        b"PROXY TCP4 203.0.113.7 \xff 4711 443\r\n",
+        b"PROXY UDP4 203.0.113.7 192.0.2.1 4711 443\r\n",
+        b"PROXY \r\n",
+        b"PROXY TCP4 " + b"1" * 200,
+        second(0x11, 0x11, TCP4),
+        second(0x22, 0x11, TCP4),
+        second(0x21, 0x12, TCP4),
+        second(0x21, 0x99, bytes(300)),
+        second(0x21, 0x11, TCP4[:11]),
+        second(0x21, 0x21, TCP4),
+        second(0x21, 0x31, bytes(215)),
+        SIGNATURE + b"\x21\x11\xff\xff",
+        SIGNATURE[:-1] + b"X",
+    ],
+)
+def test_what_is_not_a_header_is_refused(data: bytes) -> None:
+    """As soon as that is certain, however much is still to come."""
+    with pytest.raises(BadProxyHeader):
+        proxy_header(data)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.builds(lambda rest: SIGNATURE + rest, st.binary(max_size=300)),
+        st.builds(lambda rest: b"PROXY TCP4 " + rest, st.binary(max_size=120)),
+    )
+)
+def test_no_bytes_are_too_much_for_the_reader(data: bytes) -> None:
+    """They are a header, the beginning of one, or neither; and it never asks for more than a few KB."""
+    with contextlib.suppress(BadProxyHeader):
+        found = proxy_header(data)
+        assert found is None or 0 < found.size <= len(data)
+    with contextlib.suppress(BadProxyHeader):
+        assert proxy_header(data + bytes(5000)) is not None
+
+
+PROXIES = TrustedProxies((ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("2001:db8:1::/48")))
+
+
+@pytest.mark.parametrize(
+    ("lines", "client"),
+    [
+        ([], None),
+        ([""], None),
+        (["203.0.113.7"], "203.0.113.7"),
+        ([" 203.0.113.7 "], "203.0.113.7"),
+        (["198.51.100.1, 203.0.113.7"], "203.0.113.7"),  # the first one is made up, or another proxy's client
+        (["198.51.100.1", "203.0.113.7"], "203.0.113.7"),
+        (["203.0.113.7, 10.1.2.3"], "203.0.113.7"),
+        (["198.51.100.1, 203.0.113.7, 10.1.2.3", "2001:db8:1::5, 10.9.9.9"], "203.0.113.7"),
+        (["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
+        (["nonsense, 10.0.0.2"], "10.0.0.2"),
+        (["203.0.113.7, unknown"], None),
+        (["203.0.113.7, unix:"], None),
+        (["203.0.113.7,"], None),
+        (["203.0.113.7:4711"], "203.0.113.7"),
+        (["[2001:db8::7]:4711"], "2001:db8::7"),
+        (["[2001:db8::7]"], "2001:db8::7"),
+        (["2001:db8::7"], "2001:db8::7"),
+        (["::ffff:203.0.113.7"], "203.0.113.7"),
+        (["fe80::7%\x1b[31m"], None),
+        (["1.2.3.4.5"], None),
+        ([", ".join(["10.0.0.1"] * 700)], "10.0.0.1"),
+    ],
+)
+def test_the_last_address_that_is_not_a_proxys_is_the_clients(lines: list[str], client: str | None) -> None:
+    """What comes before it, a client could have sent itself."""
+    found = PROXIES.client(lines)
+    assert (None if found is None else found.name) == client
+
+
+@contextlib.asynccontextmanager
+async def server_behind_a_proxy(*, header: bool = False, **limits: float) -> AsyncIterator[Running]:
+    """Serve with a trusted proxy at 127.0.0.1."""
+    config = Config(
+        trusted_proxies=HERE,
+        proxy_header=header,
+        watched=True,
+        limits=Limits(**limits),  # type: ignore[arg-type]
+    )
+    async with running(config) as server:
+        yield server
+
+
+def asking(port: int, forwarded_for: str | None, source: str = "127.0.0.1") -> connect:
+    """Connect with a header as nginx adds it."""
+    headers = {} if forwarded_for is None else {"X-Forwarded-For": forwarded_for}
+    url = f"ws://127.0.0.1:{port}"
+    return connect(url, additional_headers=headers, proxy=None, compression=None, local_addr=(source, 0))
+
+
+async def status_of(connecting: connect) -> int:
+    """Return the HTTP status of the answer to a request for a websocket."""
+    try:
+        async with connecting:
+            return 101
+    except InvalidStatus as error:
+        return error.response.status_code
+
+
+async def test_limits_hold_for_each_client_of_a_proxy() -> None:
+    """One of them at its limit does not keep the others out."""
+    async with (
+        server_behind_a_proxy(connections_per_address=2) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for client in ("203.0.113.1", "203.0.113.1", "2001:db8::1", "203.0.113.2"):
+            await stack.enter_async_context(asking(server.port, f"198.51.100.9, {client}"))
+        assert await status_of(asking(server.port, "203.0.113.1")) == 503
+        assert await status_of(asking(server.port, "203.0.113.7, 203.0.113.1")) == 503
+        assert await status_of(asking(server.port, "203.0.113.2")) == 101
+        assert await status_of(asking(server.port, "2001:db8::2, 2001:db8::3")) == 101
+
+
+async def test_a_stranger_cannot_choose_an_address() -> None:
+    """Who is not a trusted proxy is counted where it is, whatever its headers say."""
+    async with (
+        server_behind_a_proxy(connections_per_address=2) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for client in ("203.0.113.1", "203.0.113.2"):
+            await stack.enter_async_context(asking(server.port, client, source=STRANGER))
+        assert await status_of(asking(server.port, "203.0.113.3", source=STRANGER)) == 503
+        assert await status_of(asking(server.port, "203.0.113.1")) == 101
+
+
+async def test_without_trust_nothing_changes() -> None:
+    """A server that trusts no proxy counts the proxy's address."""
+    config = Config(limits=Limits(connections_per_address=1))
+    async with running(config) as server, asking(server.port, "203.0.113.1"):
+        assert await status_of(asking(server.port, "203.0.113.2")) == 503
+
+
+async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.LogCaptureFixture) -> None:
+    """Not the proxy's; but where it is a proxy that says nothing, that is told once."""
+    caplog.set_level(logging.INFO, logger="server")
+    async with server_behind_a_proxy() as server:
+        async with asking(server.port, "203.0.113.7") as socket:
+            peer = Peer(socket)
+            await peer.hello()
+            await peer.open(2)
+            (session,) = server.clients
+            assert (session.name, session.address) == ("203.0.113.7", "203.0.113.7")
+        for _ in range(3):
+            assert await status_of(asking(server.port, None)) == 101
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in warnings] == ["a trusted proxy sends no such header"]
+    named = [record for record in caplog.records if record.getMessage() in {"connected", "took seat"}]
+    assert [record.palatinus_fields["address"] for record in named[:2]] == ["203.0.113.7"] * 2  # type: ignore[attr-defined]
+
+
+async def exchange(port: int, data: bytes, source: str = "127.0.0.1") -> bytes:
+    """Send bytes and return everything that is answered."""
+    async with asyncio.timeout(TIMEOUT):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
+        writer.write(data)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            answer = await reader.read(65536)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+    return answer
+
+
+def page(name: str, headers: str = "") -> bytes:
+    return f"GET {name} HTTP/1.1\r\nHost: here\r\n{headers}\r\n".encode()
+
+
+async def test_pages_are_not_shown_through_a_proxy() -> None:
+    """Health checks of the proxy itself are answered."""
+    async with server_behind_a_proxy() as server:
+        for name in ("/healthz", "/metrics"):
+            assert b" 200 OK" in await exchange(server.port, page(name))
+            for client in ("203.0.113.7", "nonsense", ""):
+                answer = await exchange(server.port, page(name, f"X-Forwarded-For: {client}\r\n"))
+                assert b" 426 " in answer, client
+    async with server_behind_a_proxy(header=True) as server:
+        for header, named in GOOD.items():
+            answer = await exchange(server.port, header + page("/healthz"))
+            assert (b" 200 OK" if named is None else b" 426 ") in answer
+
+
+@contextlib.asynccontextmanager
+async def through_a_header(
+    port: int, header: bytes, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[ClientConnection]:
+    """Connect as a proxy does that speaks the PROXY protocol, and then as its client."""
+    loop = asyncio.get_running_loop()
+    plain = socket.socket()
+    plain.setblocking(False)
+    await loop.sock_connect(plain, ("127.0.0.1", port))
+    await loop.sock_sendall(plain, header)
+    scheme = "ws" if tls is None else "wss"
+    async with connect(f"{scheme}://127.0.0.1:{port}", sock=plain, ssl=tls, proxy=None) as client:
+        yield client
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
+async def test_the_proxy_protocol_names_the_client(tls: bool, tmp_path: Path) -> None:
+    """In both versions, and before TLS begins; its limits hold, as does the proxy's own for LOCAL."""
+    authority = trustme.CA()
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "cert.pem")
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    config = Config(
+        trusted_proxies=HERE,
+        proxy_header=True,
+        tls_cert=tmp_path / "cert.pem" if tls else None,
+        limits=Limits(connections_per_address=3),
+    )
+    named = {header: source for header, source in GOOD.items() if source is not None}
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        for header in named:
+            connecting = through_a_header(server.port, header, trusting if tls else None)
+            await Peer(await stack.enter_async_context(connecting)).hello()
+        expected = [f"{host}:{port}" for host, port in named.values()]
+        assert [session.name for session in server.clients] == expected
+        with pytest.raises(InvalidStatus):  # one more than an address may have
+            async with through_a_header(server.port, next(iter(named)), trusting if tls else None):
+                pass
+
+
+async def test_a_stranger_has_no_proxy_header() -> None:
+    """From anyone but the trusted proxy it is a bad request, and plain requests are answered."""
+    async with server_behind_a_proxy(header=True) as server:
+        for header in GOOD:
+            assert b" 101 " not in await exchange(server.port, header + UPGRADE, source=STRANGER)
+        assert b" 101 " in await exchange(server.port, UPGRADE, source=STRANGER)
+
+
+async def test_a_trusted_proxy_without_a_header_is_cut(caplog: pytest.LogCaptureFixture) -> None:
+    """Otherwise a client of it could send one of its own; the log says so once."""
+    caplog.set_level(logging.WARNING)
+    async with server_behind_a_proxy(header=True) as server:
+        for data in (
+            UPGRADE,
+            page("/healthz"),
+            b"\x16\x03\x01" + bytes(100),
+            b"PROXY nonsense\r\n" + UPGRADE,
+        ):
+            assert await exchange(server.port, data) == b""
+    (record,) = caplog.records
+    assert record.getMessage() == "a trusted proxy sends no such header"
+
+
+async def test_a_header_that_never_ends_is_waited_for_no_longer_than_a_hello() -> None:
+    """And its connection is not counted any more."""
+    async with server_behind_a_proxy(header=True, hello_seconds=0.1) as server:
+        for data in (b"", b"PROXY TCP4", SIGNATURE + b"\x21\x11\x0f\xff" + bytes(100)):
+            assert await exchange(server.port, data) == b""
+        await nobody_is_connected(server)
+
+
+async def nobody_is_connected(server: Running) -> None:
+    """Wait until only who asks is counted."""
+    async with asyncio.timeout(TIMEOUT):
+        while b"palatinus_connections 1.0\n" not in await exchange(server.port, page("/metrics"), STRANGER):
+            pass
+
+
+@pytest.mark.parametrize("header", [False, True], ids=["X-Forwarded-For", "PROXY"])
+async def test_health_checks_by_a_plain_connection_are_not_logged(
+    header: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Balancers connect and close, or reset, every second or so."""
+    caplog.set_level(logging.INFO)
+    async with server_behind_a_proxy(header=header) as server:
+        before = len(caplog.records)
+        for said in (b"", second(0x20, 0x00, b"") if header else b"\r\n"):
+            for linger in (struct.pack("ii", 0, 0), struct.pack("ii", 1, 0)):
+                plain = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT)
+                plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                plain.sendall(said)
+                plain.close()
+        await nobody_is_connected(server)
+        told = [record for record in caplog.records[before:] if record.name != "palatinus.wire"]
+        told += [record for record in caplog.records[before:] if record.levelno >= logging.WARNING]
+        assert [record.getMessage() for record in told] == []
+
+
+@contextlib.contextmanager
+def haproxy(folder: Path, server_port: int, version: str) -> Iterator[int]:
+    """Run HAProxy in front of the server; yield its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    (folder / "haproxy.cfg").write_text(
+        "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n"
+        f"listen palatinus\n  bind fd@{listener.fileno()}\n"
+        f"  server here 127.0.0.1:{server_port} {version} check inter 50ms\n"
+    )
+    process = subprocess.Popen(
+        ["haproxy", "-db", "-q", "-f", str(folder / "haproxy.cfg")],
+        pass_fds=[listener.fileno()],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        process.kill()
+        process.wait()
+        listener.close()
+
+
+@pytest.mark.skipif(shutil.which("haproxy") is None, reason="there is no HAProxy here")
+@pytest.mark.parametrize(
+    "version", ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options crc32c,unique-id"]
+)
+async def test_haproxy_names_its_clients(
+    version: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As its own implementation of the protocol does, with its health checks beside."""
+    caplog.set_level(logging.WARNING)
+    async with server_behind_a_proxy(header=True) as server:
+        with haproxy(tmp_path, server.port, version) as port:
+            async with connect(f"ws://127.0.0.1:{port}", local_addr=("127.0.0.9", 0), proxy=None) as client:
+                peer = Peer(client)
+                await peer.hello()
+                (session,) = server.clients
+                assert session.address == "127.0.0.9"
+    assert caplog.records == []
