@@ -177,7 +177,15 @@ class _Server:
     def _begin_watching(self, journal: Journal) -> None:
         from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
 
-        gauges = Gauges(self.counts, journal, self.connections, self.lobby)
+        gauges = Gauges(
+            self.counts,
+            journal,
+            self.connections,
+            self.lobby,
+            access=self._access,
+            drain=self.drain,
+            data=self._config.data,
+        )
         self.connections.pages = {"/healthz": gauges.health, "/metrics": gauges.metrics}
         self._watching = self._tasks.create_task(gauges.watch_the_loop())
 

@@ -1,6 +1,7 @@
 """What the server counts while it plays: plain numbers, since some change with every move."""
 
 import logging
+import time
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
@@ -42,11 +43,16 @@ class Counts:
 
 @dataclass(slots=True)
 class Durations:
-    """How many commits took at most so long: one count for each of COMMIT_SECONDS, one for the rest."""
+    """How many commits took at most so long: one count for each of COMMIT_SECONDS, one for the rest.
+
+    `last` is when one last succeeded, in seconds since 1970.
+    """
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(COMMIT_SECONDS) + 1))
     seconds: float = 0.0
+    last: float | None = None
 
     def add(self, seconds: float) -> None:
         self.counts[bisect_left(COMMIT_SECONDS, seconds)] += 1
         self.seconds += seconds
+        self.last = time.time()

@@ -1,7 +1,7 @@
 """Health and metrics over plain HTTP: `/healthz`, and `/metrics` for Prometheus.
 
-It shows only what everybody may know: sums over all tables, and nothing in bytes, for a hand's list of
-legal pieces has a length.
+It shows only what everybody may know: sums over all tables, and no exact bytes, for a hand's list of legal
+pieces has a length; `resources` rounds what it has to show of them.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import http
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
+from pathlib import Path
 from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,8 +18,11 @@ from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
 from server.counts import COMMIT_SECONDS, Counts
-from server.net.connections.connection_limits import ConnectionLimits
+from server.drain import Drain
+from server.net.access import Access
+from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.plain_http import Page
+from server.resources import Disk, DiskUse, Process, build, disk_metrics
 from server.storage.journal import Journal
 from server.tables.lobby import Lobby
 
@@ -31,7 +35,22 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0
 class Gauges(Collector):
     """The metrics of a server, read at each request."""
 
-    def __init__(self, counts: Counts, journal: Journal, connections: ConnectionLimits, lobby: Lobby) -> None:
+    def __init__(
+        self,
+        counts: Counts,
+        journal: Journal,
+        connections: ConnectionLimits,
+        lobby: Lobby,
+        *,
+        access: Access,
+        drain: Drain,
+        data: Path | None,
+    ) -> None:
+        self._access = access
+        self._drain = drain
+        self._disk = None if data is None else Disk(data)
+        self._disk_use: DiskUse | None = None
+        self._process = Process()
         self._counts = counts
         self._journal = journal
         self._connections = connections
@@ -56,6 +75,7 @@ class Gauges(Collector):
 
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
+        self._disk_use = None if self._disk is None else await self._disk.look()
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 
     def describe(self) -> list[Metric]:
@@ -65,6 +85,16 @@ class Gauges(Collector):
         """Yield every metric, for the registry."""
         yield from self._now()
         yield from self._so_far()
+        yield from self._process.metrics()
+        yield build()
+        if self._disk_use is not None:
+            yield from disk_metrics(self._disk_use)
+        if (certificate := self._access.certificate) is not None and certificate.ends is not None:
+            yield GaugeMetricFamily(
+                "palatinus_certificate_expires_timestamp_seconds",
+                "When the certificate ends.",
+                certificate.ends,
+            )
         yield HistogramMetricFamily(
             "palatinus_commit_seconds",
             "How long commits to the journal took.",
@@ -93,6 +123,19 @@ class Gauges(Collector):
             "How late the event loop was when last measured.",
             self._loop_lag,
         )
+        yield GaugeMetricFamily(
+            "palatinus_archived_games", "Games in the archive.", len(self._journal.archived)
+        )
+        yield GaugeMetricFamily(
+            "palatinus_storing", "1 unless the journal cannot be written.", not self._journal.failing
+        )
+        yield GaugeMetricFamily(
+            "palatinus_draining", "1 if the server stops soon.", self._drain.seconds_left() is not None
+        )
+        if (last := self._journal.commits.last) is not None:
+            yield GaugeMetricFamily(
+                "palatinus_last_commit_timestamp_seconds", "When a commit last succeeded.", last
+            )
 
     def _so_far(self) -> Iterator[Metric]:
         counts = self._counts
@@ -107,3 +150,13 @@ class Gauges(Collector):
         for code, number in sorted(counts.refusals.items()):
             refusals.add_metric([code], number)
         yield refusals
+        refused = CounterMetricFamily(
+            "palatinus_refused_connections", "Connections refused or cut, by reason.", labels=["reason"]
+        )
+        for reason in RefusedFor:
+            refused.add_metric([reason], self._connections.refused[reason])
+        yield refused
+        yield CounterMetricFamily(
+            "palatinus_delayed_messages", "Messages read later than they came.", self._connections.delayed
+        )
+        yield CounterMetricFamily("palatinus_not_stored", "Commits that failed.", self._journal.not_stored)

@@ -26,6 +26,7 @@ from protocol.messages import Hello, Refused, StartGame, Welcome
 from server.app import running
 from server.config import Config
 from server.errors import StartError
+from server.net.access import Access
 from server.net.certificate import loaded
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, peer_on_turn, play_on
@@ -105,6 +106,26 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
         await play_on([one, two], random.Random(2))
         assert peer_on_turn([one, two]) is None
         assert {type(event) for event in one.seen} >= {GameEnded}
+
+
+async def test_the_metrics_have_the_certificates_end(tmp_path: Path) -> None:
+    """As a time in seconds since 1970, of the certificate in use."""
+    certify(tmp_path, days=100)
+    config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", watched=True)
+    async with running(config) as server:
+        for days in (100, 200):
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", server.port, ssl=ssl.create_default_context(cafile=tmp_path / "ca.pem")
+            )
+            writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
+            text = (await reader.read()).decode()
+            writer.close()
+            await writer.wait_closed()
+            found = re.search(r"^palatinus_certificate_expires_timestamp_seconds (\S+)$", text, re.MULTILINE)
+            assert found
+            assert abs(float(found[1]) - (datetime.now(UTC) + days * DAY).timestamp()) < TIMEOUT
+            certify(tmp_path, days=200)
+            server.renew(Access.of(config))
 
 
 async def test_bad_files_change_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 
 from server.config import Limits
 from server.net.addresses import Remote, remote_of
-from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.open_files import is_last_file
 from server.net.connections.proxy_header import BadProxyHeader, proxy_header
@@ -112,6 +112,8 @@ class AcceptedConnection(asyncio.Protocol):
         except OSError as error:  # it spoke something else, was too slow, or has gone
             drop_traceback(error)
         finally:
+            if encrypted is None:
+                self._connection_limits.refused[RefusedFor.TLS] += 1
             if encrypted is None or self._lost:
                 self._connection_limits.closed(self._connection)
             else:

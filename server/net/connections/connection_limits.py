@@ -1,6 +1,7 @@
 """How many connections there may be, in all and from one address."""
 
 import asyncio
+import enum
 import http
 import logging
 from collections import Counter
@@ -29,6 +30,18 @@ _REFUSALS_PER_ADDRESS: Final = (
 )
 
 
+class RefusedFor(enum.StrEnum):
+    """Why a connection got no further."""
+
+    FULL = "full"  # the server
+    ADDRESS_FULL = "address-full"
+    PROXY_HEADER = "proxy-header"  # a trusted proxy's without one
+    TLS = "tls"  # spoke something else, or not in time
+    LONG_REQUEST = "long-request"
+    TOO_FAST = "too-fast"
+    STOPPING = "stopping"
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
     """What is known of an open connection.
@@ -46,7 +59,7 @@ class _Open:
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
-    `pages` are the answers to plain HTTP, by path.
+    `pages` are the answers to plain HTTP, by path; `refused` and `delayed` count for the metrics.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -56,6 +69,8 @@ class ConnectionLimits:
         self._from_address: Counter[str] = Counter()
         self._freed_memory = FreedMemory()
         self._stopping = False
+        self.refused: Counter[RefusedFor] = Counter()
+        self.delayed = 0  # messages read later than they came
         self._complaints: set[str] = set()
         self._frames: dict[str, RateLimiter] = {}  # of all connections from an address together
 
@@ -72,6 +87,7 @@ class ConnectionLimits:
         # A proxy's own connections are its clients', and counted for them as soon as it has named them.
         most = self._limits.connections if trusted else self._limits.connections_per_address
         if self._stopping or self._from_address[remote.counted_as] >= most + _REFUSALS_PER_ADDRESS:
+            self.refused[RefusedFor.STOPPING if self._stopping else RefusedFor.ADDRESS_FULL] += 1
             return False
         self._count(connection, _Open(transport, remote, proxies if trusted and not proxies.header else None))
         return True
@@ -81,6 +97,7 @@ class ConnectionLimits:
         known = self._open[connection]
         most = self._limits.connections_per_address + _REFUSALS_PER_ADDRESS
         if self._from_address[remote.counted_as] >= most:
+            self.refused[RefusedFor.ADDRESS_FULL] += 1
             return False
         self._uncount(known)
         self._count(connection, _Open(known.transport, remote, forwarded=True))
@@ -134,6 +151,8 @@ class ConnectionLimits:
         from_there = self._from_address[self.remote(connection).counted_as]
         crowded = from_there > self._limits.connections_per_address
         if not room or crowded or len(self._open) > self._limits.connections:
+            if room:  # otherwise it is counted already
+                self.refused[RefusedFor.ADDRESS_FULL if crowded else RefusedFor.FULL] += 1
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
         return None
 
@@ -148,6 +167,7 @@ class ConnectionLimits:
 
     def no_proxy_header(self, connection: ServerConnection) -> None:
         """Take note that a trusted proxy's connection does not begin with the header it should."""
+        self.refused[RefusedFor.PROXY_HEADER] += 1
         self._complain(self.remote(connection), "PROXY")
 
     def _complain(self, proxy: Remote, header: str) -> None:

@@ -11,7 +11,7 @@ from websockets.protocol import SEND_EOF, State
 
 from server.config import Limits
 from server.logs import about
-from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.frame_heads import bytes_of_first_frame
 from server.net.connections.plain_http import BAD_REQUEST
 from server.net.connections.tracebacks import drop_traceback
@@ -58,6 +58,7 @@ class LimitedConnection(ServerConnection):
     def data_received(self, data: bytes) -> None:
         self._unread += data
         if len(self._unread) > self._limits.incoming_bytes:
+            self._connection_limits.refused[RefusedFor.TOO_FAST] += 1
             remote = self._connection_limits.remote(self)
             log.info("dropped: it sends too fast", extra=about(address=remote.name))
             self._unread.clear()
@@ -75,7 +76,9 @@ class LimitedConnection(ServerConnection):
     def process_event(self, event: Any) -> None:
         if isinstance(event, Frame):
             now = self.loop.time()
-            self._paid_at = now + max(self._frames.wait(now), self._connection_limits.wait(self, now))
+            wait = max(self._frames.wait(now), self._connection_limits.wait(self, now))
+            self._connection_limits.delayed += wait > 0
+            self._paid_at = now + wait
             if event.opcode in DATA_OPCODES:
                 self._fragments = 0 if event.fin else self._fragments + 1
             if self._fragments >= self._limits.fragments:
@@ -128,6 +131,7 @@ class LimitedConnection(ServerConnection):
             size = self._unread.find(b"\n") + 1 or len(self._unread)
             self._request_bytes += size
             if self._request_bytes > self._limits.request_bytes:
+                self._connection_limits.refused[RefusedFor.LONG_REQUEST] += 1
                 status = http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
                 self.protocol.send_response(self.protocol.reject(status, _REQUEST_TOO_LONG))
                 self.send_data()

@@ -51,6 +51,7 @@ TIMED_METRICS = (
     "palatinus_event_loop_lag_seconds ",
     "palatinus_commit_seconds_sum ",
     "palatinus_connections ",
+    "process_",
 )
 CLOSING_LINES = {"disconnected", "connection closed"}  # when they are noticed is the network's matter
 WATCHING = 0  # the seat that must not notice a difference; the spectator must not either
