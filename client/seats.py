@@ -29,13 +29,13 @@ _LARGEST_FILE: Final = 4096  # bytes; a seat takes about 200
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: int, *, wait: bool) -> None:
+    def lock_file(file: int, *, wait: bool) -> None:
         os.lseek(file, _LARGEST_FILE, os.SEEK_SET)  # what is locked cannot be read there
         msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _lock(file: int, *, wait: bool) -> None:
+    def lock_file(file: int, *, wait: bool) -> None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -121,7 +121,7 @@ class Seats:
                 os.fsync(file.fileno())
             draft.replace(path)
             file_held = os.open(path, os.O_RDWR)
-            _lock(file_held, wait=False)
+            lock_file(file_held, wait=False)
         self._own.add(path)
         return HeldSeat(table, seat, name, token, path, file_held)
 
@@ -156,7 +156,7 @@ class Seats:
             closing.callback(os.close, file)
             content = os.read(file, _LARGEST_FILE)
             try:
-                _lock(file, wait=False)
+                lock_file(file, wait=False)
             except (BlockingIOError, PermissionError):
                 return None
             if _age(path) > _KEPT_SECONDS:
@@ -176,7 +176,7 @@ class Seats:
         if self._folder.stat().st_mode & 0o077:
             self._folder.chmod(0o700)
         with open(self._folder / "lock", "wb", opener=_private) as lock:
-            _lock(lock.fileno(), wait=True)
+            lock_file(lock.fileno(), wait=True)
             yield
 
 

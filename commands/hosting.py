@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from client.address import DEFAULT_PORT
+from client.language import _
 from commands.parsing import describe_host_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from client.seats import Seats
     from client.ui.game import Options, SeatBots, Visit
+    from commands.kept_games import KeptGame
     from server.config import Config
 
 
@@ -33,15 +36,64 @@ def log_for_later() -> "Iterator[None]":
 async def against_bots(
     options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
 ) -> "Visit":
-    """Play against bots on a server in this process."""
+    """Play a new game against bots, which is kept if the player leaves it."""
+    from client.ui.texts.sentences import game_not_kept
+    from commands.kept_games import new_game
+    from server.errors import JournalError
+
+    there = replace(options, players=players, random_layout=random_layout)
+    try:
+        with new_game(brains, players) as game:
+            return await _at_game(there, game, config)
+    except (OSError, JournalError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.about.get("reason", error)
+        there = replace(there, news=(game_not_kept(str(reason)),))
+        return await _against_bots(there, brains, config, players - 1)
+
+
+async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+    """Continue a kept game against bots."""
+    from client.ui.game import Visit
+    from client.ui.texts.sentences import game_not_continued
+    from commands.kept_games import continued
+    from server.errors import JournalError
+
+    try:
+        with continued(game):
+            return await _at_game(replace(options, table=game.table), game, config)
+    except OSError as error:
+        return Visit(1, game_not_continued(game.folder, error.strerror or str(error)))
+    except JournalError as error:  # whose advice is about servers that others can reach
+        reason = error.about.get("reason", _("its journal cannot be read"))
+        return Visit(1, game_not_continued(game.folder, str(reason)))
+
+
+async def _at_game(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+    """Play a game where it is kept."""
+    from client.ui.texts.sentences import how_to_continue
+
+    there = replace(options, seats=game.seat, parting=how_to_continue())
+    config = replace(config, data=game.folder)
+    return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
+
+
+async def _against_bots(
+    options: "Options",
+    brains: tuple[str, ...],
+    config: "Config",
+    others: int,
+    bots_seats: "Seats | None" = None,
+) -> "Visit":
+    """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
     from client.bots.hints import suggested
     from client.ui.game import visit
 
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
-    async with _server_here(replace(config, limits=limits), brains) as (port, bots):
-        url = f"ws://127.0.0.1:{port}"
-        there = replace(options, url=url, players=players, random_layout=random_layout)
-        return await visit(replace(there, filled=True, bots=bots, suggest=suggested))
+    async with _server_here(replace(config, limits=limits), brains, bots_seats) as (port, bots):
+        if options.table is not None:  # a game to continue: the bots take their seats again
+            bots(options.table, others)
+        there = replace(options, url=f"ws://127.0.0.1:{port}", filled=True, bots=bots, suggest=suggested)
+        return await visit(there)
 
 
 async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
@@ -72,7 +124,9 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
 
 
 @contextlib.asynccontextmanager
-async def _server_here(config: "Config", brains: tuple[str, ...]) -> "AsyncIterator[tuple[int, SeatBots]]":
+async def _server_here(
+    config: "Config", brains: tuple[str, ...], bots_seats: "Seats | None" = None
+) -> "AsyncIterator[tuple[int, SeatBots]]":
     """Serve in this process; yield the port, and a function that seats bots at a table there."""
     import asyncio
     import io
@@ -87,7 +141,9 @@ async def _server_here(config: "Config", brains: tuple[str, ...]) -> "AsyncItera
 
         def seat_bots(table: str, seats: int) -> None:
             url = f"ws://127.0.0.1:{server.port}"
-            options = BotOptions(url, table, brains, seats=seats, seed=config.seed, rematch=True)
+            options = BotOptions(
+                url, table, brains, seats=seats, seed=config.seed, rematch=True, kept_in=bots_seats
+            )
             seated.append(tasks.create_task(run_bots(options, output, output)))
 
         yield server.port, seat_bots

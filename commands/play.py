@@ -1,14 +1,19 @@
 """`palatinus play`: a game against bots, with server and player in one process."""
 
 import argparse
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from client.language import _
 from commands.display_options import add_display_options, options_of
-from commands.hosting import against_bots, log_for_later
+from commands.hosting import against_bots, going_on, log_for_later
 from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
 from commands.start_screen import at_home
+
+if TYPE_CHECKING:
+    from client.ui.game import Visit
 
 
 def add_play(commands: Commands) -> None:
@@ -20,6 +25,9 @@ def add_play(commands: Commands) -> None:
 
 def add_game(play: argparse.ArgumentParser) -> None:
     """Add the options that define the game."""
+    play.add_argument(
+        "--continue", dest="go_on", action="store_true", help=_("continue the game that you left last")
+    )
     play.add_argument(
         "--players",
         type=int,
@@ -49,19 +57,13 @@ def add_game(play: argparse.ArgumentParser) -> None:
 
 def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
-    import asyncio
-
-    import msgspec
-
     from client.bots.brains import NoSuchBrain, brain_named
-    from client.preferences import Preferences, preferences_file, remembered
     from client.starting import BadStart, seat_to_start
-    from client.ui.game import report
-    from client.ui.update.pages import start
     from server.config import Config
-    from server.errors import StartError
 
     need_terminal()
+    if arguments.go_on:
+        return _continued(arguments)
     brains = tuple(arguments.brain.split(","))
     try:
         for brain in brains:
@@ -76,6 +78,40 @@ def play_here(arguments: argparse.Namespace) -> int:
         random_layout=arguments.random_layout,
         config=Config(seed=arguments.seed, records=arguments.records),
     )
+    return _played(arguments, game, arguments.players, random_layout=arguments.random_layout, brain=brains[0])
+
+
+def _continued(arguments: argparse.Namespace) -> int:
+    """Continue the game that was left last."""
+    from commands.kept_games import kept_games
+    from server.config import Config
+
+    kept = kept_games().games
+    if not kept:
+        return wrong_use(_("there is no game to continue"))
+    config = Config(seed=arguments.seed, records=arguments.records)
+    game = going_on(options_of(arguments, ""), kept[0], config)
+    return _played(arguments, game, kept[0].players, random_layout=None, brain=kept[0].brains[0])
+
+
+def _played(
+    arguments: argparse.Namespace,
+    game: "Coroutine[Any, Any, Visit]",
+    players: int,
+    *,
+    random_layout: bool | None,
+    brain: str,
+) -> int:
+    """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
+    import asyncio
+
+    import msgspec
+
+    from client.preferences import Preferences, preferences_file, remembered
+    from client.ui.game import report
+    from client.ui.update.state import StartLine
+    from server.errors import StartError
+
     with log_for_later():
         try:
             visited = asyncio.run(game)
@@ -87,8 +123,8 @@ def play_here(arguments: argparse.Namespace) -> int:
         set_up = msgspec.structs.replace(
             known,
             name=arguments.name or known.name,
-            players=arguments.players,
-            random_layout=arguments.random_layout,
-            brain=brains[0],
+            players=players,
+            random_layout=known.random_layout if random_layout is None else random_layout,
+            brain=brain,
         )
-        return at_home(set_up, start.PLAY, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
+        return at_home(set_up, StartLine.PLAY, ascii_wanted=arguments.ascii, confirms=arguments.confirm)

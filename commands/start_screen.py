@@ -2,11 +2,12 @@
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _
 from commands.access import visit_by_password
-from commands.hosting import against_bots, hosted, log_for_later
+from commands.hosting import against_bots, going_on, hosted, log_for_later
 from commands.lessons import taught
 from commands.looking_back import looking_back
 from commands.parsing import need_terminal
@@ -15,20 +16,22 @@ if TYPE_CHECKING:
     from client.preferences import Preferences
     from client.ui.game import Options, Visit
     from client.ui.update.requests import Request
+    from client.ui.update.state import StartLine, Ui
+    from commands.kept_games import KeptGame
 
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
     from client.preferences import Preferences, preferences_file, remembered
-    from client.ui.update.pages import start
+    from client.ui.update.state import StartLine
 
     known = remembered(preferences_file())
-    line = start.LEARN if known is None else start.PLAY
+    line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():
         return at_home(known or Preferences(), line, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
 
 
-def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confirms: bool) -> int:
+def at_home(preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool, confirms: bool) -> int:
     """Show the start screen, go where it leads, and come back to it, until the player quits."""
     import asyncio
 
@@ -38,17 +41,25 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
     from client.names import default_name
     from client.preferences import preferences_file, remember
     from client.ui.start import run
+    from client.ui.texts.sentences import games_damaged
     from client.ui.update import requests
     from client.ui.update.state import BrainChoice, Notice, Start, Ui
+    from commands.kept_games import kept_games
 
     brains = tuple(BrainChoice(brain.name, brain.description) for brain in BRAINS.values())
     chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
     ui = Ui(
         preferences.name or default_name(),
-        page=Start(brains, chosen, preferences.servers, line),
+        page=Start(brains, chosen, preferences.servers, chosen=line),
         new_table=requests.Open(preferences.players, preferences.random_layout),
     )
+    failed: set[Path] = set()
     while True:
+        kept = kept_games()
+        left = next((game for game in kept.games if game.folder not in failed), None)
+        ui = _with_left(ui, left)
+        if kept.damaged and ui.notice is None:
+            ui = replace(ui, notice=Notice(games_damaged(kept.damaged), refusal=True))
         ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
@@ -66,7 +77,9 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         from client.ui.game import Options, report  # the menu appears sooner without the network's libraries
 
         options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms, looking_back=looking_back())
-        visited = _gone_where(request, options, brain)
+        visited = _gone_where(request, options, brain, left)
+        if isinstance(request, requests.Continue) and left is not None and visited.code:
+            failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)
             remember(preferences_file(), preferences)
@@ -79,7 +92,23 @@ def at_home(preferences: "Preferences", line: int, *, ascii_wanted: bool, confir
         )
 
 
-def _gone_where(request: "Request", options: "Options", brain: str) -> "Visit":
+def _with_left(ui: "Ui", game: "KeptGame | None") -> "Ui":
+    """Return the start screen with the game that can be continued; one just left is chosen."""
+    import time
+
+    from client.ui.update.state import LeftGame, Start, StartLine
+
+    start = ui.page
+    assert isinstance(start, Start)  # noqa: S101 - it stays on its page
+    if game is None:
+        away = replace(start, chosen=StartLine.PLAY) if start.chosen is StartLine.CONTINUE else start
+        return replace(ui, page=replace(away, left=None))
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(game.left_at))
+    chosen = StartLine.CONTINUE if start.left is None else start.chosen
+    return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
+
+
+def _gone_where(request: "Request", options: "Options", brain: str, left: "KeptGame | None") -> "Visit":
     """Go where the start screen leads; return how that ended."""
     import asyncio
 
@@ -98,6 +127,8 @@ def _gone_where(request: "Request", options: "Options", brain: str) -> "Visit":
             game = against_bots(
                 options, (brain,), players=players, random_layout=random_layout, config=Config()
             )
+        case requests.Continue() if left is not None:
+            game = going_on(options, left, Config())
         case requests.Host():
             game = hosted(options, (brain,))
         case requests.GoTo(url):

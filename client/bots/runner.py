@@ -15,6 +15,7 @@ from client.connection import ConnectFailed, Connection, RequestRefused, Timeout
 from client.language import _, listed
 from client.news import Closed
 from client.refusals import describe_refusal
+from client.seats import HeldSeat, Seats
 from client.table import TableClosed
 from client.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from engine.components import DEALS
@@ -46,7 +47,8 @@ class BotOptions:
     """The options of `palatinus bot`; its seats get the `brains` in turn.
 
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
-    `rematch` they play again when others at the table do.
+    `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
+    another time, and taken again from there.
     """
 
     url: str
@@ -62,6 +64,7 @@ class BotOptions:
     absence: Absence = WAIT
     access: Access = FREE_ACCESS
     timeouts: Timeouts = field(default_factory=Timeouts)
+    kept_in: Seats | None = None
 
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
@@ -101,7 +104,9 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
                 )
                 connection = await stack.enter_async_context(line)
                 rng = random.Random(None if options.seed is None else f"{options.seed} {seat}")
-                bots.append(_Bot(connection, brains[seat % len(brains)], rng, seat + 1))
+                bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options.kept_in)
+                stack.callback(bot.release_seat)
+                bots.append(bot)
             for number in range(1, options.games + 1):
                 await _play_game(bots, options, number, out)
     except (WrongUse, NoSuchBrain) as error:
@@ -139,6 +144,7 @@ async def _played_again(bots: list["_Bot"]) -> bool:
     try:
         for bot in bots:
             await bot.connection.rematch()
+            bot.keep_seat()
     except RequestRefused:  # too late
         return False
     return True
@@ -177,11 +183,20 @@ def result_line(state: TableState, result: GameEnded) -> str:
 class _Bot:
     """A seat: its connection, its brain, and its source of randomness."""
 
-    def __init__(self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        brain: NamedBrain,
+        rng: random.Random,
+        number: int,
+        seats: Seats | None,
+    ) -> None:
         self.connection = connection
         self._brain = brain
         self._rng = rng
         self._number = number
+        self._seats = seats
+        self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
         """Open a table and return its code."""
@@ -204,16 +219,46 @@ class _Bot:
                 return seated.table
 
     async def join(self, table: str) -> str:
-        """Join the table, with the next number if another bot there has this one's name; return its code."""
+        """Join the table, with the next number if another bot there has this one's name; return its code.
+
+        If a seat is kept for this bot, it is taken again.
+        """
+        if (held := self._kept(table)) is not None:
+            await self.connection.resume(table, held.token)
+            return table
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
-                return (await self.connection.join(table, self._name(number), program=True)).table
+                seated = await self.connection.join(table, self._name(number), program=True)
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
+            else:
+                self.keep_seat()
+                return seated.table
         raise RequestRefused(
             Code.NAME_TAKEN, _("All names like {name} are taken.").format(name=self._name(self._number))
         )
+
+    def keep_seat(self) -> None:
+        """Keep this bot's seat for another time, and no longer the one that it had before."""
+        model = self.connection.model
+        if self._seats is None or model.table is None or model.seat is None or model.token is None:
+            return
+        with contextlib.suppress(OSError):  # without its seat, a stand-in plays for this bot from then on
+            if self._held is not None:
+                self._seats.forget(self._held)
+            self._held = self._seats.keep(model.table, model.seat, self._name(self._number), model.token)
+
+    def _kept(self, table: str) -> HeldSeat | None:
+        if self._seats is not None:
+            with contextlib.suppress(OSError):
+                self._held = self._seats.take(table, self._name(self._number))
+        return self._held
+
+    def release_seat(self) -> None:
+        """Let the seat be taken again, by this bot in another process."""
+        if self._held is not None:
+            self._held.release()
 
     async def play(self) -> GameEnded:
         """Start the game if this is the host, make every move of the seat, and return the result."""
@@ -272,9 +317,10 @@ class _Bot:
         try:
             command = await asyncio.to_thread(choose, view, model.legal, self._rng)
         except Exception as error:
-            text = _("The brain {name} failed: {error}.")
+            text = _("The brain {name} failed in {file}, line {line}: {error}.")
             why = "".join(traceback.format_exception_only(error)).strip()
-            raise BrainFailed(text.format(name=self._brain.name, error=why)) from error
+            file, line = _origin(error, choose)
+            raise BrainFailed(text.format(name=self._brain.name, file=file, line=line, error=why)) from error
         if not isinstance(command, LayTile | Place):
             text = _("The brain {name} returned {what} instead of a command.")
             raise BrainFailed(text.format(name=self._brain.name, what=repr(command)))
@@ -282,6 +328,15 @@ class _Bot:
 
     def _name(self, number: int) -> str:
         return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
+
+
+def _origin(error: Exception, choose: Brain) -> tuple[str, int]:
+    """Return the file and the line where a brain failed: in its own file, if the error passed through it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    module = sys.modules.get(getattr(choose, "__module__", ""))
+    own = getattr(module, "__file__", None)
+    frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
+    return frame.filename, frame.lineno or 0
 
 
 def _may_start(state: TableState | None, seat: int | None) -> bool:

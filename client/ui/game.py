@@ -75,6 +75,8 @@ class Options:
     a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
     another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
     With `looking_back` finished games can be reviewed and saved.
+    `news` are the first lines of the log; `parting` says how to come back to the seat, if that is not by
+    joining.
     """
 
     url: str
@@ -94,6 +96,8 @@ class Options:
     seats: Seats | None = None
     confirms: bool = False
     looking_back: LookingBack | None = None
+    news: tuple[str, ...] = ()
+    parting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,7 @@ class Client:
             now=_clock(),
             new_table=requests.Open(options.players or 3),
             confirms=options.confirms,
+            log=options.news,
         )
         self._goes_home = False
         self._group = asyncio.TaskGroup()
@@ -462,6 +467,8 @@ class Client:
         model = self._connection.model
         if model.table is None or not _running(model) or not self._keeper.keeps:
             return ""
+        if self._options.parting:
+            return self._options.parting
         name = self._ui.name
         return sentences.how_to_come_back(
             self._options.url, model.table, None if name == default_name() else name

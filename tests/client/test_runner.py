@@ -298,7 +298,11 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
 
 @pytest.mark.parametrize(
     ("choose", "reason"),
-    [("return None", "returned None"), ("raise KeyError('wolf')", "failed: KeyError: 'wolf'")],
+    [
+        ("return None", "returned None"),
+        ("raise KeyError('wolf')", ".py, line 2: KeyError: 'wolf'"),
+        ("import random; random.choice([])", ".py, line 2: IndexError"),
+    ],
 )
 async def test_a_failing_brain_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, reason: str
@@ -311,4 +315,5 @@ async def test_a_failing_brain_is_reported_in_one_line(
         code, _, errors = await run_to_the_end(options(server, brains=(f"{name}:choose",), seats=2))
     assert code == 1
     assert reason in errors
+    assert (name in errors) is ("line" in reason)
     assert errors.count("\n") == 1

@@ -485,6 +485,28 @@ def seat_damaged(path: Path) -> str:
     return _("A seat saved on this computer cannot be read and is ignored: {path}").format(path=path)
 
 
+def how_to_continue() -> str:
+    """Return what to say on leaving a game against bots."""
+    told_first = _("The game is kept. Continue it on the start screen, or with")
+    return f"{told_first}\n  palatinus play --continue"
+
+
+def game_not_kept(reason: str) -> str:
+    return _("This game cannot be kept for later ({reason}).").format(reason=reason)
+
+
+def game_not_continued(folder: Path, reason: str) -> str:
+    return _("The game in {folder} cannot be continued ({reason}). It is left as it is.").format(
+        folder=folder, reason=reason
+    )
+
+
+def games_damaged(folders: Sequence[Path]) -> str:
+    return _("A kept game cannot be read and is left as it is: {folders}").format(
+        folders=listed(map(str, folders))
+    )
+
+
 def how_to_come_back(address: str, table: str, name: str | None) -> str:
     """Return what to say on leaving a running game; `name` if it is needed to find the seat again."""
     named = "" if name is None else f" --name {shlex.quote(name)}"

@@ -97,6 +97,10 @@ class Learn(Struct, frozen=True):
     """Take the lessons."""
 
 
+class Continue(Struct, frozen=True):
+    """Continue the game against bots that was left last."""
+
+
 class PlayBots(Struct, frozen=True):
     """Play against bots of this brain, in this process."""
 
@@ -141,6 +145,7 @@ Request: TypeAlias = (
     | TurnPage
     | Learn
     | PlayBots
+    | Continue
     | Host
     | GoTo
     | GoHome

@@ -33,17 +33,41 @@ class BrainChoice(Struct, frozen=True):
     description: str
 
 
+class StartLine(enum.Enum):
+    """What can be chosen on the start screen, besides the servers joined before."""
+
+    CONTINUE = enum.auto()
+    LEARN = enum.auto()
+    PLAY = enum.auto()
+    HOST = enum.auto()
+    JOIN = enum.auto()
+
+
+class LeftGame(Struct, frozen=True):
+    """A game against bots that can be continued: for how many players, and when it was left."""
+
+    players: int
+    when: str
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """The start screen: the brains to play against, one of them chosen, and the servers joined before.
 
-    `chosen` is the line that the player is on.
+    `left` is the game that can be continued. `chosen` is the line that the player is on.
     """
 
     brains: tuple[BrainChoice, ...]
     brain: int = 0
     servers: tuple[str, ...] = ()
-    chosen: int = 0
+    left: LeftGame | None = None
+    chosen: StartLine | str = StartLine.LEARN
+
+    @property
+    def lines(self) -> tuple[StartLine | str, ...]:
+        """Return what can be chosen, from the top."""
+        every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
+        return (*every, *self.servers)
 
 
 @dataclass(frozen=True, slots=True)

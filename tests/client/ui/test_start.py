@@ -1,6 +1,7 @@
 """The start screen: as pure functions, and as a new user's first minutes in a real terminal."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,7 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
-from client.ui.update.pages.start import JOIN
-from client.ui.update.state import BrainChoice, Start, Ui
+from client.ui.update.state import BrainChoice, LeftGame, Start, StartLine, Ui
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
 
@@ -56,18 +56,29 @@ def test_a_game_against_bots_is_set_up() -> None:
 
 def test_an_address_is_typed_and_completed() -> None:
     """An invalid address is refused in words, and the screen stays."""
-    asking = after(UI, NOWHERE, *["down"] * JOIN, "enter")
+    asking = after(UI, NOWHERE, *["down"] * 3, "enter")
     assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
     wrong = after(asking, NOWHERE, *"ht tp", "enter")
     assert wrong.notice is not None
     assert "ws://HOST:PORT" in wrong.notice.text
-    assert after(asking, NOWHERE, "escape") == after(UI, NOWHERE, *["down"] * JOIN)
+    assert after(asking, NOWHERE, "escape") == after(UI, NOWHERE, *["down"] * 3)
 
 
 def test_a_name_is_typed_and_checked() -> None:
     assert after(UI, NOWHERE, "n", "c-u", *"Zoë", "enter").name == "Zoë"
     wrong = after(UI, NOWHERE, "n", *"x" * 20, "enter")
     assert (wrong.name, wrong.notice is not None) == ("Ann", True)
+
+
+def test_a_game_left_can_be_continued() -> None:
+    """It is the first line; the others stay in their order below it."""
+    assert isinstance(UI.page, Start)
+    left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
+    ui = replace(UI, page=left)
+    assert request_after(ui, NOWHERE, "enter") == requests.Continue()
+    assert request_after(ui, NOWHERE, "down", "enter") == requests.Learn()
+    assert request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
+    assert_screen("start-continue-80x24", text_of(drawn(ui, NOWHERE, UNICODE, 80, 24)))
 
 
 def test_the_start_screen() -> None:
@@ -102,8 +113,8 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("2", "x", "enter")
         terminal.shows("Your turn: place|'s turn to place")
         terminal.press(":", "leave", "enter")
-        terminal.shows(r"► Play against bots", "2 players", "at random")
-        terminal.press("down", "enter")
+        terminal.shows(r"► Continue .*against 1 bot", "2 players", "at random")
+        terminal.press("down", "down", "down", "enter")
         terminal.shows("the lobby")
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}")
@@ -125,6 +136,6 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         assert code == 0
         assert not re.search("INFO|Traceback", left)
     with Terminal(environment=environment) as terminal:
-        terminal.shows("Welcome, Zoë", "► Play against bots", "2 players")
+        terminal.shows("Welcome, Zoë", "► Continue", "2 players")
         terminal.press("q")
         assert terminal.ended()[0] == 0

@@ -9,8 +9,7 @@ from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import short_list
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Action, ChooseLine
-from client.ui.update.pages.start import PLAY
-from client.ui.update.state import Start, Ui
+from client.ui.update.state import LeftGame, Start, StartLine, Ui
 
 _TITLE_WIDTH = 22
 
@@ -49,10 +48,12 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
         (line(f"  {welcome}", "class:heading"), None),
         (EMPTY, None),
     ]
-    for at, (title, words) in enumerate(_choices(start)):
-        sign = glyphs.pointer if at == start.chosen else " "
+    for at, line_here in enumerate(start.lines):
+        title, words = _describe(line_here, start)
+        chosen = line_here == start.chosen
+        sign = glyphs.pointer if chosen else " "
         text = f"{sign} {padded(title, _TITLE_WIDTH)}"
-        if at == start.chosen:
+        if chosen:
             rows.append((line(padded(f"{text}{words}", width), "class:chosen"), ChooseLine(at)))
         else:
             rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
@@ -61,22 +62,36 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
     return block_of(rows, width)
 
 
-def _choices(start: Start) -> list[tuple[str, str]]:
-    """Return what can be chosen, each with what it means."""
-    again = _("Join again")
-    return [
-        (_("Learn the game"), _("a guided first game; takes a few minutes")),
-        (_("Play against bots"), _("right away, with nothing to set up")),
-        (_("Host a game"), _("on this computer, for others on your network")),
-        (_("Join a game"), _("at the address the host gives you")),
-        *((again, server) for server in start.servers),
-    ]
+def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
+    """Return what can be chosen on this line, and what it means."""
+    match chosen:
+        case StartLine.CONTINUE:
+            return _("Continue"), "" if start.left is None else _describe_left(start.left)
+        case StartLine.LEARN:
+            return _("Learn the game"), _("a guided first game; takes a few minutes")
+        case StartLine.PLAY:
+            return _("Play against bots"), _("right away, with nothing to set up")
+        case StartLine.HOST:
+            return _("Host a game"), _("on this computer, for others on your network")
+        case StartLine.JOIN:
+            return _("Join a game"), _("at the address the host gives you")
+        case server:
+            return _("Join again"), server
+
+
+def _describe_left(left: LeftGame) -> str:
+    form = counted(
+        "your game of {when} against {n} bot",
+        "your game of {when} against {n} bots",
+        left.players - 1,
+    )
+    return form.format(n=left.players - 1, when=left.when)
 
 
 def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
     """Return how a game against bots would be, each with the key that changes it."""
     brain = start.brains[start.brain]
-    style = "" if start.chosen == PLAY else "class:faint"
+    style = "" if start.chosen is StartLine.PLAY else "class:faint"
     strength = _("bots: {name} ({description})")
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),

@@ -1,7 +1,6 @@
 """The start screen: what a key or a typed line makes of it, and where it leads."""
 
 from dataclasses import replace
-from typing import Final
 
 from msgspec import structs
 
@@ -11,58 +10,56 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Start, Ui
-
-LEARN: Final = 0  # the lines, from the top
-PLAY: Final = 1
-HOST: Final = 2
-JOIN: Final = 3
-_SERVERS: Final = 4  # the first of the servers joined before
+from client.ui.update.state import Notice, Start, StartLine, Ui
 
 
 def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click, and where the player goes, if anywhere."""
-    last = _SERVERS + len(start.servers) - 1
-    table = ui.new_table
+    lines, table = start.lines, ui.new_table
+    at = lines.index(start.chosen)
     match action:
         case Way():
-            chosen = start.chosen + (1 if action is Way.DOWN else -1)
-            return _at_line(ui, start, min(max(chosen, 0), last)), None
-        case ChooseLine(number) if number != start.chosen:
-            return _at_line(ui, start, number), None
+            there = min(max(at + (1 if action is Way.DOWN else -1), 0), len(lines) - 1)
+            return _at_line(ui, start, lines[there]), None
+        case ChooseLine(number) if number != at:
+            return _at_line(ui, start, lines[number]), None
         case Act.CONFIRM | ChooseLine():
             return _chosen(ui, start)
         case Pick(number):
-            return replace(_at_line(ui, start, PLAY), new_table=structs.replace(table, players=number)), None
+            return replace(
+                _at_line(ui, start, StartLine.PLAY), new_table=structs.replace(table, players=number)
+            ), None
         case Act.LAYOUT:
             other = structs.replace(table, random_layout=not table.random_layout)
-            return replace(_at_line(ui, start, PLAY), new_table=other), None
+            return replace(_at_line(ui, start, StartLine.PLAY), new_table=other), None
         case Act.BRAIN:
             brain = (start.brain + 1) % len(start.brains)
-            return _at_line(ui, replace(start, brain=brain), PLAY), None
+            return _at_line(ui, replace(start, brain=brain), StartLine.PLAY), None
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case _:
             return ui, None
 
 
-def _at_line(ui: Ui, start: Start, number: int) -> Ui:
-    return replace(ui, page=replace(start, chosen=number))
+def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
+    return replace(ui, page=replace(start, chosen=chosen))
 
 
 def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
     match start.chosen:
-        case 0:
+        case StartLine.CONTINUE:
+            return ui, requests.Continue()
+        case StartLine.LEARN:
             return ui, requests.Learn()
-        case 1:
+        case StartLine.PLAY:
             brain = start.brains[start.brain].name
             return ui, requests.PlayBots(ui.new_table.players, brain, ui.new_table.random_layout)
-        case 2:
+        case StartLine.HOST:
             return ui, requests.Host()
-        case 3:
+        case StartLine.JOIN:
             return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
-        case line:
-            return ui, requests.GoTo(start.servers[line - _SERVERS])
+        case server:
+            return ui, requests.GoTo(server)
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:

@@ -1,0 +1,137 @@
+"""A game against bots that its player leaves is there again: after quitting, and after a kill."""
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from commands.kept_games import continued, games_folder, kept_games, new_game
+from tests.client.ui.pty_terminal import Terminal
+
+GAME = ("play", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
+TOKEN = "t" * 43
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return an environment with folders of its own, which this process uses as well."""
+    found = {
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    return found
+
+
+def place(terminal: Terminal, left: int, piece: str = "f*") -> None:
+    """Place a piece on the first empty field, and wait for the next own turn."""
+    terminal.shows("Your turn: place", rf"YOUR HAND +{left}\b")
+    field = terminal.found(r"[┃┊▐→] ?([A-G][1-6]) ")[0]
+    terminal.press(":", f"{piece} {field}", "enter")
+    terminal.shows(rf"YOUR HAND +{left - 1}\b", "Your turn: place")
+
+
+def board_of(terminal: Terminal) -> list[str]:
+    """Return the board's lines without the cursor."""
+    return [re.sub("[▐▌]", "|", line[:48]) for line in terminal.lines[1:20]]
+
+
+def test_left_and_continued(environment: dict[str, str]) -> None:
+    """With `q`, by leaving for the start screen and by a kill; the bots play on, and hold their seats."""
+    with Terminal(*GAME, environment=environment) as terminal:
+        place(terminal, 12)
+        board = board_of(terminal)
+        terminal.press("q", "y")
+        code, said = terminal.ended()
+    assert code == 0
+    assert "palatinus play --continue" in said
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("► Continue .*against 2 bots")
+        terminal.press("enter")
+        terminal.shows("You are back in your seat, as Ann")
+        assert board_of(terminal) == board
+        place(terminal, 11)
+        terminal.press(":", "leave", "enter")
+        terminal.shows("► Continue")
+        terminal.press("enter")
+        place(terminal, 10)
+        terminal.end(signal.SIGKILL)
+    with Terminal("play", "--continue", environment=environment) as terminal:
+        place(terminal, 9, "f")
+        assert not terminal.found(r"\bbot\b|\baway\b")  # as it says if another bot plays for one
+        with Terminal("play", "--continue", environment=environment) as second:
+            code, said = second.ended()
+        assert code == 2
+        assert "there is no game to continue" in said
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0
+
+
+def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> None:
+    """The others can still be continued."""
+    with Terminal(*GAME, environment=environment) as terminal:
+        place(terminal, 12)
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0
+    (folder,) = games_folder().iterdir()
+    for journal in folder.glob("*.sqlite*"):
+        journal.write_bytes(b"?" * 4096)
+    with Terminal("play", "--continue", environment=environment) as terminal:
+        code, said = terminal.ended()
+    assert code == 1
+    assert re.search(r"cannot be continued \(.*\)\. It is left as it is", " ".join(said.split()))
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("► Continue")
+        terminal.press("enter")
+        terminal.shows("cannot be continued")
+        assert "Continue  " not in terminal.text
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+    assert folder.exists()
+
+
+@pytest.mark.usefixtures("environment")
+def test_files_are_private() -> None:
+    with new_game(("greedy",), 3) as game:
+        game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
+    modes = {path: path.stat().st_mode & 0o077 for path in (games_folder() / game.folder).rglob("*")}
+    assert game.folder.stat().st_mode & 0o077 == 0
+    assert set(modes.values()) == {0}
+
+
+@pytest.mark.usefixtures("environment")
+def test_only_games_with_a_seat_are_kept() -> None:
+    """The last ones, the newest first; a game in play is nobody else's."""
+    with new_game(("random",), 2) as over:
+        assert kept_games().games == ()
+    assert not over.folder.exists()
+    for players in (2, 3, 4, 5, 2, 3):
+        with new_game(("random", "greedy"), players) as game:
+            game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
+    found = kept_games().games
+    assert len(found) == 5
+    assert found[0].brains == ("random", "greedy")
+    assert found[0].table == "KXQT"
+    with continued(found[-1]) as game:
+        assert [each.folder for each in kept_games().games] == [each.folder for each in found[:-1]]
+        with pytest.raises(OSError, match="unavailable"), continued(found[-1]):
+            pass
+        seat = game.seat
+        held = seat.take("KXQT", "Ann")
+        assert held is not None
+        seat.forget(held)
+    assert not game.folder.exists()
+
+
+@pytest.mark.usefixtures("environment")
+def test_an_unreadable_game_is_named() -> None:
+    with new_game(("random",), 2) as game:
+        game.seat.keep("KXQT", 0, "Ann", TOKEN).release()
+    (game.folder / "game.json").write_text("{")
+    assert kept_games() == ((), (game.folder,))
+    assert game.folder.exists()
