@@ -1,17 +1,19 @@
 """A coverage-guided fuzzer for frames: the server's decoder, and everything a client does with one.
 
     pip install atheris
-    python -m bench.fuzz [--side server|client] [--seconds N] [--corpus DIR]
+    python -m bench.fuzz [--side server|client|screen] [--seconds N] [--corpus DIR]
 
 Whatever the bytes, a frame is either refused with BadMessage in a short printable line, or it is a sound
-message: encoded and decoded again it is the same, and a client can take it in. Anything else ends the
-run and leaves the frame in a file `crash-...`. Frames that reached new code stay in the corpus.
+message: encoded and decoded again it is the same, and a client can take it in. With `--side screen` several
+frames come one after another, and each leaves a screen that a terminal can show, whatever key is pressed
+next. Anything else ends the run and leaves the frame in a file `crash-...`. Frames that reached new code
+stay in the corpus.
 """
 
 import argparse
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,7 +21,14 @@ import atheris
 import msgpack
 
 with atheris.instrument_imports(include=["protocol", "client", "engine"]):
+    from client.refusals import describe_refusal
     from client.table import Gap, TableModel
+    from client.ui.draw.lines import plain, width_of
+    from client.ui.draw.screen import drawn
+    from client.ui.texts.glyphs import ASCII, UNICODE
+    from client.ui.update import news
+    from client.ui.update.dispatch import pressed
+    from client.ui.update.state import Ui
     from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
     from engine.redaction import redacted, snapshot
@@ -51,6 +60,11 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
 Message = TypeVar("Message", ClientMessage, ServerMessage)
 
 _LONGEST_REFUSAL: Final = 500  # characters
+_LENGTH_BYTES: Final = 2  # before each of several frames
+_SIZES: Final = ((80, 24), (120, 40))
+_KEYS: Final = (*"hjklcrtv?nmfs12345:", "tab", "enter", "escape", "right", "pageup", "space", "f1")
+_SEQUENCES: Final = 40
+_FRAMES_AT_MOST: Final = 8
 
 
 def read_by_server(frame: bytes) -> None:
@@ -74,6 +88,52 @@ def read_by_client(frame: bytes) -> None:
     else:
         if model.view is not None:
             _ = model.view.board, model.view.layout
+
+
+def read_by_screen(data: bytes) -> None:
+    """Read several frames as the terminal client does; draw the screen after each, and press a key."""
+    keys = random.Random(len(data))
+    model, ui = TableModel(), Ui("Anna", "ws://there")
+    for frame in frames_in(data)[:_FRAMES_AT_MOST]:
+        message = _sound(decode_server, frame)
+        if message is None:
+            continue
+        try:
+            for update in model.take(message):
+                ui = news.heard(ui, update, model)
+        except (BadMessage, Gap):
+            continue
+        if isinstance(message, Tables):
+            ui = news.listed(ui, message.tables, model)
+        elif isinstance(message, Refused):
+            ui = news.refused(ui, describe_refusal(message))
+        _check_screen(ui, model, keys)
+        ui, _request = pressed(ui, keys.choice(_KEYS), model)
+        _check_screen(ui, model, keys)
+
+
+def frames_in(data: bytes) -> list[bytes]:
+    """Return the frames that `joined` has put together."""
+    found = []
+    while data:
+        end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES])
+        found.append(data[_LENGTH_BYTES:end])
+        data = data[end:]
+    return found
+
+
+def joined(frames: Iterable[bytes]) -> bytes:
+    """Return several frames as one input."""
+    return b"".join(len(frame).to_bytes(_LENGTH_BYTES) + frame for frame in frames)
+
+
+def _check_screen(ui: Ui, model: TableModel, rng: random.Random) -> None:
+    width, height = rng.choice(_SIZES)
+    lines = drawn(ui, model, rng.choice((ASCII, UNICODE)), width, height).lines
+    if len(lines) != height or any(width_of(line) != width for line in lines):
+        raise AssertionError("a screen has another size than its terminal")
+    if not all(plain(line).isprintable() for line in lines):
+        raise AssertionError("a screen has what a terminal would interpret")
 
 
 def _sound(decode: Callable[[bytes], Message], frame: bytes) -> Message | None:
@@ -121,6 +181,55 @@ def from_servers() -> Iterator[ServerMessage]:
         sent = len(game.events)
         game.apply(chance.choice(game.legal_commands()))
         yield snapshot_message(snapshot(game.view, eyes), sent, game.legal())
+
+
+def sequences() -> Iterator[bytes]:
+    """Yield inputs for `read_by_screen`: a table, its game from some point on, and what else is sent."""
+    rng = random.Random(1)
+    others: list[ServerMessage] = [
+        Said("hm", 1),
+        Refused("field-taken", "C4 is taken.", None, "R4.1"),
+        Refused("table-closed", ""),
+    ]
+    for number in range(_SEQUENCES):
+        players, seat = rng.randrange(2, 6), Seat(0)
+        seats = [SeatSummary(f"Player {each}", here=True) for each in range(players)]
+        game = Game.new(GameOptions(players, random_layout=rng.random() < 0.7), RandomChance(rng))
+        while game.legal() is not None and rng.random() < 0.97 - 0.02 * (number % 5):
+            game.apply(rng.choice(game.legal_commands()))
+        sent = len(game.events)
+        messages: list[ServerMessage] = [
+            Tables(1, [TableSummary("AAAA", "Anna", players, players, "playing")]),
+            Seated(1, "AAAA", seat, "token"),
+            TableState("AAAA", "playing", seats, 0),
+            snapshot_message(snapshot(game.view, eyes_of(seat)), sent, game.legal()),
+        ]
+        while game.legal() is not None and len(messages) < _FRAMES_AT_MOST - 1:
+            game.apply(rng.choice(game.legal_commands()))
+            seen = [event_map(redacted(event, eyes_of(seat))) for event in game.events[sent:]]
+            legal = game.legal()
+            may = legal_message(legal) if legal is not None and legal.seat == seat else None
+            messages.append(Events(sent + 1, seen, game.view.turn, may))
+            sent = len(game.events)
+        messages.append(rng.choice(others))
+        yield joined(encode(message) for message in messages)
+
+
+def mutated_sequence(data: bytes, longest: int, seed: int) -> bytes:
+    """Return other frames: one of them changed, or left out, or sent twice or in another place."""
+    rng = random.Random(seed)
+    frames = frames_in(data) or [b""]
+    at, other = rng.randrange(len(frames)), rng.randrange(len(frames))
+    match rng.randrange(8):
+        case 0:
+            del frames[at]
+        case 1:
+            frames.insert(other, frames[at])
+        case 2:
+            frames[at], frames[other] = frames[other], frames[at]
+        case _:
+            frames[at] = mutated(frames[at], longest, seed)
+    return joined(frames)[:longest]
 
 
 def mutated(frame: bytes, longest: int, seed: int) -> bytes:
@@ -185,7 +294,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--side",
-        choices=("server", "client"),
+        choices=("server", "client", "screen"),
         default="server",
         help="the side that reads the frames (default: server)",
     )
@@ -197,16 +306,17 @@ def main() -> None:
         help="folder for frames that reach new code (default: .fuzz)",
     )
     options = parser.parse_args()
-    reads, messages = {
-        "server": (read_by_server, from_clients()),
-        "client": (read_by_client, from_servers()),
+    reads, mutate, seeds = {
+        "server": (read_by_server, mutated, map(encode, from_clients())),
+        "client": (read_by_client, mutated, map(encode, from_servers())),
+        "screen": (read_by_screen, mutated_sequence, sequences()),
     }[options.side]
     corpus = options.corpus / options.side
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, message in enumerate(messages):
-        (corpus / f"seed-{number}").write_bytes(encode(message))
+    for number, seed in enumerate(seeds):
+        (corpus / f"seed-{number}").write_bytes(seed)
     arguments = [sys.argv[0], str(corpus), f"-max_total_time={options.seconds}", "-max_len=8192"]
-    atheris.Setup(arguments, reads, custom_mutator=mutated)
+    atheris.Setup(arguments, reads, custom_mutator=mutate)
     atheris.Fuzz()
 
 

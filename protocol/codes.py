@@ -26,6 +26,7 @@ class Code(enum.StrEnum):
     TEXT_NOT_COMPOSED = "text-not-composed"
     TOO_MUCH_CHAT = "too-much-chat"
     TOO_MANY_TABLES = "too-many-tables"
+    TOO_MANY_SEATS = "too-many-seats"
     TOO_SOON = "too-soon"
     SERVER_STOPPING = "server-stopping"
     NO_SUCH_TABLE = "no-such-table"

@@ -54,6 +54,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "Too many messages were sent within a minute. Try again in {seconds} seconds."
         ),
         Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
+        Code.TOO_MANY_SEATS: Template("Too many players play from your address. Try again later."),
         Code.TOO_SOON: Template(
             "Too many tables were opened within a minute. Try again in {seconds} seconds."
         ),

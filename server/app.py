@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from websockets.asyncio.server import ServerConnection
-
 from engine.game import Game, RandomChance
 from protocol.codes import CloseCode, CloseReason
 from protocol.messages import Stopping
@@ -19,6 +17,7 @@ from server.errors import StartError
 from server.net.access import Access
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
+from server.net.connections.limited_connection import LimitedConnection
 from server.net.conversation import Conversation
 from server.net.listener import listening_socket, websocket_server
 from server.net.session import Session
@@ -143,7 +142,7 @@ class _Server:
         """Return what others may do with the server once it accepts connections."""
         return Running(port, self.lobby, self.clients, self.drain, self.renew)
 
-    async def converse(self, connection: ServerConnection) -> None:
+    async def converse(self, connection: LimitedConnection) -> None:
         """Serve one client until its connection ends."""
         remote = self.connections.remote(connection)
         session = Session(connection, remote, self._tasks, self._config.limits.outgoing_bytes, self.counts)

@@ -41,7 +41,7 @@ class Limits:
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
     fragments: int = 16  # of one message; each counts as a message
     burst_per_address: int = 250  # messages from all connections of an address at once ...
-    rate_per_address: float = 500.0  # ... and per second after that
+    rate_per_address: float = 1000.0  # ... and per second after that: 4 from each, if all send
     incoming_bytes: int = 64 * 1024  # queued by the rate limit, before the connection is dropped
     request_bytes: int = 8 * 1024  # of the HTTP request that a connection begins with
     bad_messages: int = 10  # before the connection is closed; a wrong token counts for two

@@ -1,10 +1,11 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
-    python -m bench.attack MODE [--seconds S] [--connections N] [--addresses N] [--host ADDRESS]
-                                [--json FILE]
+    python -m bench.attack MODE|all [--seconds S] [--same-address] [--markdown] [--connections N]
+                                    [--addresses N] [--host ADDRESS] [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
-come back. In the end the server is stopped in the middle of another attack. docs/reliability.md has more.
+come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
+server is stopped in the middle of another attack. docs/reliability.md has more.
 """
 
 import argparse
@@ -18,15 +19,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.attack import connections, tables
+from bench.attack import clock, connections, tables
 from bench.attack.bystander import Bystander
 from bench.attack.mode import TRUSTING, Mode, Target
+from bench.attack.returning import ReturningPlayer
 from bench.attack.server import Server, running
 
-MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES)}
+MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *clock.MODES)}
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
+_SPAWN: Final = multiprocessing.get_context("spawn")
+_COLUMNS: Final = {  # of the table: figures and their headings
+    "idle: longest, ms": "longest move before",
+    "attack: p50, ms": "p50",
+    "attack: p99, ms": "p99",
+    "attack: longest, ms": "longest",
+    "attack: longest way back, ms": "longest way back",
+    "attack: server CPU, %": "CPU, %",
+    "memory at most, MB": "most memory, MB",
+    "memory after, MB": "10 s after, MB",
+    "SIGTERM to the end, s": "SIGTERM, s",
+    "lines in the log": "log lines",
+}
 
 
 class _Most:
@@ -54,8 +69,7 @@ class _Most:
 @contextmanager
 def _attacking(mode: Mode, targets: Sequence[Target]) -> Iterator[None]:
     """Attack in a process for each target while the context lasts."""
-    context = multiprocessing.get_context("spawn")
-    attackers = [context.Process(target=mode.attack, args=(target,), daemon=True) for target in targets]
+    attackers = [_SPAWN.Process(target=mode.attack, args=(target,), daemon=True) for target in targets]
     for attacker in attackers:
         attacker.start()
     try:
@@ -66,20 +80,27 @@ def _attacking(mode: Mode, targets: Sequence[Target]) -> Iterator[None]:
             attacker.join()
 
 
-def measured(mode: Mode, host: str, seconds: float, many: int, addresses: int) -> dict[str, float]:
+def measured(
+    mode: Mode, host: str, seconds: float, many: int, addresses: int, *, same_address: bool
+) -> dict[str, float]:
     """Return the figures of one attack."""
     with running(host, *mode.options, tls=mode.tls) as server:
         address = "::1" if ":" in host else host
-        # Not the bystander's address: those who share the attacker's share its rate.
-        sources = [None] if ":" in host else [f"127.0.0.{2 + number}" for number in range(addresses)]
-        targets = [Target(address, server.port, many, source) for source in sources]
-        bystander = Bystander(address, server.port, TRUSTING if mode.tls else None)
+        sources: list[str | None] = [None]
+        if not same_address and ":" not in host:
+            sources = [f"127.0.0.{2 + number}" for number in range(addresses)]
+        worst = _SPAWN.Value("d", 0.0)
+        targets = [Target(address, server.port, many, source, worst) for source in sources]
+        tls = TRUSTING if mode.tls else None
+        bystander = Bystander(address, server.port, tls)
+        returning = ReturningPlayer(address, server.port, tls)
         idle = bystander.play(seconds / 2)
         before = server.resident
         with _Most(server) as most, _attacking(mode, targets):
             time.sleep(1.0)  # it has to start
             cpu, began = server.cpu, time.perf_counter()
-            beside = bystander.play(seconds)
+            with returning:
+                beside = bystander.play(seconds)
             busy = (server.cpu - cpu) / (time.perf_counter() - began)
         bystander.play(_SECONDS_TO_RECOVER)
         after = server.resident
@@ -88,22 +109,40 @@ def measured(mode: Mode, host: str, seconds: float, many: int, addresses: int) -
             bystander.play(_SECONDS_BEFORE_THE_STOP)
             stopped = server.stop()
         complaints = server.complaints
-    figures = {f"idle: {name}": value for name, value in _described(idle).items()}
-    figures |= {f"attack: {name}": value for name, value in _described(beside).items()}
-    figures |= {"attack: server CPU, %": 100 * busy}
-    figures |= {"memory before, MB": before, "memory at most, MB": most.value}
-    figures |= {f"memory {_SECONDS_TO_RECOVER:.0f} s after, MB": after}
+    figures = {f"idle: {name}": value for name, value in _described(idle, "moves").items()}
+    figures |= {f"attack: {name}": value for name, value in _described(beside, "moves").items()}
+    figures["attack: ways back"] = len(returning.returns)
+    figures["attack: longest way back, ms"] = 1000 * max(returning.returns, default=0.0)
+    figures["attack: server CPU, %"] = 100 * busy
+    figures |= {"memory before, MB": before, "memory at most, MB": most.value, "memory after, MB": after}
+    if mode.figure is not None:
+        figures[mode.figure] = 1000 * worst.value
     return figures | {"SIGTERM to the end, s": stopped, "lines in the log": complaints}
 
 
-def _described(waits: list[float]) -> dict[str, float]:
+def _described(waits: list[float], what: str) -> dict[str, float]:
     waits = sorted(1000 * wait for wait in waits)
     return {
-        "moves": len(waits),
+        what: len(waits),
         "p50, ms": waits[len(waits) // 2],
         "p99, ms": waits[int(len(waits) * 0.99)],
         "longest, ms": waits[-1],
     }
+
+
+def _markdown(found: dict[str, dict[str, float]]) -> str:
+    """Return the figures of all attacks as the table of docs/reliability.md."""
+    lines = [f"| mode | attack | {' | '.join(_COLUMNS.values())} |", "|---|---|" + "---:|" * len(_COLUMNS)]
+    for name, figures in found.items():
+        shown = [f"{figures[column]:,.{0 if figures[column] >= 20 else 1}f}" for column in _COLUMNS]
+        mode = MODES[name]
+        also = f" ({mode.figure}: {figures[mode.figure]:,.1f})" if mode.figure is not None else ""
+        lines.append(f"| `{name}` | {mode.summary}{also} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _plain(figures: dict[str, float]) -> str:
+    return "\n".join(f"{name:34}{value:>10,.1f}" for name, value in figures.items())
 
 
 def main() -> int:
@@ -113,23 +152,32 @@ def main() -> int:
         epilog="\n".join(f"  {mode.name:12} {mode.summary}" for mode in MODES.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("mode", choices=MODES, metavar="MODE")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long the attack lasts")
+    parser.add_argument("mode", choices=(*MODES, "all"), metavar="MODE")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long the attack lasts, at most 60")
     parser.add_argument("--connections", type=int, help="how many at once, where the attack holds many")
     parser.add_argument(
         "--addresses", type=int, default=1, help="how many loopback addresses attack, each in its own process"
     )
+    parser.add_argument("--same-address", action="store_true", help="attack from the game's own address")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the table in the form of docs/reliability.md"
+    )
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
-    mode = MODES[options.mode]
-    many = options.connections or mode.connections
-    print(f"{mode.name}: {mode.summary}", file=sys.stderr, flush=True)
-    figures = measured(mode, options.host, options.seconds, many, options.addresses)
-    for name, value in figures.items():
-        print(f"{name:26}{value:>10,.1f}")
+    found = {}
+    for mode in MODES.values() if options.mode == "all" else (MODES[options.mode],):
+        print(f"{mode.name}: {mode.summary}", file=sys.stderr, flush=True)
+        many = options.connections or mode.connections
+        found[mode.name] = measured(
+            mode, options.host, options.seconds, many, options.addresses, same_address=options.same_address
+        )
+        if not options.markdown:
+            print(_plain(found[mode.name]), flush=True)
+    if options.markdown:
+        print(_markdown(found))
     if options.json is not None:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,26 +1,41 @@
 """A game beside an attack: how long its moves take."""
 
+import itertools
 import ssl
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from bench.load import SEATS, scripts
 from bench.wire import Wire, packed
 
 _SECONDS_BETWEEN_MOVES: Final = 0.1  # so that no seat comes near what a client may send
+_GAMES: Final = 29  # begun before the attack: one more than a connection may open within a minute, but one
+
+
+@dataclass(frozen=True)
+class _Game:
+    """A game that has begun: its table, and the tokens of its seats."""
+
+    code: object
+    tokens: tuple[object, ...]
 
 
 class Bystander:
-    """Four seats that play one game after another."""
+    """Four seats that play one game after another.
+
+    The games have begun before the attack, because tables are counted by address too.
+    """
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._wires = [Wire(port, host, tls) for _ in range(SEATS)]
-        self._ids = iter(range(1, 10**9))
-        self._moves = self._played()
+        self._ids = itertools.count(1)
         for wire in self._wires:
             wire.send(packed(t="hello", versions=[1], client="bench"))
             wire.expect("welcome")
+        self._games = [self._begun() for _ in range(_GAMES)]
+        self._moves = self._played()
 
     def play(self, seconds: float) -> list[float]:
         """Play on for so long; return how long after it was due each move had reached all seats."""
@@ -29,7 +44,7 @@ class Bystander:
         end = due + seconds
         while due < end:
             seat, frame = next(self._moves)
-            due = max(due, time.perf_counter())  # to open a table for it may have taken longer
+            due = max(due, time.perf_counter())  # to go to its table may have taken longer
             time.sleep(max(0.0, due - time.perf_counter()))
             self._wires[seat].send(frame)
             for wire in self._wires:
@@ -40,23 +55,32 @@ class Bystander:
         return waits
 
     def _played(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the moves of games, opening and leaving their tables."""
-        for frames in scripts(1):
-            self._open()
+        """Yield the moves of games, going to their tables and leaving them."""
+        for game, frames in zip(self._games, itertools.cycle(scripts(1)), strict=False):
+            for wire, token in zip(self._wires, game.tokens, strict=True):
+                wire.send(packed(t="resume", id=next(self._ids), table=game.code, token=token))
+                wire.expect("snapshot")
             yield from frames
-            for wire in self._wires:
-                wire.send(packed(t="leave", id=next(self._ids)))
-                wire.expect("done")
+            self._leave()
+        raise RuntimeError("the attack lasts longer than the games that were begun before it")
 
-    def _open(self) -> None:
+    def _begun(self) -> _Game:
         host, *others = self._wires
         host.send(
             packed(t="open", id=next(self._ids), players=SEATS, name="s0", random_layout=True, starting=0)
         )
-        code = host.expect("seated")["table"]
+        seated = host.expect("seated")
+        tokens = [seated["token"]]
         for seat, wire in enumerate(others, start=1):
-            wire.send(packed(t="join", id=next(self._ids), table=code, name=f"s{seat}"))
-            wire.expect("seated")
+            wire.send(packed(t="join", id=next(self._ids), table=seated["table"], name=f"s{seat}"))
+            tokens.append(wire.expect("seated")["token"])
         host.send(packed(t="start", id=next(self._ids)))
         for wire in self._wires:
             wire.expect("events")
+        self._leave()
+        return _Game(seated["table"], tuple(tokens))
+
+    def _leave(self) -> None:
+        for wire in self._wires:
+            wire.send(packed(t="leave", id=next(self._ids)))
+            wire.expect("done")

@@ -4,6 +4,7 @@ import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.sharedctypes import Synchronized
 from typing import Final
 
 TRUSTING: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -19,6 +20,7 @@ class Target:
     port: int
     connections: int  # how many at once, where the attack holds many
     source: str | None = None  # the address it comes from; None is the system's choice
+    worst: "Synchronized[float] | None" = None  # the worst figure that the attackers themselves have seen
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Mode:
     connections: int = 240  # fewer than one address may have
     tls: bool = False
     options: tuple[str, ...] = ()  # of `palatinus serve`
+    figure: str | None = None  # what `Target.worst` is
 
     def attack(self, target: Target) -> None:
         """Run in this process, after the others: an attack comes from another machine."""

@@ -1,141 +1,50 @@
 """Attacks on the tables, by clients that have said hello: what the rules of the house allow, without end."""
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-import msgpack
-
-from bench.attack.mode import Mode, Target
-from bench.wire import HANDSHAKE, packed
+from bench.attack.client import Client, Groups, begun_game
+from bench.attack.mode import Mode
+from bench.wire import packed
 
 _SPECTATORS: Final = 32  # as many as a table lets in
-_RATE: Final = 25  # messages a second from each client, a little more than the server reads
 _GAMES: Final = 60  # three times as many as tables
 
 
-class _Client:
-    """A connection that has said hello, and reads only what it waits for."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._ids = itertools.count(1)
-
-    @classmethod
-    async def connected(cls, target: Target) -> "_Client":
-        source = None if target.source is None else (target.source, 0)
-        reader, writer = await asyncio.open_connection(
-            target.host, target.port, limit=2**20, local_addr=source
-        )
-        client = cls(reader, writer)
-        writer.write(HANDSHAKE + packed(t="hello", versions=[1], client="attack"))
-        await reader.readuntil(b"\r\n\r\n")
-        return client
-
-    async def ask(self, tag: str, **fields: Any) -> dict[str, Any]:
-        """Send a message and return its answer."""
-        number = next(self._ids)
-        self._writer.write(packed(t=tag, id=number, **fields))
-        while True:
-            answer = await self._received()
-            if number in (answer.get("id"), answer.get("answers")):
-                return answer
-
-    async def flood(self, messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
-        """Send messages, made from fresh ids, as fast as the server reads them, and read past the answers."""
-        reading = asyncio.ensure_future(self._read_all())
-        made = iter(messages(self._ids))
-        try:
-            while not reading.done():
-                self._writer.write(b"".join(itertools.islice(made, _RATE)))
-                await asyncio.sleep(1.0)
-        except OSError:
-            pass  # the server had enough of it
-        finally:
-            reading.cancel()
-            self._writer.transport.abort()
-
-    async def _received(self) -> dict[str, Any]:
-        head = await self._reader.readexactly(2)
-        size = head[1]
-        if size > 125:
-            size = int.from_bytes(await self._reader.readexactly(2 if size == 126 else 8))
-        payload = await self._reader.readexactly(size)
-        if head[0] != 0x82:
-            return {}
-        message: dict[str, Any] = msgpack.unpackb(payload)
-        return message
-
-    async def _read_all(self) -> None:
-        with contextlib.suppress(OSError):
-            while await self._reader.read(2**18):
-                pass
-
-
-class _ByGroups:
-    """Lets groups of clients attack, each with its own tables; a class, to be sent to a process."""
-
-    def __init__(self, attack: Callable[[list[_Client]], Awaitable[None]], size: int) -> None:
-        self._attack = attack
-        self._size = size
-
-    def __call__(self, target: Target) -> None:
-        asyncio.run(self._all(target))
-
-    async def _all(self, target: Target) -> None:
-        sizes = [self._size] * (target.connections // self._size)
-        if rest := target.connections % self._size:
-            sizes.append(max(rest, 2))
-        await asyncio.gather(*(self._group(target, size) for size in sizes))
-
-    async def _group(self, target: Target, size: int) -> None:
-        while True:
-            with contextlib.suppress(OSError, EOFError):
-                clients = [await _Client.connected(target) for _ in range(size)]
-                await self._attack(clients)
-            await asyncio.sleep(1.0)
-
-
-async def _game(clients: list[_Client], **options: Any) -> str:
-    """Begin a game of the first two, and let the others watch; return the table's code."""
-    host, second, *watching = clients
-    code: str = (await host.ask("open", players=2, name="A", random_layout=True, **options))["table"]
-    await second.ask("join", table=code, name="B")
-    await host.ask("start")
-    for client in watching:
-        await client.ask("watch", table=code)
-    return code
-
-
-async def _flood(clients: list[_Client], messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
+async def _flood(clients: list[Client], messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
     await asyncio.gather(*(client.flood(messages) for client in clients))
 
 
-async def chat(clients: list[_Client]) -> None:
+async def chat(clients: list[Client]) -> None:
     """Let everyone at full tables talk."""
-    await _game(clients)
+    await begun_game(clients)
     await _flood(clients, lambda ids: (packed(t="say", id=at, text="x" * 200) for at in ids))
 
 
-async def syncs(clients: list[_Client]) -> None:
+async def pings(clients: list[Client]) -> None:
+    """Let players whose games have begun send messages without a pause."""
+    await begun_game(clients, players=len(clients))
+    await _flood(clients, lambda ids: (packed(t="ping", id=at) for at in ids))
+
+
+async def syncs(clients: list[Client]) -> None:
     """Let everyone at tables with a clock ask for the whole game."""
-    await _game(clients, absence={"t": "move-clock", "seconds": 5})
+    await begun_game(clients, absence={"t": "move-clock", "seconds": 5})
     await _flood(clients, lambda ids: (packed(t="sync", id=at) for at in ids))
 
 
-async def visitors(clients: list[_Client]) -> None:
+async def visitors(clients: list[Client]) -> None:
     """Let spectators come and go, which everyone at the table is told."""
-    code = await _game(clients[:2])
+    code = await begun_game(clients[:2])
     await _flood(
         clients[2:],
         lambda ids: (packed(t="watch", id=at, table=code) + packed(t="leave", id=next(ids)) for at in ids),
     )
 
 
-async def joining(clients: list[_Client]) -> None:
+async def joining(clients: list[Client]) -> None:
     """Let players come and go at tables that gather, which is stored."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="Host"))["table"]
@@ -148,14 +57,14 @@ async def joining(clients: list[_Client]) -> None:
     await asyncio.gather(*(client.flood(comings(name)) for client, name in zip(others, "abcd", strict=False)))
 
 
-async def names(clients: list[_Client]) -> None:
+async def names(clients: list[Client]) -> None:
     """Ask for a seat under a name that is taken, as long and as strange as they get."""
     host, *others = clients
     code = (await host.ask("open", players=5, name="ꓮ" * 20))["table"]
     await _flood(others, lambda ids: (packed(t="join", id=at, table=code, name="A" * 20) for at in ids))
 
 
-async def openers(clients: list[_Client]) -> None:
+async def openers(clients: list[Client]) -> None:
     """Open tables and leave them."""
     await _flood(
         clients,
@@ -165,7 +74,7 @@ async def openers(clients: list[_Client]) -> None:
     )
 
 
-async def returns(clients: list[_Client]) -> None:
+async def returns(clients: list[Client]) -> None:
     """Leave many games, and go back to one after the other."""
     host, second = clients
     games = []
@@ -188,16 +97,17 @@ async def returns(clients: list[_Client]) -> None:
 _FEW_TABLES: Final = ("--max-tables", "20", "--tables-per-minute", "1000000")
 
 MODES: Final = (
-    Mode("chat", "full tables at which everyone talks", _ByGroups(chat, 2 + _SPECTATORS)),
-    Mode("syncs", "full tables at which everyone asks for the game", _ByGroups(syncs, 2 + _SPECTATORS)),
-    Mode("visitors", "spectators who come and go", _ByGroups(visitors, 2 + _SPECTATORS)),
-    Mode("joining", "players who come and go before a game", _ByGroups(joining, 5)),
-    Mode("names", "names that look like another player's", _ByGroups(names, 5)),
-    Mode("openers", "tables opened and left", _ByGroups(openers, 2)),
+    Mode("chat", "full tables at which everyone talks", Groups(chat, 2 + _SPECTATORS)),
+    Mode("seated", "players of begun games send messages without a pause", Groups(pings, 5)),
+    Mode("syncs", "full tables at which everyone asks for the game", Groups(syncs, 2 + _SPECTATORS)),
+    Mode("visitors", "spectators who come and go", Groups(visitors, 2 + _SPECTATORS)),
+    Mode("joining", "players who come and go before a game", Groups(joining, 5)),
+    Mode("names", "names that look like another player's", Groups(names, 5)),
+    Mode("openers", "tables opened and left", Groups(openers, 2)),
     Mode(
         "returns",
         "more archived games than tables, to which a player goes back in turn",
-        _ByGroups(returns, 2),
+        Groups(returns, 2),
         connections=2,
         options=_FEW_TABLES,
     ),

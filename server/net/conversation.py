@@ -6,7 +6,6 @@ import logging
 from typing import Final, Protocol
 
 import msgspec
-from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from protocol.codec import BadMessage, decode_client, tables_frame
@@ -34,6 +33,7 @@ from server.errors import JournalError
 from server.logs import about
 from server.net.access import Access
 from server.net.clients import Clients
+from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
 from server.refusal import Refusal
@@ -74,7 +74,7 @@ class Conversation:
 
     def __init__(
         self,
-        connection: ServerConnection,
+        connection: LimitedConnection,
         session: Session,
         lobby: Lobby,
         clients: Clients,
@@ -198,9 +198,12 @@ class Conversation:
                 session.post(in_frame(tables_frame(message.id, self._lobby.encoded_list())))
             case OpenTable():
                 self._check_in_lobby()
+                self._check_seats_left()
                 await self._lobby.open(session, message)
             case JoinTable() | Watch():
                 self._check_in_lobby()
+                if isinstance(message, JoinTable):
+                    self._check_seats_left()
                 await self._lobby.enter(session, message)
             case Resume():
                 self._check_in_lobby()
@@ -215,6 +218,10 @@ class Conversation:
     def _check_in_lobby(self) -> None:
         if self._session.table is not None:
             raise Refusal(Code.AT_A_TABLE)
+
+    def _check_seats_left(self) -> None:
+        if not self._connection.may_take_seat:
+            raise Refusal(Code.TOO_MANY_SEATS)
 
     def _table(self) -> AttendedTable:
         if self._session.table is None:

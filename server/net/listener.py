@@ -57,7 +57,7 @@ async def websocket_server(
     access: Access,
     limits: Limits,
     connection_limits: ConnectionLimits,
-    converse: Callable[[ServerConnection], Awaitable[None]],
+    converse: Callable[[LimitedConnection], Awaitable[None]],
 ) -> AsyncIterator[Server]:
     """Serve while the context lasts: run `converse` with each connection."""
 
@@ -67,7 +67,7 @@ async def websocket_server(
         return AcceptedConnection(connection, connection_limits, tls, access.proxies, limits)
 
     serving = serve(
-        converse,
+        cast("Callable[[ServerConnection], Awaitable[None]]", converse),
         sock=listener,
         backlog=_ACCEPTED_AT_ONCE,
         # Browsers are refused: a page from anywhere could play with its visitor's seat.

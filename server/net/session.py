@@ -4,7 +4,6 @@ import asyncio
 import logging
 from typing import Final, Protocol
 
-from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 
@@ -15,6 +14,7 @@ from protocol.messages import AtTable, GetRecord, Refused, Rematch, ServerMessag
 from server.counts import Counts
 from server.logs import about
 from server.net.addresses import Remote
+from server.net.connections.limited_connection import LimitedConnection
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Session:
 
     def __init__(
         self,
-        connection: ServerConnection,
+        connection: LimitedConnection,
         remote: Remote,
         tasks: asyncio.TaskGroup,
         most_bytes: int,
@@ -70,12 +70,21 @@ class Session:
         self.name = remote.name
         self.address = remote.counted_as
         self.table: AttendedTable | None = None
-        self.seat: Seat | None = None
+        self._seat: Seat | None = None
         self.client = ""
         self.since = asyncio.get_running_loop().time()
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
+
+    @property
+    def seat(self) -> Seat | None:
+        return self._seat
+
+    @seat.setter
+    def seat(self, seat: Seat | None) -> None:
+        self._seat = seat
+        self.connection.sit(seated=seat is not None)
 
     def player_seat(self) -> Seat:
         """Return the session's seat; raises Refusal for a spectator."""

@@ -114,6 +114,13 @@ async def too_much_chat(_server: Running, stack: contextlib.AsyncExitStack) -> R
     return await peers[0].refused(Say(7, "hello"))
 
 
+async def too_many_seats(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    small = await stack.enter_async_context(memory_server(connections_per_address=4))
+    await stack.enter_async_context(full_table(small.port, 3))
+    peer = await stack.enter_async_context(connected(small.port))
+    return await peer.refused(OpenTable(7, 2, "Fourth"))
+
+
 async def too_soon(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peer = await stack.enter_async_context(connected(server.port))
     for _ in range(30):
@@ -295,6 +302,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.TEXT_NOT_COMPOSED: at_full_table(0, Say(7, "A\u0301h")),
     Code.TOO_MUCH_CHAT: too_much_chat,
     Code.TOO_MANY_TABLES: too_many_tables,
+    Code.TOO_MANY_SEATS: too_many_seats,
     Code.TOO_SOON: too_soon,
     Code.NO_SUCH_TABLE: no_such_table,
     Code.SERVER_STOPPING: server_stopping,

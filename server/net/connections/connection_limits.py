@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
@@ -17,10 +17,11 @@ from protocol.http import FULL
 from server.config import Limits
 from server.logs import about
 from server.net.addresses import UNKNOWN, Remote, remote_of
+from server.net.connections.address import Address
+from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.freed_memory import FreedMemory
 from server.net.connections.plain_http import Page, page_response, upgrade_required
 from server.net.proxies import TrustedProxies
-from server.net.rate_limits import RateLimiter
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ class _Open:
 
     transport: asyncio.Transport
     remote: Remote
+    address: Address
     proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
     forwarded: bool = False
 
@@ -65,79 +67,104 @@ class ConnectionLimits:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
-        self._open: dict[ServerConnection, _Open] = {}
-        self._from_address: Counter[str] = Counter()
+        self._open: dict[SharingConnection, _Open] = {}
+        self._addresses: dict[str, Address] = {}
         self._freed_memory = FreedMemory()
         self._stopping = False
         self.refused: Counter[RefusedFor] = Counter()
         self.delayed = 0  # messages read later than they came
         self._complaints: set[str] = set()
-        self._frames: dict[str, RateLimiter] = {}  # of all connections from an address together
 
     def __len__(self) -> int:
         """Return how many connections are open."""
         return len(self._open)
 
     def opened(
-        self, connection: ServerConnection, transport: asyncio.Transport, proxies: TrustedProxies
+        self, connection: SharingConnection, transport: asyncio.Transport, proxies: TrustedProxies
     ) -> bool:
-        """Count a connection and return True, unless its address has far too many for an answer."""
+        """Count a connection and return True, unless its address has far too many for an answer.
+
+        If there is no room for it, another one is cut that nobody would miss.
+        """
+        if self._stopping:
+            self.refused[RefusedFor.STOPPING] += 1
+            return False
         remote = remote_of(transport)
         trusted = proxies.trusts(remote.address)
         # A proxy's own connections are its clients', and counted for them as soon as it has named them.
         most = self._limits.connections if trusted else self._limits.connections_per_address
-        if self._stopping or self._from_address[remote.counted_as] >= most + _REFUSALS_PER_ADDRESS:
-            self.refused[RefusedFor.STOPPING if self._stopping else RefusedFor.ADDRESS_FULL] += 1
+        if (address := self._room_at(remote, most)) is None:
             return False
-        self._count(connection, _Open(transport, remote, proxies if trusted and not proxies.header else None))
+        named_later = proxies if trusted and not proxies.header else None
+        self._open[connection] = _Open(transport, remote, address, named_later)
+        address.add(connection)
         return True
 
-    def forwarded(self, connection: ServerConnection, remote: Remote) -> bool:
+    def forwarded(self, connection: SharingConnection, remote: Remote) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `opened` does."""
         known = self._open[connection]
-        most = self._limits.connections_per_address + _REFUSALS_PER_ADDRESS
-        if self._from_address[remote.counted_as] >= most:
-            self.refused[RefusedFor.ADDRESS_FULL] += 1
+        if (address := self._room_at(remote, self._limits.connections_per_address)) is None:
             return False
-        self._uncount(known)
-        self._count(connection, _Open(known.transport, remote, forwarded=True))
+        if known.address is not address:
+            self._uncount(connection, known)
+            address.add(connection)
+        self._open[connection] = _Open(known.transport, remote, address, forwarded=True)
+        self._addresses[remote.counted_as] = address
         return True
 
     def remote(self, connection: ServerConnection) -> Remote:
         """Return where the client of a connection is, UNKNOWN once the connection has ended."""
-        known = self._open.get(connection)
+        known = self._known(connection)
         return UNKNOWN if known is None else known.remote
 
-    def _count(self, connection: ServerConnection, known: _Open) -> None:
-        address = known.remote.counted_as
-        self._open[connection] = known
-        self._from_address[address] += 1
-        self._frames.setdefault(
-            address, RateLimiter(self._limits.burst_per_address, self._limits.rate_per_address)
-        )
+    def address(self, connection: SharingConnection) -> Address | None:
+        """Return all that come from a connection's address, None once the connection has ended."""
+        known = self._open.get(connection)
+        return None if known is None else known.address
 
-    def closed(self, connection: ServerConnection) -> None:
+    def closed(self, connection: SharingConnection) -> None:
         """Stop counting a connection."""
-        self._uncount(self._open.pop(connection))
+        self._uncount(connection, self._open.pop(connection))
         self._freed_memory.connection_ended()
 
-    def _uncount(self, known: _Open) -> None:
-        address = known.remote.counted_as
-        self._from_address[address] -= 1
-        if self._from_address[address] == 0:
-            del self._from_address[address]
-            del self._frames[address]
+    def _known(self, connection: ServerConnection) -> _Open | None:
+        return self._open.get(cast("SharingConnection", connection))
 
-    def wait(self, connection: ServerConnection, now: float) -> float:
-        """Count a frame for the connection's address; return how long not to read the connection."""
-        known = self._open.get(connection)  # None if it has gone before it was heard
-        return 0.0 if known is None else self._frames[known.remote.counted_as].wait(now)
+    def _uncount(self, connection: SharingConnection, known: _Open) -> None:
+        known.address.remove(connection)
+        if not known.address and self._addresses.get(known.remote.counted_as) is known.address:
+            del self._addresses[known.remote.counted_as]
+
+    def _room_at(self, remote: Remote, most: int) -> Address | None:
+        """Return the address with room for one more connection than `most`, None if it has far too many."""
+        address = self._addresses.get(remote.counted_as)
+        if address is None:
+            address = Address(self._limits, most, asyncio.get_running_loop())
+        self._make_room(address)
+        if len(address) >= most + _REFUSALS_PER_ADDRESS:
+            self.refused[RefusedFor.ADDRESS_FULL] += 1
+            return None
+        self._addresses[remote.counted_as] = address
+        return address
+
+    def _make_room(self, address: Address) -> None:
+        """Cut a connection that another one from `address` may take the place of, if that is needed."""
+        crowded = address
+        if len(address) < address.most:
+            if len(self._open) < self._limits.connections:
+                return
+            crowded = max(self._addresses.values(), key=len)
+            if len(crowded) <= len(address) + 1:
+                return
+        if (cut := crowded.dispensable()) is not None:
+            crowded.remove(cut)
+            self._open[cut].transport.abort()
 
     async def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""
-        known = self._open.get(connection)  # None if it has gone before it was heard
+        known = self._known(connection)  # None if it has gone before it was heard
         named = self._named_by_proxy(known, request)
-        room = named is None or self.forwarded(connection, named)
+        room = named is None or self.forwarded(cast("SharingConnection", connection), named)
         if not _asks_for_websocket(request):
             # Not by way of a proxy, which would show them to everybody.
             direct = known is not None and not (known.forwarded or (known.proxies and _forwards(request)))
@@ -148,8 +175,8 @@ class ConnectionLimits:
             if request.method == "HEAD":
                 response.body = b""
             return response
-        from_there = self._from_address[self.remote(connection).counted_as]
-        crowded = from_there > self._limits.connections_per_address
+        known = self._known(connection)
+        crowded = known is not None and len(known.address) > self._limits.connections_per_address
         if not room or crowded or len(self._open) > self._limits.connections:
             if room:  # otherwise it is counted already
                 self.refused[RefusedFor.ADDRESS_FULL if crowded else RefusedFor.FULL] += 1

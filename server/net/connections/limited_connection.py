@@ -5,13 +5,13 @@ import http
 import logging
 from typing import Any, Final
 
-from websockets.asyncio.server import ServerConnection
 from websockets.frames import DATA_OPCODES, CloseCode, Frame
 from websockets.protocol import SEND_EOF, State
 
 from server.config import Limits
 from server.logs import about
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
+from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.frame_heads import bytes_of_first_frame
 from server.net.connections.plain_http import BAD_REQUEST
 from server.net.connections.tracebacks import drop_traceback
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 _REQUEST_TOO_LONG: Final = "The request is too long.\n"
 
 
-class LimitedConnection(ServerConnection):
-    """A websocket connection that is read frame by frame, at the rate that its client may send.
+class LimitedConnection(SharingConnection):
+    """A websocket connection that is read frame by frame, at the rate that its client and address may send.
 
     Reading from the network never stops, so that its end is noticed at once; what comes faster waits here.
     """
@@ -36,11 +36,23 @@ class LimitedConnection(ServerConnection):
         self._limits = limits
         self._unread = bytearray()
         self._next_reading: asyncio.Handle | None = None
+        self._in_line = False  # with others from its address
         self._request_bytes = 0
         self._frames = RateLimiter(limits.burst, limits.rate)
-        self._paid_at = 0.0  # when all frames read so far are paid for
+        self._paid_at = 0.0  # when the frames read so far allow the next one
         self._fragments = 0  # of a message that is not complete
         self._deadline: asyncio.TimerHandle | None = None
+
+    def sit(self, *, seated: bool) -> None:
+        """Take note that the client has a seat now, or has none any more."""
+        if (address := self._connection_limits.address(self)) is not None:
+            address.sit(self, seated=seated)
+
+    @property
+    def may_take_seat(self) -> bool:
+        """Tell whether the client's address may have one more seat; coming back to one is always allowed."""
+        address = self._connection_limits.address(self)
+        return address is None or address.has_seats_left
 
     async def handshake(self, *args: Any, **options: Any) -> None:
         await super().handshake(*args, **options)
@@ -50,6 +62,7 @@ class LimitedConnection(ServerConnection):
         for handle in (self._next_reading, self._deadline):
             if handle is not None:
                 handle.cancel()
+        self._leave_line()
         self._unread.clear()
         self._connection_limits.closed(self)
         super().connection_lost(exc)
@@ -63,12 +76,13 @@ class LimitedConnection(ServerConnection):
             log.info("dropped: it sends too fast", extra=about(address=remote.name))
             self._unread.clear()
             self.transport.abort()
-        elif self._next_reading is None:
+        elif self._next_reading is None and not self._in_line:
             self._read_when_paid()
 
     def eof_received(self) -> None:
-        while self.loop.time() >= self._paid_at and self._read_frame():
-            pass
+        while self.loop.time() >= self._paid_at and self._may_read_frame():
+            self._read_frame()
+        self._leave_line()
         self._unread.clear()
         super().eof_received()
         self._end_soon()
@@ -76,7 +90,7 @@ class LimitedConnection(ServerConnection):
     def process_event(self, event: Any) -> None:
         if isinstance(event, Frame):
             now = self.loop.time()
-            wait = max(self._frames.wait(now), self._connection_limits.wait(self, now))
+            wait = self._frames.wait(now)
             self._connection_limits.delayed += wait > 0
             self._paid_at = now + wait
             if event.opcode in DATA_OPCODES:
@@ -103,6 +117,13 @@ class LimitedConnection(ServerConnection):
             else:
                 self.transport.close()
 
+    def read_in_turn(self) -> None:
+        self._in_line = False
+        if self._size_of_frame() > 0:  # unless the connection is being closed by now
+            self._read_frame()
+        if self.protocol.close_expected():
+            self._end_soon()
+
     def _read_when_paid(self) -> None:
         if self.loop.time() >= self._paid_at:
             self._read()
@@ -120,8 +141,8 @@ class LimitedConnection(ServerConnection):
         self._next_reading = None
         if self.request is None:
             self._read_request()
-        elif self._read_frame() and self._unread:
-            self._read_later()
+        elif self._may_read_frame():
+            self._read_frame()
         if self.protocol.close_expected():
             self._end_soon()
 
@@ -138,15 +159,31 @@ class LimitedConnection(ServerConnection):
             else:
                 self._parse(size)
 
-    def _read_frame(self) -> bool:
-        """Read a frame if one is there, and return whether."""
-        if self.protocol.eof_sent or self.protocol.state is State.CONNECTING:
-            return False  # nothing more is heard, or the request is answered first
-        size = bytes_of_first_frame(self._unread)
-        if not 0 < size <= len(self._unread):
+    def _may_read_frame(self) -> bool:
+        """Tell whether there is a frame that may be read now; if not now, it is read in its turn."""
+        if self._in_line or self._size_of_frame() == 0:
             return False
-        self._parse(size)
-        return True
+        address = self._connection_limits.address(self)
+        self._in_line = address is not None and not address.frames.take(self)
+        self._connection_limits.delayed += self._in_line
+        return not self._in_line
+
+    def _leave_line(self) -> None:
+        if self._in_line and (address := self._connection_limits.address(self)) is not None:
+            address.frames.leave(self)
+        self._in_line = False
+
+    def _read_frame(self) -> None:
+        self._parse(self._size_of_frame())
+        if self._unread:
+            self._read_later()
+
+    def _size_of_frame(self) -> int:
+        """Return the size of the next frame, 0 if it is not there or is not to be read."""
+        if self.protocol.eof_sent or self.protocol.state is State.CONNECTING:
+            return 0  # nothing more is heard, or the request is answered first
+        size = bytes_of_first_frame(self._unread)
+        return size if size <= len(self._unread) else 0
 
     def _parse(self, size: int) -> None:
         data = bytes(self._unread[:size])

@@ -1,0 +1,143 @@
+"""Connections that share an address's rate take turns, and those that send little come first."""
+
+import asyncio
+from collections import Counter
+from typing import cast
+
+import pytest
+
+from server.net.connections.fair_rate import FairRate, SharingConnection
+from tests.server.peer import TIMEOUT
+
+FRAMES = 160
+
+
+class Waiting:
+    """Stands in line, once or always again, and writes down whose turn it was."""
+
+    def __init__(self, name: str, rate: FairRate, turns: list[str], *, greedy: bool, seated: bool) -> None:
+        self.name = name
+        self.place = 0
+        self.seated = seated
+        self._rate = rate
+        self._turns = turns
+        self._greedy = greedy
+        rate.add(cast("SharingConnection", self))
+
+    def stand_in_line(self) -> None:
+        if self._rate.take(cast("SharingConnection", self)):
+            self.read_in_turn()
+
+    def read_in_turn(self) -> None:
+        self._turns.append(self.name)
+        if self._greedy:
+            asyncio.get_running_loop().call_soon(self.stand_in_line)
+
+
+async def turns_taken(turns: list[str], frames: int) -> None:
+    async with asyncio.timeout(TIMEOUT):
+        while len(turns) < frames:  # noqa: ASYNC110 - nothing else tells of turns
+            await asyncio.sleep(0.001)
+
+
+def crowd(rate: FairRate, turns: list[str], *, seated: bool) -> list[Waiting]:
+    """Let 40 connections that never stop stand in line."""
+    greedy = [Waiting(f"greedy {n}", rate, turns, greedy=True, seated=seated) for n in range(40)]
+    for each in greedy:
+        each.stand_in_line()
+    return greedy
+
+
+async def test_so_many_are_read_at_once() -> None:
+    """All else waits, whoever sends it."""
+    rate = FairRate(7, 0.001, asyncio.get_running_loop())
+    turns: list[str] = []
+    crowd(rate, turns, seated=False)
+    await asyncio.sleep(0)
+    assert len(turns) == 7
+
+
+@pytest.mark.parametrize("seated", [False, True], ids=["without a seat", "with a seat"])
+async def test_a_connection_that_sends_little_comes_before_all_that_never_stop(*, seated: bool) -> None:
+    """However long the others have waited, and whoever they are."""
+    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    crowd(rate, turns, seated=seated)
+    await turns_taken(turns, FRAMES)
+    newcomer = Waiting("newcomer", rate, turns, greedy=False, seated=seated)
+    most = 2 * 41 * (2 if seated else 1)
+    for _ in range(2):  # hello and resume come after a turn of each of the others, or two of players
+        taken = len(turns)
+        newcomer.stand_in_line()
+        await turns_taken(turns, taken + most)
+        assert "newcomer" in turns[taken:]
+    await turns_taken(turns, len(turns) + FRAMES)
+    newcomer.stand_in_line()  # and all that comes after a silence before them
+    taken = len(turns)
+    await turns_taken(turns, taken + 1)
+    assert turns[taken] == "newcomer"
+
+
+async def test_all_that_never_stop_get_the_same() -> None:
+    """None has two turns more than another."""
+    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    crowd(rate, turns, seated=True)
+    await turns_taken(turns, FRAMES)
+    counted = Counter(turns)
+    assert len(counted) == 40
+    assert max(counted.values()) - min(counted.values()) <= 1
+
+
+async def test_a_player_gets_more_than_others_and_not_everything() -> None:
+    """Two turns for one of each of the others."""
+    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    crowd(rate, turns, seated=False)
+    Waiting("player", rate, turns, greedy=True, seated=True).stand_in_line()
+    await turns_taken(turns, 5 * 42)
+    counted = Counter(turns)
+    assert 8 <= counted.pop("player") <= 13
+    assert max(counted.values()) - min(counted.values()) <= 1
+
+
+@pytest.mark.parametrize("seated", [False, True], ids=["without a seat", "with a seat"])
+async def test_new_connections_one_after_another_keep_nobody_waiting(*, seated: bool) -> None:
+    """Each of them is new and comes early, and as many come as are read."""
+    rate = FairRate(1, 20_000.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    crowd(rate, turns, seated=False)
+    Waiting("constant", rate, turns, greedy=True, seated=seated).stand_in_line()
+    for _ in range(15):
+        for _ in range(20):
+            Waiting("new", rate, turns, greedy=False, seated=False).stand_in_line()
+        await turns_taken(turns, len(turns) + 20)
+    assert turns.count("constant") >= 2
+
+
+async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
+    """What was read while nobody had to wait counts too."""
+    rate = FairRate(50, 20_000.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    hasty = Waiting("hasty", rate, turns, greedy=False, seated=False)
+    for _ in range(50):
+        hasty.stand_in_line()
+    greedy = crowd(rate, turns, seated=False)
+    hasty.stand_in_line()
+    await turns_taken(turns, 50 + len(greedy) + 1)
+    assert "hasty" not in turns[50 : 50 + len(greedy)]
+
+
+async def test_a_connection_that_ends_leaves_the_line() -> None:
+    """Its turn is the next one's."""
+    rate = FairRate(1, 200.0, asyncio.get_running_loop())
+    turns: list[str] = []
+    first, gone, last = (
+        Waiting(name, rate, turns, greedy=False, seated=False) for name in ("first", "gone", "last")
+    )
+    for each in (first, gone, last):
+        each.stand_in_line()
+    rate.leave(cast("SharingConnection", gone))
+    await turns_taken(turns, 2)
+    await asyncio.sleep(0.02)
+    assert turns == ["first", "last"]

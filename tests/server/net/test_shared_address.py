@@ -1,0 +1,155 @@
+"""A stranger at a player's own address, behind the same router or proxy, does not shut the player out."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from protocol.codec import encode
+from protocol.codes import Code
+from protocol.messages import Hello, Leave, OpenTable, Ping, Snapshot, TableState
+from server.net.connections import address
+from tests.server.peer import (
+    TIMEOUT,
+    UPGRADE,
+    Peer,
+    connected,
+    connected_without_hello,
+    eventually,
+    frame,
+    full_table,
+    game,
+    memory_server,
+)
+
+Stranger = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@contextlib.asynccontextmanager
+async def strangers(port: int, number: int, said: bytes = UPGRADE) -> AsyncIterator[list[Stranger]]:
+    """Open connections and say the same on each."""
+    opened = []
+    for _ in range(number):
+        opened.append(await asyncio.open_connection("127.0.0.1", port))
+        opened[-1][1].write(said)
+        if said:
+            await opened[-1][0].readuntil(b"\r\n\r\n")
+    yield opened
+    for _, writer in opened:
+        writer.transport.abort()
+
+
+async def cut(stranger: Stranger) -> None:
+    """Wait until the server has cut the connection."""
+    async with asyncio.timeout(TIMEOUT):
+        with contextlib.suppress(ConnectionError):
+            while await stranger[0].read(65536):
+                pass
+
+
+async def test_a_player_does_not_wait_for_strangers_at_the_same_address() -> None:
+    """Ten of them fill what their address may send; a player's message is read next."""
+    flood = UPGRADE + frame(0x2, encode(Hello([1], "flood"))) + frame(0x2, encode(Ping(1))) * 90
+    async with (
+        memory_server(burst_per_address=100, rate_per_address=40.0) as server,
+        game(server.port, 2) as players,
+        strangers(server.port, 10, flood),
+    ):
+        counts = server.lobby._counts
+        await eventually(lambda: counts.messages > 90)  # so that from now on everyone waits
+        before = counts.messages
+        for _ in range(8):
+            for player in players:
+                await player.nothing_but_pong()
+        assert counts.messages - before < 16 + 60, "the strangers' turns came first"
+
+
+async def test_a_player_comes_back_though_strangers_hold_all_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stranger's connection that was there longest is cut; those of players are not."""
+    async with (
+        memory_server(connections_per_address=10, hello_seconds=TIMEOUT * 5) as server,
+        game(server.port, 2) as (gone, other),
+    ):
+        await gone.socket.close()
+        async with strangers(server.port, 9) as opened:
+            with pytest.raises(InvalidStatus):  # strangers too have a moment to sit down
+                async with connected_without_hello(server.port):
+                    pass
+            monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+            async with connected(server.port) as back:
+                await cut(opened[0])
+                await back.resume(gone.code, gone.token)
+                while not (await other.until(TableState)).seats[0].here:
+                    pass
+                await back.until(Snapshot)
+                async with strangers(server.port, 20):
+                    for player in (back, other):
+                        await player.nothing_but_pong()
+
+
+async def test_silent_connections_make_room_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that have not even asked for a websocket."""
+    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+    async with (
+        memory_server(connections_per_address=5, hello_seconds=TIMEOUT * 5) as server,
+        strangers(server.port, 100, b""),
+        connected(server.port) as newcomer,
+    ):
+        await newcomer.nothing_but_pong()
+
+
+async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some stay for those who come back; the one who came back first makes room for the next."""
+    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+    async with (
+        memory_server(connections_per_address=8) as server,
+        game(server.port, 3) as first,
+        game(server.port, 3) as second,
+        connected(server.port) as another,
+    ):
+        assert (await another.refused(OpenTable(1, 2, "Seventh"))).code == Code.TOO_MANY_SEATS
+        away = [first[0], second[0]]
+        for peer in away:
+            await peer.socket.close()
+        await eventually(lambda: len(server.lobby.tables[second[0].code]._context.audience) == 2)
+        async with full_table(server.port, 2):
+            returned: list[Peer] = []
+            async with contextlib.AsyncExitStack() as stack:
+                for peer in away:
+                    back = await stack.enter_async_context(connected(server.port))
+                    await back.resume(peer.code, peer.token)
+                    returned.append(back)
+                async with connected(server.port) as newcomer:
+                    await newcomer.nothing_but_pong()
+                    await returned[0].closed()
+                await returned[1].done(Leave(returned[1].next_id()))
+            for peer in (*first[1:], *second[1:]):
+                await peer.done(Leave(peer.next_id()))
+
+
+async def test_a_full_server_makes_room_at_the_address_with_the_most_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody else's connection is cut."""
+    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+    async with memory_server(connections=6, hello_seconds=TIMEOUT * 5) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, local_addr=("127.0.0.2", 0))
+        writer.write(UPGRADE)
+        await reader.readuntil(b"\r\n\r\n")
+        async with strangers(server.port, 5) as opened:
+            elsewhere, elsewhere_writer = await asyncio.open_connection(
+                "127.0.0.1", server.port, local_addr=("127.0.0.3", 0)
+            )
+            elsewhere_writer.write(UPGRADE)
+            async with asyncio.timeout(TIMEOUT):
+                assert b" 101 " in await elsewhere.readuntil(b"\r\n\r\n")
+            await cut(opened[0])
+            writer.write(frame(0x2, encode(Hello([1], "first"))))
+            async with asyncio.timeout(TIMEOUT):
+                await reader.readuntil(b"welcome")
+        for each in (writer, elsewhere_writer):
+            each.transport.abort()
