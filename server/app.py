@@ -82,6 +82,8 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                 )
                 async with listening as sockets:
                     started(server.running(listener.getsockname()[1]))
+                    if kept:
+                        tasks.create_task(server.lobby.shorten_journal())
                     await stop.wait()
                     server.lobby.stop_timers()
                     sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)

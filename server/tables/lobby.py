@@ -1,6 +1,7 @@
 """The lobby: all tables by their codes."""
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import random
@@ -18,6 +19,7 @@ from protocol.limits import ARRAY_LENGTH
 from protocol.messages import JoinTable, OpenTable, Resume, Watch
 from server.config import Config
 from server.counts import Counts
+from server.errors import JournalError
 from server.logs import about
 from server.net.addresses import Origins
 from server.net.rate_limits import PerMinuteLimit
@@ -105,6 +107,14 @@ class Lobby:
             self._add(code, state)
         if kept:
             log.info("tables resumed", extra=about(tables=len(kept)))
+
+    async def shorten_journal(self) -> None:
+        """Have the journal drop what an earlier process has left there and no longer counts."""
+        for table in list(self.tables.values()):
+            if self._timers_stopped:
+                return
+            with contextlib.suppress(JournalError):  # which the journal logs; it stays as long as it is
+                await table.shorten_if_long()
 
     def stop_timers(self) -> None:
         """Let nothing more fall due at any table, also at those that are still being opened."""

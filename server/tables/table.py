@@ -175,6 +175,12 @@ class Table:
             await self._at_once(self._archive_if_unattended)
         return self._ended
 
+    async def shorten_if_long(self) -> None:
+        """Have the journal drop entries of the table that no longer count; raises JournalError."""
+        if not self._ended:
+            with contextlib.suppress(Refusal):  # it ended meanwhile
+                await self._at_once(self._context.shorten_if_long)
+
     def stop_timers(self) -> None:
         """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
         self._stop_timers()

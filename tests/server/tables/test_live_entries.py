@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -28,10 +29,11 @@ from server.storage.entries import (
 )
 from server.storage.journal_file import FILE_NAME
 from server.storage.sqlite_journal import SqliteJournal
+from server.tables import context
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.live_entries import live_entries
 from server.tables.state import PersistentState
-from tests.server.peer import Peer, connected, full_table, game, play_on, table_of
+from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import table_facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
@@ -84,6 +86,34 @@ async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> 
     assert count_rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 6
     async with running(config) as server:
         assert table_facts(table_of(server, peers).state) == before
+
+
+async def test_a_journal_that_is_already_long_is_shortened_after_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing happens at its table; short ones stay as they are."""
+    config = Config(data=tmp_path, limits=FAST)
+    with monkeypatch.context() as patch:
+        patch.setattr(context.TableContext, "shorten_if_long", _shorten_never)
+        async with running(config) as server, full_table(server.port, 3) as peers:
+            await peers[2].done(Leave(peers[2].next_id()))
+            async with connected(server.port) as restless:
+                await join_and_leave(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
+            async with full_table(server.port, 2) as others:
+                before = [table_facts(table_of(server, each).state) for each in (peers, others)]
+    assert count_rows(tmp_path) > 2 * ENTRIES_BETWEEN_SHORTENINGS
+    async with running(config) as server:
+        states = [table_of(server, each).state for each in (peers, others)]
+        await eventually(lambda: states[0].entry_count == 3)
+        assert [table_facts(state) | {"entries": 0} for state in states] == [
+            facts | {"entries": 0} for facts in before
+        ]
+        assert states[1].entry_count == 3
+    assert count_rows(tmp_path) == 6
+
+
+async def _shorten_never(_: context.TableContext) -> None:
+    pass
 
 
 async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
