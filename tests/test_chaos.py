@@ -53,7 +53,7 @@ async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_ever
 )
 async def test_chaos_notices_a_broken_server(name: str) -> None:
     """Some of the mistakes here; `python -m bench.chaos --broken all` tries all of them."""
-    few = QUICK | {"games": 3, "tables": 3, "policies": (WAIT,), "played_again": 0.0, "patience": 5.0}
+    few = QUICK | {"games": 2, "tables": 2, "policies": (WAIT,), "played_again": 0.0, "patience": 5.0}
     _, noticed = await games_until_noticed(name, "suite", **few)
     assert noticed
 

@@ -26,7 +26,7 @@ from bench.chaos.power_cut import compiler
 from bench.chaos.round import Round
 from bench.chaos.verdict import Verdict
 
-_TOLD: Final = 20  # how many violations of a kind are printed ...
+_TOLD: Final = 20  # how many violations of a kind are printed of each round ...
 _WORDS: Final = 400  # ... and how many characters of each; the JSON has all
 
 
@@ -50,6 +50,9 @@ async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
             file=sys.stderr,
             flush=True,
         )
+        for kind, cases in one.verdict.kinds().items():
+            for case in cases[:_TOLD]:
+                print(f"{kind}: {case[:_WORDS]}", file=sys.stderr, flush=True)
     return counts, verdict
 
 
@@ -104,9 +107,6 @@ def main() -> int:
     options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if not verdict:
         return 0
-    for kind, cases in wrong.items():
-        for case in cases[:_TOLD]:
-            print(f"{kind}: {case[:_WORDS]}", file=sys.stderr)
     print(
         f"Repeat with: python -m bench.chaos --seed {options.seed} --games {options.games} "
         f"--kills {options.kills} --tables {options.tables}",

@@ -17,7 +17,9 @@ _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _START_SECONDS: Final = 30.0
 _LEFT_ON_A_FULL_DISK: Final = 3000  # bytes: less than a page, so that a write may be cut
 # What a server says when its disk is full, and in no other case.
-_SAID_ABOUT_THE_DISK: Final = re.compile(r"not stored|not archived|not removed|cannot be cleared|record|disk")
+_SAID_ABOUT_THE_DISK: Final = re.compile(
+    r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written|record"
+)
 
 
 @dataclass(frozen=True, slots=True)
