@@ -30,6 +30,7 @@ class Code(enum.StrEnum):
     TOO_SOON = "too-soon"
     SERVER_STOPPING = "server-stopping"
     NO_SUCH_TABLE = "no-such-table"
+    TABLE_DAMAGED = "table-damaged"
     TABLE_CLOSED = "table-closed"
     CLOSED_BY_SERVER = "closed-by-server"
     REMOVED_BY_SERVER = "removed-by-server"

@@ -64,6 +64,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NO_SUCH_TABLE: Template(
             "There is no table {table}. Check the code, or choose a table from the list."
         ),
+        Code.TABLE_DAMAGED: Template(
+            "Table {table} is damaged on the server. Ask the people who run the server to restore it."
+        ),
         Code.TABLE_CLOSED: Template("Table {table} is closed."),
         Code.CLOSED_BY_SERVER: Template("The host of the server closed table {table}."),
         Code.REMOVED_BY_SERVER: Template("The host of the server removed you from table {table}."),

@@ -73,7 +73,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         journal: Journal = _journal(config)
         try:
             fresh = chances(config.seed)
-            kept = kept_tables(journal, fresh)
+            kept = await kept_tables(journal, fresh)
             async with asyncio.TaskGroup() as tasks:
                 server = _Server(config, access, journal, tasks, fresh, stop=stop)
                 server.lobby.restore(kept)

@@ -23,3 +23,7 @@ class JournalError(HostError):
 
 class NotStored(JournalError):
     """Something could not be stored; the journal has logged it."""
+
+
+class TableDamaged(JournalError):
+    """A table is damaged and set aside; the others play on."""

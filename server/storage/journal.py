@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from typing import Protocol, TypeAlias
 
 from server.counts import Durations
-from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, LiveEntries
 
@@ -18,6 +17,10 @@ class Journal(Protocol):
     @property
     def archived(self) -> Collection[str]:
         """Return the codes of the archived tables."""
+
+    @property
+    def codes_set_aside(self) -> Collection[str]:
+        """Return the codes of the damaged tables that were set aside."""
 
     @property
     def keeps_games(self) -> bool:
@@ -62,14 +65,17 @@ class Journal(Protocol):
     def tables(self) -> dict[str, list[Entry]]:
         """Return the entries of every table that is neither forgotten nor archived."""
 
-    def damaged(self, what: str) -> JournalError:
-        """Return the error for entries that make no sense."""
+    async def set_aside(self, code: str, whole: int, reason: str) -> None:
+        """Keep a table, in use or archived, for its host: only its first `whole` entries make sense."""
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
         """Archive a table without players; a journal without an archive forgets it."""
 
     async def archived_entries(self, code: str) -> list[Entry]:
-        """Return the entries of an archived table, none if it is archived no longer."""
+        """Return the entries of an archived table, none if it is archived no longer.
+
+        A damaged one is set aside, and raises TableDamaged.
+        """
 
     async def bring_back(self, code: str) -> None:
         """Restore a table from the archive; further entries are appended to those it has."""
@@ -84,6 +90,7 @@ class NoJournal:
     """A journal that keeps nothing: for games that end with the process."""
 
     archived: Collection[str] = ()
+    codes_set_aside: Collection[str] = ()
     keeps_games = False
     failing = False
     not_stored = 0
@@ -118,8 +125,8 @@ class NoJournal:
     def tables(self) -> dict[str, list[Entry]]:
         return {}
 
-    def damaged(self, what: str) -> JournalError:
-        return JournalError("{reason}", reason=what)
+    async def set_aside(self, code: str, whole: int, reason: str) -> None:
+        pass
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
         pass

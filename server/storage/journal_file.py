@@ -48,6 +48,7 @@ _SCHEMA: Final = (
     _ARCHIVE,
     *_SINCE_4,
 )
+_NEWER: Final = range(SCHEMA_VERSION + 1, 1000)  # versions that may be written one day
 _MIGRATIONS: Final = {  # what makes the next version of each
     1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE_2),
     2: (
@@ -80,7 +81,7 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
             raise
     except (OSError, sqlite3.Error) as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            raise _in_use(path) from error
+            raise in_use(path) from error
         raise unusable(path, error) from error
     return database
 
@@ -95,7 +96,7 @@ def locked(data: Path) -> FolderLock:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         return FolderLock(data)
     except FolderInUse as error:
-        raise _in_use(path) from error
+        raise in_use(path) from error
     except OSError as error:
         raise unusable(path, error) from error
 
@@ -137,7 +138,7 @@ def unusable(path: Path, error: OSError | sqlite3.Error) -> JournalError:
     )
 
 
-def _in_use(path: Path) -> JournalError:
+def in_use(path: Path) -> JournalError:
     return JournalError(
         "another server, or palatinus tables, is using the journal {file}. Stop it, or choose another --data",
         file=path,
@@ -145,7 +146,25 @@ def _in_use(path: Path) -> JournalError:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    version = checked_version(database, path)
+    if 0 < version < SCHEMA_VERSION:
+        _keep_copy(database, path, version)
+    database.execute("PRAGMA journal_mode = WAL")
+    upgrade(database, version)
+
+
+def checked_version(database: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a journal, 0 for an empty file.
+
+    Raises JournalError if it is of a newer version or not a journal.
+    """
     version = _number(database, "user_version")
+    made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    if {"entry", "archive", "set_aside", "journal"} <= made and version not in _NEWER:
+        # It has the newest schema, so only its header can be damaged.
+        if version != SCHEMA_VERSION or _number(database, "application_id") != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("the header is damaged")
+        return version
     if version > SCHEMA_VERSION:
         raise JournalError(
             "{file} was written by a newer Palatinus (journal {version}; this one reads {known}). "
@@ -154,30 +173,6 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
             version=version,
             known=SCHEMA_VERSION,
         )
-    _check_ours(database, path, version)
-    if 0 < version < SCHEMA_VERSION:
-        _keep_copy(database, path, version)
-    database.execute("PRAGMA journal_mode = WAL")
-    with _transaction(database):
-        if version == 0:
-            _run(database, _SCHEMA)
-        for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
-            _run(database, _MIGRATIONS[step])
-            if step == 3:
-                chain_tables(database)
-        if version < SCHEMA_VERSION:
-            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
-    for statement in statements:
-        database.execute(statement)
-
-
-def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
-    """Raise JournalError for a database of another program under the journal's name."""
-    made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if version == 0:
         ours = not made
     elif version == 1:  # which had no application id
@@ -186,6 +181,27 @@ def _check_ours(database: sqlite3.Connection, path: Path, version: int) -> None:
         ours = _number(database, "application_id") == _APPLICATION_ID
     if not ours:
         raise JournalError("{file} is not a Palatinus journal. Choose another --data", file=path)
+    return version
+
+
+def upgrade(database: sqlite3.Connection, version: int) -> None:
+    """Bring a journal of this version to the newest one."""
+    if version == SCHEMA_VERSION:
+        return
+    with _transaction(database):
+        if version == 0:
+            _run(database, _SCHEMA)
+        for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
+            _run(database, _MIGRATIONS[step])
+            if step == 3:
+                chain_tables(database)
+        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
+    for statement in statements:
+        database.execute(statement)
 
 
 def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from server.config import Durable
 from server.counts import Durations
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStored, TableDamaged
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
@@ -27,9 +27,10 @@ from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, locked, mark, opened, unusable
 from server.storage.ledger import Ledger
 from server.storage.open_files import OpenFiles
+from server.storage.repair import make_ready
 from server.storage.standing import Changes
-from server.storage.stored_tables import archive as archive_table
 from server.storage.stored_tables import (
+    Stored,
     archive_list,
     archived_table,
     bring_back,
@@ -37,9 +38,12 @@ from server.storage.stored_tables import (
     record_written,
     records_due,
     remove,
+    set_aside,
+    set_aside_tables,
     shorten,
     table_in_use,
 )
+from server.storage.stored_tables import archive as archive_table
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 _SECONDS_BETWEEN_PROBES: Final = 1.0
@@ -120,6 +124,7 @@ class SqliteJournal:
         self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
         with contextlib.ExitStack() as opening:
             opening.enter_context(contextlib.closing(locked(data)))
+            make_ready(data)
             self._database = opened(self.path, durable)
             try:
                 self._files = OpenFiles(self.path)
@@ -127,11 +132,12 @@ class SqliteJournal:
                 opening.callback(self._database.close)
                 for table in archive_list(self._database):
                     self._archive.add(table.code, table.game)
+                self._set_aside = {table.code for table in set_aside_tables(self._database)}
                 self._ledger = Ledger(self._database, data, self._check_files)
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
                 self._database.close()
-                raise self.damaged(str(error)) from error
+                raise self._damaged(str(error)) from error
             except OSError as error:
                 self._database.close()
                 raise unusable(self.path, error) from error
@@ -169,9 +175,19 @@ class SqliteJournal:
         try:
             return {table.code: table.whole_entries for table in in_use(self._database)}
         except (sqlite3.Error, ValueError) as error:
-            raise self.damaged(str(error)) from error
+            raise self._damaged(str(error)) from error
 
-    def damaged(self, what: str) -> JournalError:
+    @property
+    def codes_set_aside(self) -> Collection[str]:
+        return self._set_aside
+
+    async def set_aside(self, code: str, whole: int, reason: str) -> None:
+        await self._changed(lambda database: set_aside(database, code, whole, reason))
+        self._archive.discard(code)
+        self._set_aside.add(code)
+        log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
+
+    def _damaged(self, what: str) -> JournalError:
         return JournalError(
             "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
             file=self.path,
@@ -227,12 +243,13 @@ class SqliteJournal:
             raise
 
     async def archived_entries(self, code: str) -> list[Entry]:
-        def work() -> list[Entry]:
-            table = archived_table(self._database, code)
-            return [] if table is None else table.whole_entries
-
-        entries: list[Entry] = await self._done(work)
-        return entries
+        table: Stored | None = await self._done(lambda: archived_table(self._database, code))
+        if table is None:
+            return []
+        if table.damage is not None:
+            await self.set_aside(code, len(table.entries), table.damage)
+            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=table.damage)
+        return table.entries
 
     async def bring_back(self, code: str) -> None:
         game = self._archive.discard(code)  # so that it is not removed meanwhile
@@ -395,7 +412,7 @@ class SqliteJournal:
         except (sqlite3.Error, _NotInPlace) as error:
             return NotStored("the journal could not be used: {reason}", reason=error)
         except ValueError as error:
-            return self.damaged(str(error))
+            return self._damaged(str(error))
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
             return error
 

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 
 class Place(enum.StrEnum):
@@ -20,6 +20,8 @@ class Standing(NamedTuple):
     length: int
     link: bytes
 
+
+SET_ASIDE: Final = Standing(Place.SET_ASIDE, 0, b"")
 
 # What a commit changed: tables by their codes, None for those that are gone.
 Changes: TypeAlias = Mapping[str, Standing | None]

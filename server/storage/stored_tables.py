@@ -16,7 +16,7 @@ import msgspec
 from server.storage.archive_index import ArchivedGame
 from server.storage.chain import first_link, next_link, seal
 from server.storage.entries import Entry, LiveEntries, entry_of, entry_text
-from server.storage.standing import Changes, Place, Standing
+from server.storage.standing import SET_ASIDE, Changes, Place, Standing
 from server.storage.table_summary import Contents, contents
 
 _INFLATED_AT_ONCE: Final = 64  # bytes
@@ -52,6 +52,21 @@ class Stored:
         if self.damage is not None:
             raise ValueError(self.damage)
         return self.entries
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A damaged table: since when, why, its entries that are left, and how many of them make a whole table.
+
+    `length` is how many entries it is known to have had.
+    """
+
+    code: str
+    since: int
+    reason: str
+    rows: list[Row]
+    whole: int
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +179,25 @@ def table_in_use(database: sqlite3.Connection, code: str) -> Stored | None:
 def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
     """Return an archived table, None if there is none."""
     row = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive WHERE code = ?", (code,)).fetchone()  # noqa: S608 - a constant
-    return None if row is None else _unpacked(*row[:3], whole=seal(*row[:-1]) == row[-1])
+    return None if row is None else archived_from(row)[0]
 
 
 def archived_tables(database: sqlite3.Connection) -> Iterator[tuple[Stored, ArchivedGame]]:
     """Yield the archived tables unpacked, oldest first, whatever is in them."""
     rows = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive ORDER BY archived, rowid")  # noqa: S608 - a constant
-    for row in rows:
-        yield (
-            _unpacked(*row[:3], whole=seal(*row[:-1]) == row[-1]),
-            ArchivedGame(str(row[3]), bool(row[4])),
-        )
+    yield from map(archived_from, rows)
+
+
+def archived_standings(database: sqlite3.Connection) -> Iterator[tuple[str, Standing, bool]]:
+    """Yield where the archived tables stand, and whether their rows are whole, without unpacking them."""
+    for row in database.execute(f"SELECT {_ARCHIVED}, seal FROM archive ORDER BY archived, rowid"):  # noqa: S608 - a constant
+        yield row[0], Standing(Place.ARCHIVED, row[5], row[6]), seal(*row[:-1]) == row[-1]
+
+
+def archived_from(row: Sequence[Any]) -> tuple[Stored, ArchivedGame]:
+    """Return the table in a row of the archive, whatever is in it."""
+    whole = seal(*row[:-1]) == row[-1]
+    return _unpacked(*row[:3], whole=whole), ArchivedGame(str(row[3]), bool(row[4]))
 
 
 def _unpacked(code: str, when: int, content: bytes, *, whole: bool) -> Stored:
@@ -329,5 +352,47 @@ def standings(database: sqlite3.Connection) -> dict[str, Standing]:
     ):
         found[code] = Standing(Place.IN_USE, length, link)
     for (code,) in database.execute("SELECT code FROM set_aside"):
-        found[code] = Standing(Place.SET_ASIDE, 0, b"")
+        found[code] = SET_ASIDE
     return found
+
+
+def set_aside_tables(database: sqlite3.Connection) -> list[SetAside]:
+    """Return the tables that were set aside, the latest first."""
+    rows = database.execute(
+        "SELECT code, since, reason, entries, whole, length FROM set_aside ORDER BY since DESC, code"
+    )
+    return [
+        SetAside(code, since, reason, unpacked(content), whole, length)
+        for code, since, reason, content, whole, length in rows
+    ]
+
+
+def insert_set_aside(database: sqlite3.Connection, table: SetAside) -> None:
+    """Keep a damaged table, in place of an earlier one with its code."""
+    database.execute(
+        "INSERT OR REPLACE INTO set_aside (code, since, reason, entries, whole, length)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (table.code, table.since, table.reason, packed(table.rows), table.whole, table.length),
+    )
+
+
+def set_aside(database: sqlite3.Connection, code: str, whole: int, reason: str) -> Changes:
+    """Set a table aside whose first `whole` entries make sense."""
+    found = table_in_use(database, code) or archived_table(database, code)
+    rows = [] if found is None else found.rows
+    now = int(time.time())
+    insert_set_aside(database, SetAside(code, now, reason, rows, min(whole, len(rows)), len(rows)))
+    database.execute("DELETE FROM entry WHERE code = ?", (code,))
+    database.execute("DELETE FROM archive WHERE code = ?", (code,))
+    return {code: SET_ASIDE}
+
+
+def restore(database: sqlite3.Connection, code: str) -> Changes:
+    """Put the whole entries of a table that was set aside back into use; raises ValueError if it has none."""
+    table = next((each for each in set_aside_tables(database) if each.code == code), None)
+    if table is None or not table.whole:
+        raise ValueError(f"nothing of table {code} can be restored")
+    rows = table.rows[: table.whole]
+    insert(database, code, rows)
+    database.execute("DELETE FROM set_aside WHERE code = ?", (code,))
+    return {code: Standing(Place.IN_USE, len(rows), rows[-1].link)}

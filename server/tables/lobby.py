@@ -19,7 +19,7 @@ from protocol.limits import ARRAY_LENGTH
 from protocol.messages import JoinTable, OpenTable, Resume, Watch
 from server.config import Config
 from server.counts import Counts
-from server.errors import JournalError
+from server.errors import JournalError, TableDamaged
 from server.logs import about
 from server.net.addresses import Origins
 from server.net.rate_limits import PerMinuteLimit
@@ -46,18 +46,31 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
         yield RandomChance(random.Random(seeds.getrandbits(256)))
 
 
-def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-    """Return what an earlier process kept, by table codes; raises JournalError if it makes no sense."""
-    return {
-        code: _folded(journal, code, entries, next(chances)) for code, entries in journal.tables().items()
-    }
+async def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
+    """Return what an earlier process kept, by table codes; a table that makes no sense is set aside.
+
+    Raises JournalError if the journal cannot be used.
+    """
+    kept = {}
+    for code, entries in journal.tables().items():
+        with contextlib.suppress(TableDamaged):
+            kept[code] = await _folded(journal, code, entries, next(chances))
+    return kept
 
 
-def _folded(journal: Journal, code: str, entries: list[Entry], chance: RandomChance) -> PersistentState:
-    try:
-        return PersistentState(entries, chance)
-    except Exception as error:  # whatever the error, no server wrote this
-        raise journal.damaged(f"table {code}: {error}") from error
+async def _folded(
+    journal: Journal, code: str, entries: Sequence[Entry], chance: RandomChance
+) -> PersistentState:
+    """Return the fold of a table's entries; one that makes no sense is set aside, and raises TableDamaged."""
+    state = PersistentState((), chance)
+    for number, entry in enumerate(entries):
+        try:
+            state.fold(entry)
+        except Exception as error:  # whatever the error, no server wrote this
+            reason = f"entry {number} does not fit the game: {error}"
+            await journal.set_aside(code, number, reason)
+            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
+    return state
 
 
 class Lobby:
@@ -234,6 +247,8 @@ class Lobby:
     # -- internals ----------------------------------------------------------------------------------
 
     def _table(self, code: str) -> Table:
+        if code in self._journal.codes_set_aside:
+            raise Refusal(Code.TABLE_DAMAGED, table=code)
         if (table := self.tables.get(code)) is None:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return table
@@ -245,7 +260,10 @@ class Lobby:
             if code in self.tables or code not in self._journal.archived:
                 return self._table(code)
             self._check_not_stopping()
-            entries = await self._journal.archived_entries(code)
+            try:
+                entries = await self._journal.archived_entries(code)
+            except TableDamaged:
+                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
             revoked = {entry.seat for entry in entries if isinstance(entry, TokenRevoked)}
             hashes = [
                 entry.token_hash
@@ -258,8 +276,10 @@ class Lobby:
             await self._make_room(session)
             self._coming.add(code)
             try:
-                state = _folded(self._journal, code, entries, next(self._chances))
+                state = await _folded(self._journal, code, entries, next(self._chances))
                 await self._journal.bring_back(code)
+            except TableDamaged:
+                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
             finally:
                 self._coming.discard(code)
             log.info("table brought back from the archive", extra=about(table=code))
@@ -272,7 +292,9 @@ class Lobby:
         self._check_not_stopping()
         self._count_opening(session)
         await self._make_room(session)
-        code = new_code(self.tables, self._coming, self._failed, self._journal.archived)
+        code = new_code(
+            self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
+        )
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *seats]
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:

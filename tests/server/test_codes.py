@@ -94,6 +94,18 @@ async def no_such_table(server: Running, stack: contextlib.AsyncExitStack) -> Re
     return await peer.refused(Watch(7, "AAAA"))
 
 
+async def table_damaged(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    journal = server.lobby._journal
+    host = await stack.enter_async_context(connected(server.port))
+    await host.open(2)
+    before, journal.codes_set_aside = journal.codes_set_aside, {host.code}  # type: ignore[misc]
+    try:
+        peer = await stack.enter_async_context(connected(server.port))
+        return await peer.refused(Watch(7, host.code))
+    finally:
+        journal.codes_set_aside = before  # type: ignore[misc]
+
+
 async def too_many_tables(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     host = await stack.enter_async_context(connected(server.port))
     attended = server.lobby.tables[(await host.open(2)).table]
@@ -306,6 +318,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.TOO_SOON: too_soon,
     Code.NO_SUCH_TABLE: no_such_table,
     Code.SERVER_STOPPING: server_stopping,
+    Code.TABLE_DAMAGED: table_damaged,
     Code.TABLE_CLOSED: table_closed,
     Code.CLOSED_BY_SERVER: closed_by_server,
     Code.REMOVED_BY_SERVER: removed_by_server,

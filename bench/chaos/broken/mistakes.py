@@ -62,8 +62,8 @@ def _start_with(change: Callable[[PersistentState, list[Entry]], PersistentState
     """Have the server take something else for what a table's entries say when it starts."""
 
     def kept_tables(right: Any) -> Any:
-        def wrong(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-            states, entries = right(journal, chances), journal.tables()
+        async def wrong(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
+            states, entries = await right(journal, chances), journal.tables()
             return {code: change(state, entries[code]) for code, state in states.items()}
 
         return wrong

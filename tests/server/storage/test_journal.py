@@ -12,13 +12,16 @@ import pytest
 from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import Code
-from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Say, StartGame, TableState
+from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
+from server.logs import describe
+from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.sqlite_journal import SqliteJournal
+from server.storage.stored_tables import insert, relinked
 from server.tables.context import RETRY_SECONDS
 from server.tables.state import PersistentState
 from tests.server.manual_clock import ManualClock
@@ -322,20 +325,13 @@ async def test_a_newer_file_is_refused_and_not_changed(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def files_in(data: Path, pattern: str) -> list[Path]:
+    return list(data.glob(pattern))
+
+
 def damage_header(data: Path) -> None:
     path = data / FILE_NAME
     path.write_bytes(b"x" * 100 + path.read_bytes()[100:])
-
-
-def damage_middle(data: Path) -> None:
-    path = data / FILE_NAME
-    content = path.read_bytes()
-    path.write_bytes(content[:4096] + b"\xa5" * 4096 + content[8192:])
-
-
-def truncate(data: Path) -> None:
-    path = data / FILE_NAME
-    path.write_bytes(path.read_bytes()[:5000])
 
 
 def damage_with(statement: str, *values: object) -> Callable[[Path], None]:
@@ -348,21 +344,49 @@ def damage_with(statement: str, *values: object) -> Callable[[Path], None]:
 
 
 def replace_entry(entry: Entry) -> Callable[[Path], None]:
-    return damage_with("UPDATE entry SET body = ? WHERE number = 3", entry_text(entry))
+    """Let the entries of the first table make no sense, with a chain that fits."""
+
+    def damage(data: Path) -> None:
+        with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
+            (code,) = database.execute("SELECT code FROM entry ORDER BY id").fetchone()
+            rows = database.execute("SELECT time, body FROM entry WHERE code = ? ORDER BY number", (code,))
+            bodies = [
+                (when, entry_text(entry) if number == 3 else body) for number, (when, body) in enumerate(rows)
+            ]
+            database.execute("DELETE FROM entry WHERE code = ?", (code,))
+            insert(database, code, relinked(code, bodies))
+            database.commit()
+        (data / LIST_NAME).unlink()
+
+    return damage
+
+
+async def damaged_folder(data: Path, damage: Callable[[Path], None]) -> tuple[str, str]:
+    """Play two games in a folder and damage it; return the codes of the first and of the other."""
+    async with (
+        running(Config(data=data)) as server,
+        game(server.port, 2) as peers,
+        game(server.port, 2) as others,
+    ):
+        await play_on(peers, random.Random(6), moves=8)
+        await play_on(others, random.Random(6), moves=3)
+    damage(data)
+    return peers[0].code, others[0].code
+
+
+FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        damage_header,
-        damage_middle,
-        truncate,
-        damage_with("UPDATE entry SET body = '{' WHERE number = 2"),
-        damage_with("""UPDATE entry SET body = '{"t":"unheard of"}' WHERE number = 2"""),
-        damage_with("UPDATE entry SET body = x'ff00' WHERE number = 2"),
-        damage_with("DELETE FROM entry WHERE number = 2"),
-        damage_with("DELETE FROM entry WHERE number = 0"),
-        damage_with("DROP TABLE entry"),
+        damage_with(f"UPDATE entry SET body = '{{' WHERE number = 2 AND {FIRST}"),  # noqa: S608 - our own
+        damage_with(f"""UPDATE entry SET body = '{{"t":"unheard of"}}' WHERE number = 2 AND {FIRST}"""),  # noqa: S608
+        damage_with(f"UPDATE entry SET body = x'ff00' WHERE number = 2 AND {FIRST}"),  # noqa: S608
+        damage_with(f"DELETE FROM entry WHERE number = 2 AND {FIRST}"),  # noqa: S608
+        damage_with(f"DELETE FROM entry WHERE number = 0 AND {FIRST}"),  # noqa: S608
+        damage_with(f"DELETE FROM entry WHERE {FIRST}"),  # noqa: S608
+        damage_with(f"UPDATE entry SET chain = x'00' WHERE number = 2 AND {FIRST}"),  # noqa: S608
         replace_entry(Taken(9, "Nobody", "")),
         replace_entry(Freed(9)),
         replace_entry(Opened(17, random_layout=False, starting=None)),
@@ -371,19 +395,45 @@ def replace_entry(entry: Entry) -> Callable[[Path], None]:
         replace_entry(Played(0, StartGame(1), [])),
     ],
 )
-async def test_a_damaged_file_is_refused_and_not_changed(
-    tmp_path: Path, damage: Callable[[Path], None]
+async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:
+    """The log says which one; the server holds it back from its players, and gives its code to nobody."""
+    damaged, other = await damaged_folder(tmp_path, damage)
+    for _ in range(2):
+        async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
+            assert server.lobby.tables.keys() == {other}
+            assert server.lobby._journal.codes_set_aside == {damaged}
+            refused = await peer.refused(Resume(peer.next_id(), damaged, "x" * 43))
+            assert refused.code == Code.TABLE_DAMAGED
+    told = [record for record in caplog.records if record.levelname == "WARNING" and record.name != "asyncio"]
+    assert sum(f"table={damaged}" in describe(record) for record in told) == 1
+
+
+async def test_what_sqlite_cannot_read_is_read_page_by_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All tables are there again, and the damaged file is kept beside the new one."""
+    codes = await damaged_folder(tmp_path, damage_header)
+    damaged = (tmp_path / FILE_NAME).read_bytes()
+    async with running(Config(data=tmp_path)) as server:
+        assert server.lobby.tables.keys() == set(codes)
+    (line,) = [describe(record) for record in caplog.records if "has been repaired" in record.getMessage()]
+    (kept,) = files_in(tmp_path, f"{FILE_NAME}.damaged-*")
+    assert f"whole=2 shorter=0 damaged=0 lost=0 kept={kept}" in line
+    assert kept.read_bytes() == damaged
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [b"dear to somebody", b"x" * 20_000, b"SQLite format 3\0" + bytes(8176)])
+async def test_a_file_without_tables_is_refused_and_not_changed(tmp_path: Path, content: bytes) -> None:
     """The server does not start, with an error message of one line."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(6), moves=8)
-    damage(tmp_path)
-    before = (tmp_path / FILE_NAME).read_bytes()
+    (tmp_path / FILE_NAME).write_bytes(content)
     with pytest.raises(JournalError, match=FILE_NAME) as error:
         async with running(Config(data=tmp_path)):
             pass
     assert "\n" not in str(error.value)
-    assert (tmp_path / FILE_NAME).read_bytes() == before
+    assert [(path.name, path.read_bytes()) for path in files_in(tmp_path, "*")] == [(FILE_NAME, content)]
 
 
 async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:

@@ -461,17 +461,24 @@ async def test_without_a_journal_an_unattended_game_ends() -> None:
         assert refused.code == Code.NO_SUCH_TABLE
 
 
-async def test_a_damaged_archived_game_harms_no_other(tmp_path: Path) -> None:
-    """It is logged and refused to its players; the others play on."""
+async def test_a_damaged_archived_game_harms_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is set aside, logged and refused to its players; the others play on."""
     config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with running(config) as server, game(server.port, 2) as peers:
         pass
     async with running(config) as server:
         await eventually(lambda: not server.lobby.tables)
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
-        database.execute("UPDATE archive SET entries = x'00'")
-        database.commit()
-    async with running(config) as server, connected(server.port) as peer, game(server.port, 2) as others:
-        refused = await peer.refused(Resume(1, peers[0].code, peers[0].token))
-        assert refused.code == Code.NOT_STORED
-        await play_on(others, random.Random(6), moves=2)
+        journal = server.lobby._journal
+        assert isinstance(journal, SqliteJournal)
+        with journal._database as database:  # as when a disk forgets while the server runs
+            database.execute("UPDATE archive SET entries = x'00'")
+        async with connected(server.port) as peer, game(server.port, 2) as others:
+            for _ in range(2):
+                refused = await peer.refused(Resume(peer.next_id(), peers[0].code, peers[0].token))
+                assert refused.code == Code.TABLE_DAMAGED
+            await play_on(others, random.Random(6), moves=2)
+    assert "a damaged table is set aside" in caplog.messages
+    assert codes_in_file(tmp_path, "archive") == set()
+    assert codes_in_file(tmp_path, "set_aside") == {peers[0].code}

@@ -1,0 +1,288 @@
+"""What is whole in a data folder and what is damaged, found out before anything is written.
+
+A table is whole if the chain of its entries fits and leads to where the commit list says that it stood. If
+anything is wrong, the pages of all files are searched for what is missing.
+"""
+
+import enum
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from server.errors import JournalError
+from server.storage.archive_index import ArchivedGame
+from server.storage.commit_list import FILE_NAME as LIST_NAME
+from server.storage.commit_list import KnownCommits, known_commits
+from server.storage.evidence import Evidence, View, beside, content_of, reading, view_of
+from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
+from server.storage.standing import Place, Standing
+from server.storage.stored_tables import Row, SetAside, Stored, checked
+from server.storage.table_summary import contents
+
+_COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
+
+
+class Condition(enum.Enum):
+    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
+
+    WHOLE = "whole"
+    SHORTER = "shorter"
+    DAMAGED = "damaged"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is left of a table.
+
+    `length` is how many entries it is known to have had, and `reason` what is wrong with it if anything is.
+    """
+
+    table: Stored
+    condition: Condition
+    length: int
+    reason: str = ""
+    game: ArchivedGame | None = None  # if it is archived
+    since: int | None = None  # when it was set aside, if it was so before
+
+    @property
+    def code(self) -> str:
+        return self.table.code
+
+    @property
+    def moves(self) -> int:
+        """The number of its moves that are whole."""
+        return contents(self.table.entries).moves
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a file: an English sentence to be filled in with the facts `about`."""
+
+    text: str
+    about: dict[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text.format(**self.about)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is wrong in a data folder; if nothing is, the tables were not looked at more closely."""
+
+    faults: Sequence[Fault] = ()
+    verdicts: Sequence[Verdict] = ()
+    commits: int = 0
+    journal: str | None = None
+    set_aside: Sequence[str] = ()
+    records_due: Mapping[str, int] = field(default_factory=dict)
+
+
+def inspected(data: Path, *, closely: bool = False) -> Findings:
+    """Return what is wrong with the journal in the folder `data`; `closely` looks at every table in any case.
+
+    Raises JournalError if it is of a newer version, not a journal or cannot be read.
+    """
+    path, list_path = data / FILE_NAME, data / LIST_NAME
+    try:
+        listed = content_of(list_path)
+        log = beside(path, "-wal")
+        if not content_of(path) and not content_of(log) and not listed:
+            return Findings()
+        known = known_commits(listed)
+        if not path.exists():
+            return _searched(path, known, [Fault("the journal is missing")])
+        try:
+            with reading(path) as (database, version):
+                view = view_of(database, version)
+                faults = _faults(view, known, list_is_there=bool(listed))
+                if not faults and not closely:
+                    return Findings(set_aside=list(view.set_aside))
+                evidence = Evidence()
+                evidence.add_shown(database, view)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            return _searched(path, known, [Fault("it is malformed ({reason})", {"reason": error})])
+        if faults:
+            evidence.add_files(content_of(path), content_of(log))
+        return Findings(
+            faults,
+            _verdicts(evidence, known, view),
+            max(view.commits, known.commits),
+            view.journal,
+            list(view.set_aside),
+            view.records_due,
+        )
+    except OSError as error:
+        raise JournalError(
+            "cannot use the journal {file}: {reason}. Choose another --data",
+            file=path,
+            reason=error.strerror or error,
+        ) from error
+
+
+def _searched(path: Path, known: KnownCommits, faults: list[Fault]) -> Findings:
+    """Return what the pages of a file hold that SQLite cannot read."""
+    evidence = Evidence()
+    evidence.add_files(content_of(path), content_of(beside(path, "-wal")))
+    if not evidence.rows and path.exists() and content_of(path):
+        raise JournalError(
+            "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=faults[0]
+        )
+    journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
+    return Findings(
+        faults,
+        _verdicts(evidence, known, None),
+        known.commits,
+        journal,
+        list(evidence.set_aside),
+        evidence.records_due,
+    )
+
+
+def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[Fault]:
+    """Return what is wrong with the files as a whole, so that every table has to be looked at."""
+    if view.version < SCHEMA_VERSION:  # which had no commit list
+        return _table_faults(view.damaged)
+    if not list_is_there:
+        if not (view.in_use or view.archived or view.set_aside):
+            return _table_faults(view.damaged)
+        return [Fault("the commit list {file} is missing", {"file": LIST_NAME})]
+    if known.journal is not None and known.journal != view.journal:
+        return [Fault("the commit list {file} belongs to another journal", {"file": LIST_NAME})]
+    faults = []
+    if known.damaged:
+        faults.append(Fault("the commit list {file} is damaged", {"file": LIST_NAME}))
+    if view.commits < known.commits:
+        number = known.commits - view.commits
+        faults.append(Fault("the last {commits} commits are missing", {"commits": number}))
+    if view.commits > known.commits + _COMMITS_OF_A_KILL:
+        number = view.commits - known.commits
+        faults.append(
+            Fault(
+                "the commit list {file} lacks the last {commits} commits",
+                {"file": LIST_NAME, "commits": number},
+            )
+        )
+    return faults + _table_faults(view.damaged | _not_as_listed(view, known))
+
+
+def _table_faults(codes: Iterable[str]) -> list[Fault]:
+    number = len(set(codes))
+    return [Fault("{number} tables are damaged", {"number": number})] if number else []
+
+
+def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
+    """Return the tables that are not where the commit list says."""
+    found = {code for code, standing in known.tables.items() if not _as_listed(view, code, standing)}
+    if view.commits <= known.commits:
+        return found | {code for code in known.gone if view.place(code) is not None}
+    # A last commit that is not listed may have removed tables, or shortened one.
+    found = {code for code in found if view.place(code) is not None}
+    return found if len(found) > 1 else found & view.damaged
+
+
+def _as_listed(view: View, code: str, standing: Standing) -> bool:
+    if standing.place == Place.SET_ASIDE or code in view.set_aside:
+        return code in view.set_aside
+    if (table := view.in_use.get(code)) is not None:
+        return _leads_to(table.rows, standing)
+    archived = view.archived.get(code)
+    return archived is not None and archived[1:] == standing[1:]
+
+
+def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
+    return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
+
+
+def _about(known: KnownCommits, evidence: Evidence) -> bool:
+    """Tell whether a commit list is about these rows."""
+    if known.journal in evidence.journals:
+        return True
+    return any(evidence.holds(code, standing) for code, standing in known.tables.items())
+
+
+def _verdicts(evidence: Evidence, known: KnownCommits, view: View | None) -> list[Verdict]:
+    if not _about(known, evidence):
+        known = KnownCommits()
+    codes: dict[str, None] = {}
+    if view is not None:
+        codes |= dict.fromkeys([*view.archived, *view.in_use])
+    elif known.journal is None or known.damaged:
+        codes |= dict.fromkeys(evidence.rows)
+    codes |= dict.fromkeys(known.tables)
+    if view is None or view.commits <= known.commits:
+        codes = {code: None for code in codes if code not in known.gone}
+    found = [
+        _verdict(code, known.tables.get(code), evidence, view)
+        for code in codes
+        if code not in evidence.set_aside
+    ]
+    return found + [_as_before(table) for table in evidence.set_aside.values()]
+
+
+def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View | None) -> Verdict:
+    if listed is not None and listed.place == Place.SET_ASIDE:
+        listed = None
+    shown = None if view is None else view.in_use.get(code)
+    if shown is not None and shown.damage is None and (listed is None or _leads_to(shown.rows, listed)):
+        table = shown
+    else:
+        table = _made(code, evidence.best(code, listed))
+        if view is not None and code in view.archived and code not in view.damaged:
+            longer = _made(code, evidence.best(code, view.archived[code]))
+            if listed is None or _leads_to(longer.rows, listed):
+                table = longer
+    archived, game = _archived(code, table, listed, evidence, view)
+    table = Stored(code, table.rows, table.entries, archived, table.damage)
+    length = max(len(table.rows), 0 if listed is None else listed.length)
+    reason = table.damage
+    if reason is None and listed is not None and not _leads_to(table.rows, listed):
+        reason = "its last entries are missing" if len(table.rows) < length else "it is as it was earlier"
+    if reason is None and listed is None and _more(code, len(table.rows), evidence, view):
+        reason = f"entry {len(table.rows)} is damaged"
+    if reason is None:
+        return Verdict(table, Condition.WHOLE, length, "", game)
+    if not table.entries:
+        return Verdict(table, Condition.LOST, length, reason, game)
+    damaged = len(table.entries) < len(table.rows) or _more(code, len(table.rows), evidence, view)
+    return Verdict(table, Condition.DAMAGED if damaged else Condition.SHORTER, length, reason, game)
+
+
+def _made(code: str, rows: list[Row]) -> Stored:
+    found = checked(code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)])
+    return Stored(code, rows, found.entries, damage=found.damage)
+
+
+def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool:
+    """Tell whether a table has entries after its first `length` ones, which do not fit to them."""
+    if view is not None:
+        return code in view.damaged
+    return any(number >= length for number in evidence.rows.get(code, ()))
+
+
+def _archived(
+    code: str, table: Stored, listed: Standing | None, evidence: Evidence, view: View | None
+) -> tuple[int | None, ArchivedGame | None]:
+    """Return when a table was archived, and what decides how long it is kept; None if it is in use."""
+    rows = evidence.archived.get(code, [])
+    place = None if listed is None else listed.place
+    if view is not None and code not in view.damaged:
+        place = view.place(code) or place
+    if place is None:
+        ends = {found.rows[-1].link for found, _ in rows if found.rows}
+        place = Place.ARCHIVED if table.rows and table.rows[-1].link in ends else Place.IN_USE
+    if place != Place.ARCHIVED:
+        return None, None
+    latest = max(rows, key=lambda row: len(row[0].rows), default=None)
+    if latest is None:
+        return table.rows[-1].time or 0 if table.rows else 0, ArchivedGame(code, played=True)
+    return latest[0].archived, latest[1]
+
+
+def _as_before(table: SetAside) -> Verdict:
+    rows = table.rows[: table.whole]
+    found = Stored(table.code, rows, _made(table.code, rows).entries)
+    condition = Condition.DAMAGED if rows else Condition.LOST
+    return Verdict(found, condition, table.length, table.reason, since=table.since)

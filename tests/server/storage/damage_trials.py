@@ -1,0 +1,287 @@
+"""Trials of damage: a journal as a kill leaves it is damaged at random, and a server starts with it.
+
+    python -m tests.server.storage.damage_trials [--trials N] [--seed WORD]
+
+No start may say nothing when a game is shorter than what was told to its players or different, hold up other
+tables, raise a traceback, or change the files that it was given without keeping them.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from server.app import Running, running
+from server.config import Config, Limits
+from server.errors import JournalError
+from server.logs import describe
+from server.storage.archive_index import ArchivedGame
+from server.storage.commit_list import FILE_NAME as LIST_NAME
+from server.storage.entries import Entry
+from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite_journal import SqliteJournal
+from server.tables.lobby import chances, kept_tables
+from tests.server.peer import connected, game, play_on
+
+LOG_NAME: Final = f"{FILE_NAME}-wal"
+GIVEN: Final = (FILE_NAME, LOG_NAME, LIST_NAME)
+
+Games: TypeAlias = Mapping[str, tuple[Entry, ...]]  # the entries of every table
+Damage: TypeAlias = Callable[[Path, Path, random.Random], None]  # of a folder; another one has older files
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A data folder as a kill leaves it, the same some time before, and what was told by then."""
+
+    killed: Path
+    earlier: Path
+    told: Games
+
+
+def copied(data: Path, to: Path) -> None:
+    to.mkdir(mode=0o700)
+    for name in GIVEN:
+        if (data / name).exists():
+            shutil.copyfile(data / name, to / name)
+
+
+async def case_in(folder: Path, seed: int = 0) -> Case:
+    """Play games in a new data folder, and copy it as a kill would leave it at two moments."""
+    chooser = random.Random(seed)
+    data, earlier, killed = folder / "data", folder / "earlier", folder / "killed"
+    config = Config(data=data, seed=seed, limits=Limits())
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running(config))
+        for number in range(3):
+            async with game(server.port, 2 + number % 2) as peers:
+                await play_on(peers, chooser, moves=8 + 3 * number)
+        async with game(server.port, 2) as over:
+            await play_on(over, chooser)
+        await _archived(server, over[0].code)
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running(config))
+        for number in range(3):
+            async with game(server.port, 2) as peers:
+                await play_on(peers, chooser, moves=4 + number)
+            if number == 0:
+                copied(data, earlier)
+        async with game(server.port, 3) as over:
+            await play_on(over, chooser, moves=12)
+        await _archived(server, over[0].code)
+        peer = await stack.enter_async_context(connected(server.port))
+        await peer.open(4)
+        copied(data, killed)
+    copied(killed, folder / "told")
+    told, _ = await games_in(folder / "told")
+    return Case(killed, earlier, told)
+
+
+async def _archived(server: Running, code: str) -> None:
+    table = server.lobby.tables[code]
+    await server.lobby._journal.archive(code, ArchivedGame(code, played=True))
+    table.stop_timers()
+    del server.lobby.tables[code]
+
+
+def contents(data: Path) -> dict[str, bytes]:
+    """Return all files in a folder by their names."""
+    return {path.name: path.read_bytes() for path in data.iterdir()}
+
+
+async def games_in(data: Path) -> tuple[dict[str, tuple[Entry, ...]], set[str]]:
+    """Start on a folder; return the entries of every table that can be played on, and what is set aside."""
+    journal = SqliteJournal(data)
+    try:
+        await kept_tables(journal, chances(0))
+        games: dict[str, tuple[Entry, ...]] = {
+            code: tuple(entries) for code, entries in journal.tables().items()
+        }
+        for code in list(journal.archived):
+            with contextlib.suppress(JournalError):
+                games[code] = tuple(await journal.archived_entries(code))
+        return games, set(journal.codes_set_aside)
+    finally:
+        await journal.close()
+
+
+# -- damage ------------------------------------------------------------------------------------------
+
+
+def flipped(name: str, bits: int) -> Damage:
+    def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
+        content = bytearray((data / name).read_bytes())
+        for _ in range(bits):
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        (data / name).write_bytes(content)
+
+    return damage
+
+
+def cut(name: str) -> Damage:
+    def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
+        content = (data / name).read_bytes()
+        (data / name).write_bytes(content[: chance.randrange(len(content))])
+
+    return damage
+
+
+def zeroed(name: str, block: int) -> Damage:
+    def damage(data: Path, _earlier: Path, chance: random.Random) -> None:
+        content = bytearray((data / name).read_bytes())
+        start = chance.randrange(0, len(content), block)
+        end = min(len(content), start + block * chance.randint(1, 3))
+        content[start:end] = bytes(end - start)
+        (data / name).write_bytes(content)
+
+    return damage
+
+
+def deleted(name: str) -> Damage:
+    def damage(data: Path, _earlier: Path, _chance: random.Random) -> None:
+        (data / name).unlink()
+
+    return damage
+
+
+def of_earlier(*names: str) -> Damage:
+    def damage(data: Path, earlier: Path, _chance: random.Random) -> None:
+        for name in names:
+            shutil.copyfile(earlier / name, data / name)
+
+    return damage
+
+
+def rows_swapped(data: Path, _earlier: Path, chance: random.Random) -> None:
+    """Swap the texts of two entries, which merges the log into the main file as well."""
+    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
+        rows = database.execute("SELECT id, body FROM entry").fetchall()
+        (first, one), (second, other) = chance.sample(rows, 2)
+        database.execute("UPDATE entry SET body = ? WHERE id = ?", (other, first))
+        database.execute("UPDATE entry SET body = ? WHERE id = ?", (one, second))
+        database.commit()
+
+
+DAMAGES: Final[Mapping[str, Damage]] = {
+    "log: one bit flipped": flipped(LOG_NAME, 1),
+    "log: 20 bits flipped": flipped(LOG_NAME, 20),
+    "log: cut": cut(LOG_NAME),
+    "log: zeroed": zeroed(LOG_NAME, 4096),
+    "log: deleted": deleted(LOG_NAME),
+    "log: of another day": of_earlier(LOG_NAME),
+    "main file: one bit flipped": flipped(FILE_NAME, 1),
+    "main file: 200 bits flipped": flipped(FILE_NAME, 200),
+    "main file: cut": cut(FILE_NAME),
+    "main file: pages zeroed": zeroed(FILE_NAME, 4096),
+    "main file: deleted": deleted(FILE_NAME),
+    "main file: of another day": of_earlier(FILE_NAME),
+    "main file and log: of another day": of_earlier(FILE_NAME, LOG_NAME),
+    "main file: rows swapped": rows_swapped,
+    "commit list: one bit flipped": flipped(LIST_NAME, 1),
+    "commit list: cut": cut(LIST_NAME),
+    "commit list: zeroed": zeroed(LIST_NAME, 512),
+    "commit list: deleted": deleted(LIST_NAME),
+    "commit list: of another day": of_earlier(LIST_NAME),
+}
+
+
+# -- a trial -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def logged() -> Iterator[list[str]]:
+    """Collect the warnings and errors of the storage."""
+    lines: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(describe(record))
+
+    handler = Collector(logging.WARNING)
+    source = logging.getLogger("server")
+    source.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        source.removeHandler(handler)
+
+
+async def trial(case: Case, damage: Damage, data: Path, chance: random.Random) -> tuple[str, list[str]]:
+    """Start with damaged files; return what came of it in a word, and what is wrong with that."""
+    copied(case.killed, data)
+    damage(data, case.earlier, chance)
+    given = contents(data)
+    with logged() as lines:
+        try:
+            games, set_aside = await games_in(data)
+        except JournalError as error:
+            return "refused", [] if contents(data) == given else [
+                f"refused ({error}), but files have changed"
+            ]
+        except Exception:  # noqa: BLE001 - that there is none is what is tried
+            return "traceback", [traceback.format_exc()]
+    wrong = []
+    words = "\n".join(lines)
+    outcomes = set()
+    for code, entries in case.told.items():
+        found = games.get(code, ())
+        if found == entries:
+            continue
+        outcomes.add("set aside" if code in set_aside else "shorter")
+        if code not in words:
+            wrong.append(f"nothing was said of table {code} ({len(found)} of {len(entries)} entries)")
+        if code not in games and code not in set_aside:
+            wrong.append(f"table {code} is gone")
+        if found != entries[: len(found)] and found[: len(entries)] != entries:
+            wrong.append(f"table {code} is another game")
+    if lines:
+        kept = [content for name, content in contents(data).items() if ".damaged-" in name]
+        wrong += [f"{name} is not kept" for name, content in given.items() if content not in kept]
+    outcome = " and ".join(sorted(outcomes)) or "whole"
+    return outcome + (", told" if lines else ""), wrong
+
+
+async def trials(number: int, seed: str) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Try every kind of damage so many times; return the outcomes and everything that is wrong."""
+    counts: dict[str, Counter[str]] = {}
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="palatinus-damage-") as folder:
+        case = await case_in(Path(folder), seed=len(seed))
+        for name, damage in DAMAGES.items():
+            counts[name] = Counter()
+            for attempt in range(number):
+                data = Path(folder) / "trial"
+                outcome, wrong = await trial(case, damage, data, random.Random(f"{seed} {name} {attempt}"))
+                counts[name][outcome] += 1
+                failures += [f"{name}, attempt {attempt}: {each}" for each in wrong]
+                shutil.rmtree(data)
+    return counts, failures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--trials", type=int, default=50, help="of each kind of damage")
+    parser.add_argument("--seed", default="ledger")
+    options = parser.parse_args()
+    logging.lastResort = None
+    counts, failures = asyncio.run(trials(options.trials, options.seed))
+    sys.stdout.write(json.dumps(counts, indent=2) + "\n" + "".join(f"{each}\n" for each in failures))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
