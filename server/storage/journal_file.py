@@ -150,6 +150,7 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     if 0 < version < SCHEMA_VERSION:
         _keep_copy(database, path, version)
     database.execute("PRAGMA journal_mode = WAL")
+    _number(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
 
 

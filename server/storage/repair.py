@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -168,33 +169,31 @@ def _tell(findings: Findings, kept: Path) -> None:
         if verdict.condition is not Condition.WHOLE and verdict.since is None
     ]
     for verdict in changed[:_MOST_LINES]:
-        log.warning(
-            _EVENTS[verdict.condition],
-            extra=about(
-                table=verdict.code,
-                moves=verdict.moves,
-                entries=len(verdict.table.entries),
-                missing=max(0, verdict.length - len(verdict.table.entries)),
-                reason=verdict.reason,
-            ),
-        )
-    counts = {
-        condition.value: sum(verdict.condition is condition for verdict in changed)
-        for condition in (Condition.SHORTER, Condition.DAMAGED, Condition.LOST)
-    }
+        _tell_of_table(verdict)
+    counts = Counter(verdict.condition for verdict in changed)
     log.warning(
         "the journal was damaged and has been repaired",
         extra=about(
             reason="; ".join(map(str, findings.faults)),
             whole=sum(verdict.condition is Condition.WHOLE for verdict in findings.verdicts),
-            **counts,
+            shorter=counts[Condition.SHORTER],
+            damaged=counts[Condition.DAMAGED],
+            lost=counts[Condition.LOST],
             kept=str(kept),
         ),
     )
 
 
-_EVENTS: Final = {
-    Condition.SHORTER: "a table's last entries are missing",
-    Condition.DAMAGED: "a damaged table is set aside",
-    Condition.LOST: "a table is lost",
-}
+def _tell_of_table(verdict: Verdict) -> None:
+    code, reason = verdict.code, verdict.reason
+    entries = len(verdict.table.entries)
+    missing = max(0, verdict.length - entries)
+    if verdict.condition is Condition.SHORTER:
+        log.warning(
+            "a table has lost its last entries",
+            extra=about(table=code, entries=entries, moves=verdict.moves, missing=missing, reason=reason),
+        )
+    elif verdict.condition is Condition.DAMAGED:
+        log.warning("a damaged table is set aside", extra=about(table=code, entries=entries, reason=reason))
+    else:
+        log.warning("a table is lost", extra=about(table=code, missing=missing))
