@@ -117,7 +117,6 @@ class CommitList:
     """The commit list of an open journal, begun anew.
 
     A list that cannot be written stops no game: what it lacks is added as soon as it can be written again.
-    Raises OSError if it cannot be begun.
     """
 
     def __init__(self, path: Path, journal: str, commits: int, tables: Mapping[str, Standing]) -> None:
@@ -125,8 +124,13 @@ class CommitList:
         self._journal = journal
         self._file = -1
         self._commits = commits  # up to which the file tells
-        self._missing: dict[str, Standing | None] = {}  # what it does not tell yet
-        self.rewrite(commits, tables)
+        self._missing: dict[str, Standing | None] = dict(tables)  # what it does not tell yet
+        self._failing = False
+        self._size = self._begun_with = 0
+        try:
+            self.rewrite(commits, tables)
+        except OSError as error:
+            self._tell_once(error)
 
     @property
     def long(self) -> bool:
@@ -135,20 +139,20 @@ class CommitList:
 
     def add(self, commits: int, changes: Changes) -> None:
         """Add what commit number `commits` changed."""
-        if self._missing:
-            self._missing.update(changes)
-            changes = self._missing
-        line = _commit_line(self._commits + 1, commits, changes)
+        self._missing.update(changes)
         try:
-            self._write(line)
+            if self._file < 0:
+                self.rewrite(
+                    commits, {code: each for code, each in self._missing.items() if each is not None}
+                )
+            else:
+                self._write(_commit_line(self._commits + 1, commits, self._missing))
         except OSError as error:
-            if not self._missing:
-                log.warning("the commit list cannot be written", extra=about(reason=str(error)))
-                self._missing = dict(changes)
+            self._tell_once(error)
             return
-        self._size += len(line)
         self._commits = commits
-        self._missing = {}
+        self._missing.clear()
+        self._failing = False
 
     def rewrite(self, commits: int, tables: Mapping[str, Standing]) -> None:
         """Begin the list anew with all tables, as they are after so many commits; raises OSError."""
@@ -165,6 +169,12 @@ class CommitList:
         if os.write(self._file, line) < len(line):
             os.ftruncate(self._file, self._size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(line)
+
+    def _tell_once(self, error: OSError) -> None:
+        if not self._failing:
+            log.warning("the commit list cannot be written", extra=about(reason=str(error)))
+        self._failing = True
 
     def close(self) -> None:
         if self._file >= 0:

@@ -1,12 +1,11 @@
 """What is found in a journal's files, read without changing a byte of them.
 
-SQLite merges the write-ahead log into the main file on closing it, so a file with a log is read as a copy.
+SQLite merges the write-ahead log into the main file on closing it, so everything is read in memory. That
+needs no room on the disk either, and the disk may be full.
 """
 
 import contextlib
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from protocol.limits import CODE_LENGTH
 from server.storage.archive_index import ArchivedGame
 from server.storage.chain import first_link, next_link
-from server.storage.journal_file import SCHEMA_VERSION, checked_version, upgrade
+from server.storage.journal_file import checked_version, upgrade
 from server.storage.journal_file import in_use as journal_in_use
 from server.storage.page_scan import Value, rows_in
 from server.storage.standing import Place, Standing
@@ -32,6 +31,7 @@ from server.storage.stored_tables import (
     set_aside_tables,
     unpacked,
 )
+from server.storage.write_ahead_log import merged
 
 
 @dataclass(slots=True)
@@ -57,50 +57,22 @@ class View:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
-    """Open a journal for reading, without changing its files; yield the connection and the file's version.
+    """Read a journal into memory, brought to the newest version; yield a connection and the file's version.
 
     Raises sqlite3.Error, OSError, or JournalError for a file that is of a newer version or not a journal.
     """
-    with contextlib.ExitStack() as stack:
-        logs = [log for suffix in ("-wal", "-journal") if _has_content(log := beside(path, suffix))]
-        database = stack.enter_context(contextlib.closing(_connected(_read_only(path))))
-        copied = bool(logs) or 0 < _version(database) < SCHEMA_VERSION
-        if copied:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="palatinus-")))
-            copy = folder / path.name
-            shutil.copyfile(path, copy)
-            for log in logs:
-                shutil.copyfile(log, folder / log.name)
-            database = stack.enter_context(contextlib.closing(_connected(copy.as_uri())))
+    content = merged(content_of(path), content_of(beside(path, "-wal")))
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        if content:
+            database.deserialize(content)
         version = checked_version(database, path)
-        if copied:
-            upgrade(database, version)
+        upgrade(database, version)
         yield database, version
 
 
 def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
-
-
-def _read_only(path: Path) -> str:
-    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-
-
-def _connected(uri: str) -> sqlite3.Connection:
-    database = sqlite3.connect(uri, uri=True, timeout=0)
-    database.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
-    return database
-
-
-def _version(database: sqlite3.Connection) -> int:
-    try:
-        return int(database.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error:
-        return 0
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def content_of(path: Path) -> bytes:

@@ -15,7 +15,7 @@ class Ledger:
     """The tables in `database`, the journal of the folder `data`.
 
     One thread at a time may use it. Whatever fails raises and changes nothing; `before_commit` is called last
-    of all, and may raise to undo a transaction. Raises OSError if the commit list cannot be begun.
+    of all, and may raise to undo a transaction.
     """
 
     def __init__(

@@ -19,9 +19,11 @@ from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.commit_list import known_commits, written
 from server.storage.entries import Entry, Opened
 from server.storage.journal_file import FILE_NAME
+from server.storage.page_scan import rows_in
 from server.storage.repair import make_ready
 from server.storage.sqlite_journal import SqliteJournal
 from server.storage.standing import Place, Standing
+from server.storage.write_ahead_log import merged
 from tests.server.storage.damage_trials import (
     DAMAGES,
     GIVEN,
@@ -101,11 +103,11 @@ async def test_a_disk_too_full_for_a_repair_changes_nothing(
 
 ROOT = Path(__file__).parents[3]
 KILLED = """
-import os, signal, sys
+import os, shutil, signal, sys
 from pathlib import Path
 import server.storage.repair as repair
 
-left = int(sys.argv[2])
+left = 0
 def dying(function):
     def called(*words, **more):
         global left
@@ -115,38 +117,77 @@ def dying(function):
         return function(*words, **more)
     return called
 
-for name in ("link", "fsync", "unlink", "replace"):
-    setattr(os, name, dying(getattr(os, name)))
-repair.make_ready(Path(sys.argv[1]))
-print("ready")
+data = Path(sys.argv[1])
+for kills in range(100):
+    again = data.with_name(str(kills))
+    shutil.copytree(data, again)
+    if (child := os.fork()) == 0:
+        left = kills
+        for name in ("link", "fsync", "unlink", "replace"):
+            setattr(os, name, dying(getattr(os, name)))
+        repair.make_ready(again)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        print(kills)
+        break
 """
 
 
 async def test_a_repair_that_is_killed_is_done_again_or_finished(case: Case, tmp_path: Path) -> None:
     """Wherever it is killed: what a repair that was not killed has found is found."""
-    data = tmp_path / "whole"
-    copied(case.killed, data)
-    content = bytearray((data / LOG_NAME).read_bytes())
+    copied(case.killed, whole := tmp_path / "whole")
+    content = bytearray((whole / LOG_NAME).read_bytes())
     content[len(content) // 2] ^= 1
-    (data / LOG_NAME).write_bytes(content)
-    damaged = contents(data)
-    expected = await games_in(data)
-    for kills in range(100):
-        data = tmp_path / str(kills)
-        data.mkdir()
-        for name, before in damaged.items():
-            (data / name).write_bytes(before)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", KILLED, data, str(kills), cwd=ROOT, stdout=asyncio.subprocess.PIPE
-        )
-        said, _ = await process.communicate()
-        assert await games_in(data) == expected
-        kept = [path.read_bytes() for path in data.glob("*.damaged-*")]
+    (whole / LOG_NAME).write_bytes(content)
+    damaged = contents(whole)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, whole, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await process.communicate()
+    expected = await games_in(whole)
+    for kills in range(int(said) + 1):
+        assert await games_in(tmp_path / str(kills)) == expected
+        files = contents(tmp_path / str(kills))
+        kept = [before for name, before in files.items() if ".damaged-" in name]
         assert all(before in kept for before in damaged.values())
-        assert not list(data.glob("*.unfinished")) + list(data.glob("*.repaired"))
-        if said == b"ready\n":
-            break
-    assert kills > 5
+        assert not [name for name in files if name.endswith((".unfinished", ".repaired"))]
+    assert int(said) > 5
+
+
+async def test_a_log_is_merged_in_memory_as_sqlite_merges_it(case: Case, tmp_path: Path) -> None:
+    """Whole, and damaged in any way."""
+    kinds = [damage for name, damage in DAMAGES.items() if name.startswith("log") and "deleted" not in name]
+    for attempt in range(25):
+        copied(case.killed, data := tmp_path / str(attempt))
+        if attempt:
+            kinds[attempt % len(kinds)](data, case.earlier, random.Random(attempt))
+        content = merged((data / FILE_NAME).read_bytes(), (data / LOG_NAME).read_bytes())
+        with contextlib.closing(sqlite3.connect(":memory:")) as in_memory:
+            in_memory.deserialize(content)
+            with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as on_disk:
+                assert list(in_memory.iterdump()) == list(on_disk.iterdump())
+
+
+def test_every_row_is_found_in_the_pages(tmp_path: Path) -> None:
+    """Short and long ones, in the file and in its log."""
+    chance = random.Random(1)
+    path = tmp_path / "rows"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, text, number, content)")
+        for _ in range(100):
+            row = (
+                "x" * chance.randrange(9000),
+                chance.randrange(-(2**62), 2**62),
+                chance.randbytes(chance.randrange(9000)),
+            )
+            database.execute("INSERT INTO kept (text, number, content) VALUES (?, ?, ?)", row)
+            database.commit()
+        rows = {(None, *row) for row in database.execute("SELECT text, number, content FROM kept")}
+        log = path.with_name("rows-wal").read_bytes()
+        assert rows <= set(map(tuple, rows_in(path.read_bytes(), log)))
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert rows <= set(map(tuple, rows_in(path.read_bytes(), b"")))
 
 
 OPENED = Opened(2, random_layout=True, starting=None)
@@ -226,7 +267,7 @@ async def test_with_any_size_of_the_log_every_game_is_whole_in_one_place(tmp_pat
     """As on a full disk, where the write-ahead log and the commit list cannot grow."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     failed = 0
-    for size in range(0, 120_000, 4_000):
+    for size in range(0, 120_000, 12_000):
         data = tmp_path / str(size)
         told = await filled(data)
         async with journal_in(data) as journal:

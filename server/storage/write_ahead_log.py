@@ -1,0 +1,76 @@
+"""An SQLite file and its write-ahead log merged in memory, as SQLite would merge them on the disk.
+
+Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+"""
+
+import array
+import sys
+from typing import Final, TypeAlias
+
+_HEADER_BYTES: Final = 32
+_FRAME_HEADER_BYTES: Final = 24
+_MAGIC: Final = {0x377F0682: "little", 0x377F0683: "big"}  # and the order of the bytes that are summed up
+_MODE: Final = slice(18, 20)  # in the file's header: whether it has a log
+_WITH_LOG: Final = b"\x02\x02"
+_WITHOUT_LOG: Final = b"\x01\x01"
+
+_Sum: TypeAlias = tuple[int, int]
+
+
+def merged(file: bytes, log: bytes) -> bytes:
+    """Return the content of a file with its log, up to the last whole commit, as a file without a log."""
+    content = bytearray(file)
+    if content[_MODE] == _WITH_LOG:
+        _apply(content, log)
+        content[_MODE] = _WITHOUT_LOG
+    return bytes(content)
+
+
+def _apply(content: bytearray, log: bytes) -> None:
+    page_bytes = _number(log, 8)
+    order = _MAGIC.get(_number(log, 0))
+    if order is None or not page_bytes:
+        return
+    total = _added((0, 0), log[:24], order)
+    if total != (_number(log, 24), _number(log, 28)):
+        return
+    salts = log[16:24]
+    pages: dict[int, bytes] = {}
+    step = _FRAME_HEADER_BYTES + page_bytes
+    for start in range(_HEADER_BYTES, len(log) - step + 1, step):
+        page = log[start + _FRAME_HEADER_BYTES : start + step]
+        total = _added(_added(total, log[start : start + 8], order), page, order)
+        if log[start + 8 : start + 16] != salts or total != (
+            _number(log, start + 16),
+            _number(log, start + 20),
+        ):
+            return
+        pages[_number(log, start)] = page
+        if size := _number(log, start + 4):  # a commit
+            _put(content, pages, size * page_bytes)
+            pages = {}
+
+
+def _put(content: bytearray, pages: dict[int, bytes], size: int) -> None:
+    """Put pages in their places in a file of `size` bytes."""
+    del content[size:]
+    content.extend(bytes(size - len(content)))
+    for number, page in pages.items():
+        if (start := (number - 1) * len(page)) < size:
+            content[start : start + len(page)] = page
+
+
+def _added(total: _Sum, content: bytes, order: str) -> _Sum:
+    """Return a checksum after more content."""
+    words = array.array("I", content)
+    if order != sys.byteorder:
+        words.byteswap()
+    first, second = total
+    for one, other in zip(words[::2], words[1::2], strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
+
+
+def _number(content: bytes, start: int) -> int:
+    return int.from_bytes(content[start : start + 4], "big")
