@@ -49,9 +49,8 @@ def check_view(view: View) -> None:
         raise BadMessage("nobody has that turn")
     if view.phase is not Phase.LAYING and (None in view.tiles or set(view.laurels) != set(TILES)):
         raise BadMessage("the territory is not complete")
-    if (view.phase is Phase.OVER) != (view.result is not None) or not all(
-        _can_be_scored(event, view) for event in view.scoring
-    ):
+    scored = view.scoring != ()
+    if scored != (view.phase is Phase.OVER) or not all(_can_be_scored(event, view) for event in view.scoring):
         raise BadMessage("such a scoring cannot be")
 
 

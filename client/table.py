@@ -6,6 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from client.soundness import check_table, check_view
 from engine.events import SeenEvent
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -106,10 +107,13 @@ class TableModel:
             case Watching(table=table):
                 self._go_to(table, None)
             case TableState() if message.table == self.table:
+                check_table(message, self.view, self.seat)
                 before, self.state = self.state, _safe(message)
                 return (TableChanged(self.state, before),)
             case Snapshot() if self.table is not None:
-                self.view, self.seq = view_of(message, self.seat), message.seq
+                view = view_of(message, self.seat)
+                self._check(view)
+                self.view, self.seq = view, message.seq
                 self._may(message.legal)
                 self.clock = message.clock
                 return (Refreshed(),)
@@ -140,20 +144,32 @@ class TableModel:
             return ()  # sent twice, around a reconnection; its legal moves are out of date too
         events = tuple(event_of(content) for content in message.events[self.seq + 1 - message.seq :])
         if events:
-            view = View(eyes=SPECTATOR if self.seat is None else eyes_of(self.seat))
-            self.view = view if self.view is None else self.view
+            view = self.view or View(eyes=SPECTATOR if self.seat is None else eyes_of(self.seat))
+            self.view, self.seq = None, 0  # unless all of them make sense, it has to be sent anew
             try:
                 for event in events:
-                    self.view.fold(event)
-                _ = self.view.layout  # an impossible layout is found here, and not when it is drawn
+                    view.fold(event)
             except (LookupError, ValueError, TypeError) as error:
                 raise BadMessage(f"the events make no sense: {readable(error)}") from error
+            self._check(view)
+            self.view = view
         before = self.legal, self.clock
         self.seq, self.clock = last, message.clock
         self._may(message.legal)
         if events:
             return (Happened(events, last, message.by),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
+
+    def _check(self, view: View) -> None:
+        """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""
+        try:
+            _ = view.layout
+            check_view(view)
+            check_table(self.state, view, self.seat)
+        except BadMessage:
+            raise
+        except (LookupError, ValueError, TypeError) as error:
+            raise BadMessage(f"the game makes no sense: {readable(error)}") from error
 
     def _may(self, legal: LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.table import Gap, Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from engine.board import FIELDS
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -258,3 +259,47 @@ def test_impossible_events_are_bad_messages() -> None:
     for content in (placed, laid, {"t": "placed", "seat": 0}, {"t": "?"}):
         with pytest.raises(BadMessage):
             at_table(Seat(0)).take(Events(1, [content]))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(STATE, seats=[]),
+        replace(STATE, seats=[SeatSummary()] * 6),
+        replace(STATE, host=4),
+        replace(STATE, seats=[SeatSummary("ann", votes=[4]), SeatSummary()]),
+        replace(STATE, seats=[SeatSummary("ann")] * 3),
+    ],
+    ids=["no seats", "too many seats", "no such host", "no such voter", "other seats than the game"],
+)
+def test_a_table_that_contradicts_itself_is_refused(changed: TableState) -> None:
+    """A hostile server's table cannot be drawn, so it is not taken in."""
+    model = at_table(Seat(0))
+    model.take(snapshot_frame(played(GameOptions(2, random_layout=True), 1, 5), Seat(0)))
+    with pytest.raises(BadMessage):
+        model.take(decode_server(encode(changed)))
+    assert model.state is None
+
+
+def test_a_game_that_contradicts_itself_is_refused() -> None:
+    """Seats, hands, pieces, territory and scoring have to be those of a game."""
+    sound = snapshot_frame(played(GameOptions(3, random_layout=True), 1, 9), Seat(0))
+    ended = snapshot_frame(played(GameOptions(3, random_layout=True), 1), Seat(0))
+    owner, piece, field = sound.placed[0]
+    hands = [{**hand, "Em": 99} for hand in sound.started["hands"]]
+    for changed in (
+        replace(sound, started={**sound.started, "hands": hands}),
+        replace(sound, placed=[((owner + 1) % 3, piece, field), *sound.placed[1:]]),
+        replace(sound, placed=[(0, "E*", name) for name in FIELDS]),
+        replace(sound, turn=4),
+        replace(sound, tiles=[None, *sound.tiles[1:]]),
+        replace(sound, laurels={}),
+        replace(sound, hand={"Em": 1}),
+        replace(sound, phase="over"),
+        replace(ended, placed=ended.placed[:1]),
+        replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "tallies": []}]),
+    ):
+        model = at_table(Seat(0))
+        with pytest.raises(BadMessage):
+            model.take(encoded_and_decoded(changed))
+        assert model.view is None
