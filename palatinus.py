@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from client.calling import Calling, Notices, choose_calling
 from client.colouring import Colouring, Colours, Theme, choose_colouring
 from client.language import LANGUAGES, N_, _, language_of, speak
+from commands.admin import add_admin
 from commands.bot import add_bot
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
 from commands.join import add_join
@@ -106,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         add_play,
         add_serve,
         add_tables,
+        add_admin,
         add_join,
         add_bot,
         add_replay,

@@ -102,13 +102,15 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
 
     from client.seats import Seats, seats_folder
     from client.ui.game import Visit, visit
+    from server.admin.endpoint import SOCKET_NAME
     from server.config import Config
     from server.errors import JournalError, StartError
     from server.net.addresses import reachable
 
     data = platformdirs.user_data_path("palatinus", appauthor=False)
     for port in (DEFAULT_PORT, 0):
-        config = Config(host="0.0.0.0", port=port, data=data)  # noqa: S104 - a LAN host
+        admin = data / SOCKET_NAME
+        config = Config(host="0.0.0.0", port=port, data=data, admin=admin)  # noqa: S104 - a LAN host
         try:
             async with _server_here(config, brains) as (served, bots):
                 url = f"ws://127.0.0.1:{served}"

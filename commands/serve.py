@@ -123,6 +123,17 @@ def add_serve(commands: Commands) -> None:
         help=_("serve /healthz and /metrics (default: only on a loopback address)"),
     )
     add_switch(serve, "--log-json", help=_("log one JSON object per line"))
+    serve.add_argument(
+        "--admin",
+        action=argparse.BooleanOptionalAction,
+        help=_("listen for palatinus admin (default: yes, unless --memory is given)"),
+    )
+    serve.add_argument(
+        "--admin-socket",
+        type=Path,
+        metavar="FILE",
+        help=_("listen for palatinus admin there (default: admin.sock in the data folder)"),
+    )
     file = serve.add_mutually_exclusive_group()
     file.add_argument(
         "--config",
@@ -198,6 +209,8 @@ def _check(chosen: argparse.Namespace) -> None:
         )
     if chosen.proxy_protocol and not chosen.trust_proxy:
         raise WrongUse(_("--proxy-protocol needs --trust-proxy, with the address of the proxy"))
+    if chosen.admin and chosen.memory and chosen.admin_socket is None:
+        raise WrongUse(_("--admin with --memory needs --admin-socket: there is no data folder to listen in"))
 
 
 def _config(chosen: argparse.Namespace) -> "Config":
@@ -217,9 +230,21 @@ def _config(chosen: argparse.Namespace) -> "Config":
         proxy_header=chosen.proxy_protocol,
         password=password_of(chosen),
         stand_in=greedy,
+        admin=_admin_socket(chosen),
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
         limits=_limits(chosen),
     )
+
+
+def _admin_socket(chosen: argparse.Namespace) -> Path | None:
+    """Return where to listen for `palatinus admin`: without a data folder, nowhere unless told where."""
+    from server.admin.endpoint import SOCKET_NAME
+
+    if chosen.admin is False:
+        return None
+    if chosen.admin_socket is not None:
+        return Path(chosen.admin_socket)
+    return None if chosen.memory else Path(chosen.data) / SOCKET_NAME
 
 
 def _limits(chosen: argparse.Namespace) -> "Limits":

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from client.language import _, counted, yes_letters
 from commands.display_options import add_ascii
+from commands.game_record import write_record
 from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
+from commands.running_server import ServedTables, runs, socket_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from server.storage.data_folder import DataFolder, StoredTable
+    from client.ui.export.tables import Table
+    from server.storage.data_folder import DataFolder
 
 
 def add_tables(commands: Commands) -> None:
@@ -51,19 +54,23 @@ def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
-    """Open the data folder; raises WrongUse if that fails."""
+def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables]":
+    """Open the data folder, or ask the server that is using it; raises WrongUse if that fails."""
     from server.errors import JournalError
     from server.storage.data_folder import DataFolder
 
+    data = arguments.data or data_folder()
+    if runs(socket_in(data)):
+        yield ServedTables(socket_in(data))
+        return
     try:
-        with DataFolder(arguments.data or data_folder()) as folder:
+        with DataFolder(data) as folder:
             yield folder
     except JournalError as error:
         raise WrongUse(describe_host_error(error)) from error
 
 
-def _stored(folder: "DataFolder", code: str) -> "StoredTable":
+def _stored(folder: "DataFolder | ServedTables", code: str) -> "Table":
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
@@ -97,27 +104,10 @@ def _table_shown(arguments: argparse.Namespace) -> int:
 
 
 def _table_exported(arguments: argparse.Namespace) -> int:
-    from engine.record import recorded
-
     with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         events = folder.game(table.code)
-    if not events:
-        raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
-    content = recorded(events, table.names).encode()
-    file = arguments.file or f"{table.code}.txt"
-    if file == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.flush()
-    else:
-        try:
-            with Path(file).open("wb" if arguments.file else "xb") as out:
-                out.write(content)
-        except OSError as error:
-            text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
-            raise WrongUse(text) from error
-    if table.stage == "playing":
-        print(_("This game is still running: its record reveals all wolf pieces."), file=sys.stderr)
+    write_record(table, events, arguments.file)
     return 0
 
 

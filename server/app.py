@@ -5,7 +5,7 @@ import contextlib
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.game import Game, RandomChance
 from protocol.codes import CloseCode, CloseReason
@@ -25,6 +25,9 @@ from server.storage.journal import Journal, NoJournal
 from server.storage.records import Records, prepare_folder
 from server.tables.lobby import Lobby, chances, kept_tables
 from server.timers import Timer
+
+if TYPE_CHECKING:
+    from server.admin.endpoint import Endpoint
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
@@ -72,24 +75,26 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     with listener:
         journal: Journal = _journal(config)
         try:
-            fresh = chances(config.seed)
-            kept = await kept_tables(journal, fresh)
-            async with asyncio.TaskGroup() as tasks:
-                server = _Server(config, access, journal, tasks, fresh, stop=stop)
-                server.lobby.restore(kept)
-                listening = websocket_server(
-                    listener, access, config.limits, server.connections, server.converse
-                )
-                async with listening as sockets:
-                    started(server.running(listener.getsockname()[1]))
-                    if kept:
-                        tasks.create_task(server.lobby.shorten_journal())
-                    await stop.wait()
-                    server.lobby.stop_timers()
-                    sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
-                    server.connections.stop()
-                    await sockets.wait_closed()
-                server.close()
+            with _admin_endpoint(config) as endpoint:
+                fresh = chances(config.seed)
+                kept = await kept_tables(journal, fresh)
+                async with asyncio.TaskGroup() as tasks:
+                    server = _Server(config, access, journal, tasks, fresh, stop=stop)
+                    server.lobby.restore(kept)
+                    listening = websocket_server(
+                        listener, access, config.limits, server.connections, server.converse
+                    )
+                    port = listener.getsockname()[1]
+                    async with listening as sockets, server.administered(endpoint, port):
+                        started(server.running(port))
+                        if kept:
+                            tasks.create_task(server.lobby.shorten_journal())
+                        await stop.wait()
+                        server.lobby.stop_timers()
+                        sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
+                        server.connections.stop()
+                        await sockets.wait_closed()
+                    server.close()
         finally:
             await journal.close()
 
@@ -133,6 +138,7 @@ class _Server:
             None if config.records is None else Records(config.records, journal, tasks, self._timers)
         )
         self._config = config
+        self._journal = journal
         self._tasks = tasks
         if config.watched:
             self._begin_watching(journal)
@@ -152,6 +158,27 @@ class _Server:
             connection, session, self.lobby, self.clients, access=self._access, limits=self._config.limits
         )
         await conversation.run()
+
+    @contextlib.asynccontextmanager
+    async def administered(self, endpoint: "Endpoint | None", port: int) -> AsyncIterator[None]:
+        """Do what the host asks for at `endpoint` while the context lasts."""
+        if endpoint is None:
+            yield
+            return
+        from server.admin.listener import admin_server  # noqa: PLC0415 - a game against bots starts without it
+        from server.admin.service import AdminService  # noqa: PLC0415
+
+        service = AdminService(
+            self._config,
+            port,
+            journal=self._journal,
+            lobby=self.lobby,
+            clients=self.clients,
+            connections=self.connections,
+            drain=self.drain,
+        )
+        async with admin_server(endpoint, self._tasks, service.do):
+            yield
 
     def close(self) -> None:
         """End everything that would run on; accepted moves are in the journal."""
@@ -201,6 +228,18 @@ class _Server:
         self.counts.games += 1
         if self._records is not None:
             self._records.game_over(code, game.events, names, ended)
+
+
+@contextlib.contextmanager
+def _admin_endpoint(config: Config) -> "Iterator[Endpoint | None]":
+    """Listen for the host while the context lasts, if the configuration says where; raises StartError."""
+    if config.admin is None:
+        yield None
+        return
+    from server.admin.endpoint import listening  # noqa: PLC0415 - a game against bots starts without it
+
+    with listening(config.admin) as endpoint:
+        yield endpoint
 
 
 def _journal(config: Config) -> Journal:

@@ -74,6 +74,7 @@ class Config:
     password: str | None = field(default=None, repr=False)  # clients must know it; None lets anyone connect
     trusted_proxies: tuple[Network, ...] = ()  # whose word for where a client is counts
     proxy_header: bool = False  # they say it by the PROXY protocol; otherwise by X-Forwarded-For
+    admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
     seed: int | None = None  # for reproducible games; None is random

@@ -36,7 +36,9 @@ def in_frame(payload: bytes) -> bytes:
 
 
 class AttendedTable(Protocol):
-    """The table that a session is at, as far as its conversation knows it."""
+    """The table that a session is at, as far as its conversation knows it; `code` is its name."""
+
+    code: str
 
     async def handle(self, session: "Session", message: AtTable) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""

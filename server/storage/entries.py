@@ -1,6 +1,6 @@
 """What a table's journal holds: facts, appended and never changed; a table is the fold of its entries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -138,7 +138,12 @@ def entry_of(text: str) -> Entry:
 
 def events_in(entry: Played | StoodIn) -> list[Event]:
     """Return what happened in a move; raises BadMessage if the entry has other events."""
-    return [_whole(event_of(content)) for content in entry.events]
+    return whole_events(entry.events)
+
+
+def whole_events(contents: Iterable[EventMap]) -> list[Event]:
+    """Return the events in these maps; raises BadMessage if there are others, or redacted ones."""
+    return [_whole(event_of(content)) for content in contents]
 
 
 def _whole(event: SeenEvent) -> Event:

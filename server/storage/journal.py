@@ -1,11 +1,14 @@
 """What tables need of storage: entries are committed before anyone is sent them."""
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from server.counts import Durations
+from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, LiveEntries
+from server.storage.stored_tables import ArchivedTable
 
 # A table's code, the number of the first entry, and the entries.
 Part: TypeAlias = tuple[str, int, Sequence[Entry]]
@@ -83,6 +86,18 @@ class Journal(Protocol):
     async def remove(self, code: str) -> None:
         """Remove an archived table for good."""
 
+    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
+        """Return what the archive says of those of these tables that are in it."""
+
+    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
+        """Return when the first and the last entry of these tables were stored, if they are not archived."""
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of everything into the new file `path`; raises OSError too.
+
+        Others go on appending meanwhile: the copy is as everything is at some moment before this returns.
+        """
+
     async def close(self) -> None: ...
 
 
@@ -139,6 +154,15 @@ class NoJournal:
 
     async def remove(self, code: str) -> None:
         pass
+
+    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:  # noqa: ARG002 - as Journal has it
+        return []
+
+    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:  # noqa: ARG002 - as Journal has it
+        return {}
+
+    async def backup(self, path: Path) -> None:  # noqa: ARG002 - as Journal has it
+        raise JournalError("a journal that keeps nothing cannot be copied")
 
     async def close(self) -> None:
         pass

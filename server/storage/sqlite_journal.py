@@ -26,10 +26,12 @@ from server.storage.entries import Entry, Forgotten, LiveEntries
 from server.storage.journal import Part
 from server.storage.journal_file import FILE_NAME, locked, mark, opened, unusable
 from server.storage.ledger import Ledger
+from server.storage.online_backup import OnlineBackup
 from server.storage.open_files import OpenFiles
 from server.storage.repair import make_ready
 from server.storage.standing import Changes
 from server.storage.stored_tables import (
+    ArchivedTable,
     Stored,
     archive_list,
     archived_table,
@@ -42,6 +44,7 @@ from server.storage.stored_tables import (
     set_aside_tables,
     shorten,
     table_in_use,
+    times_in_use,
 )
 from server.storage.stored_tables import archive as archive_table
 
@@ -263,6 +266,24 @@ class SqliteJournal:
     async def remove(self, code: str) -> None:
         await self._changed(lambda database: remove(database, [code]))
         self._archive.discard(code)
+
+    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
+        found: list[ArchivedTable] = await self._done(lambda: list(archive_list(self._database, codes)))
+        return found
+
+    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
+        found: dict[str, tuple[int | None, int | None]] = await self._done(
+            lambda: times_in_use(self._database, codes)
+        )
+        return found
+
+    async def backup(self, path: Path) -> None:
+        copy = OnlineBackup(self._database, path)
+        try:
+            while await self._done(copy.step):
+                pass  # and moves have their turn
+        finally:
+            await self._done(copy.close)
 
     async def close(self) -> None:
         self._next_look.cancel()

@@ -211,11 +211,16 @@ def _unpacked(code: str, when: int, content: bytes, *, whole: bool) -> Stored:
     return found
 
 
-def archive_list(database: sqlite3.Connection) -> Iterator[ArchivedTable]:
-    """Yield the archived tables, oldest first; raises ValueError if what is said of one is damaged."""
+def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = None) -> Iterator[ArchivedTable]:
+    """Yield the archived tables, or those of them in `codes`, oldest first.
+
+    Raises ValueError if what is said of one is damaged.
+    """
+    only = "" if codes is None else f"WHERE code IN ({', '.join('?' * len(codes))})"
     rows = database.execute(
-        "SELECT code, archived, origin, played, length, chain, opened, changed, contents"
-        " FROM archive ORDER BY archived, rowid"
+        "SELECT code, archived, origin, played, length, chain, opened, changed, contents"  # noqa: S608 - question marks
+        f" FROM archive {only} ORDER BY archived, rowid",
+        codes or (),
     )
     for code, when, origin, played, length, link, opened, changed, text in rows:
         yield ArchivedTable(
@@ -322,6 +327,19 @@ def insert(
         "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
         [(code, number, body, when, link, commit) for number, (when, body, link) in enumerate(rows, first)],
     )
+
+
+def times_in_use(
+    database: sqlite3.Connection, codes: Iterable[str]
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return when the first and the last entry of tables were stored, for those that are not archived."""
+    found = {}
+    for code in codes:
+        first, last = database.execute(
+            "SELECT min(time), max(time) FROM entry WHERE code = ?", (code,)
+        ).fetchone()
+        found[code] = (first, last)
+    return found
 
 
 def commits(database: sqlite3.Connection) -> int:

@@ -33,6 +33,7 @@ from protocol.messages import (
     Seated,
     StartGame,
     Sync,
+    TableState,
     TableSummary,
     Vote,
     Watch,
@@ -57,7 +58,7 @@ from server.tables.owner import NextTable, TableOwner
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
-from server.tables.summaries import table_summary
+from server.tables.summaries import table_state, table_summary
 from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
@@ -148,6 +149,16 @@ class Table:
     def summary(self) -> TableSummary:
         """Return what the list of tables says of this one."""
         return table_summary(self.code, self.state)
+
+    def as_seen(self) -> TableState:
+        """Return what everybody at the table sees of it: who sits where, and who is here."""
+        context = self._context
+        return table_state(self.code, self.state, context.audience, context.policy)
+
+    def seconds_unattended(self) -> int | None:
+        """Return how many seconds nobody has been here, None if somebody is."""
+        since = self.unattended_since
+        return None if since is None else int(self._context.scheduler.time() - since)
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table."""

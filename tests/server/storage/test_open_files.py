@@ -98,7 +98,7 @@ def replace_log(data: Path) -> None:
 
 def replace_folder(data: Path) -> None:
     move_folder(data)
-    shutil.copytree(data.with_name("elsewhere"), data)
+    shutil.copytree(data.with_name("elsewhere"), data, ignore=shutil.ignore_patterns("*.sock"))
 
 
 def copy_over(data: Path) -> None:

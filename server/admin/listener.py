@@ -1,0 +1,148 @@
+"""Serving the admin socket: few connections, one request on each, and time-outs on everything."""
+
+import asyncio
+import contextlib
+import hmac
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from protocol.codec import readable
+from protocol.refusals import REFUSAL_TEXTS
+from server.admin.endpoint import Endpoint
+from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode, failure
+from server.admin.messages import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
+from server.errors import JournalError
+from server.logs import about
+from server.refusal import Refusal
+
+log = logging.getLogger(__name__)
+
+_CONNECTIONS: Final = 16
+_SECONDS: Final = 10.0  # for a request to arrive, and for the reader of an answer to go on reading
+_CHUNK: Final = 64 * 1024
+
+# What a request is answered with: a report, and the file that follows it, if one does.
+Answer = tuple[Any, BinaryIO | None]
+
+
+@contextlib.asynccontextmanager
+async def admin_server(
+    endpoint: Endpoint, tasks: asyncio.TaskGroup, do: Callable[[Request], Awaitable[Answer]]
+) -> AsyncIterator[None]:
+    """Answer requests at `endpoint` with what `do` returns, while the context lasts."""
+    open_now: set[asyncio.Task[None]] = set()
+
+    def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(open_now) >= _CONNECTIONS:
+            writer.write(_failed(FailureCode.BUSY, FAILURE_TEXTS[FailureCode.BUSY], {}))
+            writer.close()
+            return
+        task = tasks.create_task(_serve(reader, writer, endpoint, do))
+        open_now.add(task)
+        task.add_done_callback(open_now.discard)
+
+    start = asyncio.start_unix_server if endpoint.token is None else asyncio.start_server
+    server = await start(accepted, sock=endpoint.socket, limit=LINE_BYTES)
+    try:
+        yield
+    finally:
+        server.close()
+        for task in open_now:
+            task.cancel()
+        if open_now:
+            await asyncio.wait(open_now)
+
+
+async def _serve(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    endpoint: Endpoint,
+    do: Callable[[Request], Awaitable[Answer]],
+) -> None:
+    """Read one request, answer it, and close the connection; whatever happens, the server plays on."""
+    try:
+        answer, file = await _answered(reader, endpoint, do)
+        with file or contextlib.nullcontext():
+            await _write(writer, answer)
+            while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
+                await _write(writer, chunk)
+        writer.close()
+        async with asyncio.timeout(_SECONDS):
+            await writer.wait_closed()
+    except OSError:
+        pass  # it is gone, or stalls
+    finally:
+        writer.transport.abort()
+
+
+async def _answered(
+    reader: asyncio.StreamReader, endpoint: Endpoint, do: Callable[[Request], Awaitable[Answer]]
+) -> tuple[bytes, BinaryIO | None]:
+    """Return the answer to the next request, and the file that follows it; raises OSError."""
+    try:
+        request = await _request(reader, endpoint)
+        if request is None:
+            return b"", None
+        try:
+            report, file = await do(request)
+            return line_with({"v": VERSION, "ok": report}), file
+        except OSError as error:  # of the journal's files, not of this connection
+            raise failure(FailureCode.FAILED, reason=error.strerror or error) from error
+    except AdminFailure as error:
+        return _failed(error.code, error.text, error.about), None
+    except Refusal as refusal:
+        return _failed(refusal.code, REFUSAL_TEXTS[refusal.code], refusal.about), None
+    except JournalError as error:
+        return _failed(FailureCode.JOURNAL, error.text, error.about), None
+    except OSError:
+        raise
+    except Exception as error:  # a mistake of ours must not end everybody's games
+        log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
+        unexpected = failure(FailureCode.FAILED, reason=type(error).__name__)
+        return _failed(unexpected.code, unexpected.text, unexpected.about), None
+
+
+async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:
+    """Write `content`; raises TimeoutError if its reader stalls."""
+    for start in range(0, len(content), _CHUNK):
+        writer.write(content[start : start + _CHUNK])
+        async with asyncio.timeout(_SECONDS):
+            await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request | None:
+    """Return the next request, None if there is none; raises AdminFailure and OSError."""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            line = await reader.readline()
+    except ValueError:
+        raise failure(FailureCode.BAD_REQUEST, reason=f"it has more than {LINE_BYTES} bytes") from None
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        version = msgspec.json.decode(line, type=_Versioned).v
+        if version != VERSION:
+            raise failure(FailureCode.OTHER_VERSION, version=VERSION)
+        envelope = request_in(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise failure(FailureCode.BAD_REQUEST, reason=readable(error)) from error
+    if endpoint.token is not None and not hmac.compare_digest(
+        (envelope.token or "").encode(), endpoint.token.encode()
+    ):
+        log.warning("wrong admin token", extra=about(path=str(endpoint.path)))
+        raise failure(FailureCode.BAD_TOKEN, file=endpoint.path)
+    return envelope.ask
+
+
+class _Versioned(msgspec.Struct):
+    """As much of a request as every version has."""
+
+    v: int
+
+
+def _failed(code: str, text: str, about_it: Mapping[str, object]) -> bytes:
+    facts = {name: str(fact) for name, fact in about_it.items()}
+    return line_with({"v": VERSION, "error": Failure(code, text, facts)})

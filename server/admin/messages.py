@@ -1,0 +1,205 @@
+"""What is asked over the admin socket and answered: one line of JSON each way.
+
+A request is an `Envelope`. The answer is a line `{"v": 1, "ok": ...}`, or `{"v": 1, "error": ...}` with a
+`Failure`. After the answer to `Backup` the file's bytes follow.
+"""
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from protocol.limits import ANNOUNCEMENT_LENGTH
+from protocol.messages import EventMap, Stage, TableCode
+
+VERSION: Final = 1
+LINE_BYTES: Final = 64 * 1024  # of a request
+MOST_CODES: Final = 5000  # removed at once; more would not fit into a line
+LONGEST_DRAIN: Final = 7 * 24 * 3600  # seconds
+
+AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
+LogLevel: TypeAlias = Literal["info", "warning", "error"]
+
+
+class _Asked(Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
+    """What the host wants."""
+
+
+class Status(_Asked, frozen=True, tag="status"):
+    """How the server is; answered by StatusReport."""
+
+
+class Tables(_Asked, frozen=True, tag="tables"):
+    """The tables in memory as everybody at them sees them; answered by a list of TableReport."""
+
+
+class Who(_Asked, frozen=True, tag="who"):
+    """The clients; answered by a list of ClientReport."""
+
+
+class Announce(_Asked, frozen=True, tag="announce"):
+    """Tell everybody something; answered by Told."""
+
+    text: AnnouncedText
+
+
+class Close(_Asked, frozen=True, tag="close"):
+    """Close tables for good, and tell those who are there why; answered by nil."""
+
+    tables: Annotated[list[TableCode], Meta(min_length=1, max_length=MOST_CODES)]
+    reason: AnnouncedText | None = None
+
+
+class Remove(_Asked, frozen=True, tag="remove"):
+    """Take a seat, counted from 0, from its player; answered by nil."""
+
+    table: TableCode
+    seat: Annotated[int, Meta(ge=0, le=4)]
+
+
+class Stored(_Asked, frozen=True, tag="stored"):
+    """All tables, archived ones too; answered by a list of StoredReport."""
+
+
+class Game(_Asked, frozen=True, tag="game"):
+    """One table with its whole game, hidden pieces too; answered by GameReport."""
+
+    table: TableCode
+
+
+class Backup(_Asked, frozen=True, tag="backup"):
+    """A copy of the journal as it is at one moment; answered by CopyReport, and then its bytes."""
+
+
+class Drain(_Asked, frozen=True, tag="drain"):
+    """Take no new tables, and stop after so many seconds; nil takes that back. Answered by DrainReport."""
+
+    seconds: Annotated[int, Meta(ge=1, le=LONGEST_DRAIN)] | None
+
+
+class SetLogLevel(_Asked, frozen=True, tag="log-level"):
+    """Log events of this level and above from here on; answered by nil."""
+
+    level: LogLevel
+
+
+Request: TypeAlias = (
+    Status | Tables | Who | Announce | Close | Remove | Stored | Game | Backup | Drain | SetLogLevel
+)
+
+
+class Envelope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request; `token` is needed where the socket is not a file that only its owner may open."""
+
+    v: int
+    ask: Request
+    token: str | None = None
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """Why a request was not carried out: a stable code, a sentence, and the facts in it by name."""
+
+    code: str
+    text: str
+    about: dict[str, str] = {}
+
+
+class StatusReport(Struct, frozen=True):
+    """How a server is. `tables` counts by stage, sizes are in bytes, and times in seconds."""
+
+    version: str
+    pid: int
+    uptime: int
+    port: int
+    connections: int
+    players: int
+    spectators: int
+    tables: dict[str, int]
+    archived: int
+    data: str | None
+    journal_bytes: int | None
+    log_bytes: int | None
+    journal_failing: bool
+    stops_in: int | None
+    log_level: str
+
+
+class SeatReport(Struct, frozen=True):
+    """A seat, counted from 0, as everybody at its table sees it; a free one has no name."""
+
+    seat: int
+    name: str | None
+    here: bool
+    bot: bool
+
+
+class TableReport(Struct, frozen=True):
+    """A table in memory; `left` is how many seconds ago the last of its people left, if nobody is there."""
+
+    table: TableCode
+    stage: Stage
+    moves: int
+    seats: list[SeatReport]
+    spectators: int
+    left: int | None
+
+
+class ClientReport(Struct, frozen=True):
+    """A client: from where, with which program, since how many seconds, and where it is."""
+
+    address: str
+    program: str
+    seconds: int
+    table: TableCode | None
+    seat: int | None
+    name: str | None
+
+
+class StoredReport(Struct, frozen=True):
+    """A table in a few words: free seats have empty names; times are seconds since 1970 if known."""
+
+    code: str
+    stage: Stage
+    archived: bool
+    names: list[str]
+    moves: int
+    opened: int | None
+    changed: int | None
+
+
+class GameReport(Struct, frozen=True):
+    """A table and all events of its game, none if it has not begun."""
+
+    table: StoredReport
+    events: list[EventMap]
+
+
+class Told(Struct, frozen=True):
+    """How many clients were told."""
+
+    clients: int
+
+
+class CopyReport(Struct, frozen=True):
+    """How many bytes of the copy follow."""
+
+    bytes: int
+
+
+class DrainReport(Struct, frozen=True):
+    """In how many seconds the server stops, nil if it runs on."""
+
+    stops_in: int | None
+
+
+_REQUESTS: Final = msgspec.json.Decoder(Envelope)
+
+
+def request_in(line: bytes) -> Envelope:
+    """Return the request in a line; raises msgspec.DecodeError."""
+    return _REQUESTS.decode(line)
+
+
+def line_with(content: Any) -> bytes:
+    """Return the content as one line of JSON."""
+    return msgspec.json.encode(content, enc_hook=str) + b"\n"

@@ -1,0 +1,288 @@
+"""What the host of a running server can see and do, and how each request is carried out."""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final, get_args
+
+from engine.events import Event, Placed, TileLaid
+from engine.game import Game as PlayedGame
+from engine.game import RandomChance
+from engine.pieces import Seat
+from protocol.codes import Code
+from protocol.events import event_map
+from protocol.messages import Announced, Stage
+from protocol.text import unsafe
+from server.admin.failures import FailureCode, failure
+from server.admin.listener import Answer
+from server.admin.messages import (
+    Announce,
+    Backup,
+    ClientReport,
+    Close,
+    CopyReport,
+    Drain,
+    DrainReport,
+    Game,
+    GameReport,
+    Remove,
+    Request,
+    SeatReport,
+    SetLogLevel,
+    Status,
+    StatusReport,
+    Stored,
+    StoredReport,
+    TableReport,
+    Tables,
+    Told,
+    Who,
+)
+from server.config import Config
+from server.drain import Drain as ServerDrain
+from server.logs import about
+from server.net.clients import Clients
+from server.net.connections.connection_limits import ConnectionLimits
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.journal import Journal
+from server.storage.journal_file import FILE_NAME
+from server.storage.stored_tables import ArchivedTable
+from server.tables.lobby import Lobby
+from server.tables.table import Table
+from server.version import SERVER_NAME
+
+log = logging.getLogger(__name__)
+
+BACKUP_NAME: Final = "palatinus.backup.unfinished"
+_TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their turn
+
+_MOVES: Final = (Placed, TileLaid)
+
+
+class AdminService:
+    """Carries out requests; raises AdminFailure, Refusal or JournalError for what cannot be done."""
+
+    def __init__(
+        self,
+        config: Config,
+        port: int,
+        *,
+        journal: Journal,
+        lobby: Lobby,
+        clients: Clients,
+        connections: ConnectionLimits,
+        drain: ServerDrain,
+    ) -> None:
+        self._config = config
+        self._port = port
+        self._journal = journal
+        self._lobby = lobby
+        self._clients = clients
+        self._connections = connections
+        self._drain = drain
+        self._now = asyncio.get_running_loop().time
+        self._started = self._now()
+        self._backing_up = False
+        if config.data is not None:
+            (config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
+
+    async def do(self, request: Request) -> Answer:
+        """Carry out a request; return what to answer, and the file that follows, if one does."""
+        match request:
+            case Backup():
+                return await self._backup()
+            case Status():
+                return self._status(), None
+            case Tables():
+                return [self._table_report(table) for table in self._lobby.tables.values()], None
+            case Who():
+                return [self._client_report(session) for session in self._clients], None
+            case Stored():
+                return await self._stored(), None
+            case Game(code):
+                return await self._game(code), None
+            case _:
+                return await self._changed(request), None
+
+    async def _changed(
+        self, request: Announce | Close | Remove | Drain | SetLogLevel
+    ) -> Told | DrainReport | None:
+        """Carry out a request that changes something."""
+        match request:
+            case Announce(text):
+                _check_text(text)
+                self._clients.broadcast(Announced(text))
+                log.warning("announced", extra=about(clients=len(self._clients)))
+                return Told(len(self._clients))
+            case Close(codes, reason):
+                if reason is not None:
+                    _check_text(reason)
+                for code in codes:
+                    await self._lobby.close_table(code, reason)
+                return None
+            case Remove(code, seat):
+                await self._remove(code, seat)
+                return None
+            case Drain(None):
+                self._drain.cancel()
+            case Drain(seconds):
+                self._drain.begin(seconds or 0)
+            case SetLogLevel(level):
+                logging.getLogger().setLevel(level.upper())
+                return None
+        return DrainReport(self._drain.seconds_left())
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    def _status(self) -> StatusReport:
+        tables = self._lobby.tables.values()
+        stages = Counter(table.state.stage for table in tables)
+        data = self._config.data
+        journal = None if data is None else data / FILE_NAME
+        return StatusReport(
+            SERVER_NAME,
+            os.getpid(),
+            int(self._now() - self._started),
+            self._port,
+            len(self._connections),
+            sum(table.players_here for table in tables),
+            sum(table.spectators_here for table in tables),
+            {stage: stages[stage] for stage in get_args(Stage)},
+            len(self._lobby.archived),
+            None if data is None else str(data.absolute()),
+            None if journal is None else _size(journal),
+            None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),
+            self._journal.failing,
+            self._drain.seconds_left(),
+            logging.getLevelName(logging.getLogger().level).lower(),
+        )
+
+    def _table_report(self, table: Table) -> TableReport:
+        state = table.as_seen()
+        seats = [
+            SeatReport(number, seat.name, seat.here, seat.bot) for number, seat in enumerate(state.seats)
+        ]
+        return TableReport(
+            table.code,
+            state.stage,
+            _moves(_events(table)),
+            seats,
+            state.spectators,
+            table.seconds_unattended(),
+        )
+
+    def _client_report(self, session: Session) -> ClientReport:
+        code = None if session.table is None else session.table.code
+        name = None
+        if code in self._lobby.tables and session.seat is not None:
+            name = self._lobby.tables[code].state.names[session.seat]
+        return ClientReport(
+            session.name, session.client, int(self._now() - session.since), code, session.seat, name
+        )
+
+    async def _stored(self) -> list[StoredReport]:
+        """Return all tables, read in small parts: however many there are, moves have their turn."""
+        found: list[StoredReport] = []
+        for codes in _parts(list(self._lobby.archived)):
+            found += map(_archived_report, await self._journal.archived_tables(codes))
+        for codes in _parts(list(self._lobby.tables)):
+            times = await self._journal.times(codes)
+            tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
+            found += [_live_report(table, *times.get(table.code, (None, None))) for table in tables]
+        return sorted(found, key=lambda table: table.changed or 0, reverse=True)
+
+    async def _game(self, code: str) -> GameReport:
+        times = await self._journal.times([code])
+        if (table := self._lobby.tables.get(code)) is not None:
+            report = _live_report(table, *times.get(code, (None, None)))
+            return GameReport(report, list(map(event_map, _events(table))))
+        entries = await self._journal.archived_entries(code) if code in self._lobby.archived else []
+        archived = await self._journal.archived_tables([code]) if entries else []
+        if not archived:
+            raise Refusal(Code.NO_SUCH_TABLE, table=code)
+        return GameReport(_archived_report(archived[0]), list(map(event_map, _events_of(entries))))
+
+    # -- changing -----------------------------------------------------------------------------------
+
+    async def _remove(self, code: str, seat: int) -> None:
+        table = self._lobby.tables.get(code)
+        if table is not None and seat >= len(table.state.players):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(table.state.players) - 1)
+        if not await self._lobby.remove_player(code, Seat(seat)):
+            raise failure(FailureCode.SEAT_FREE, seat=seat + 1, table=code)
+
+    async def _backup(self) -> Answer:
+        """Copy the journal, and return the copy, which nobody else can open or find."""
+        if self._config.data is None:
+            raise failure(FailureCode.NOTHING_STORED)
+        if self._backing_up:
+            raise failure(FailureCode.BACKUP_RUNS)
+        path = self._config.data / BACKUP_NAME
+        self._backing_up = True
+        try:
+            path.unlink(missing_ok=True)
+            await self._journal.backup(path)
+            copy: BinaryIO = path.open("rb")
+        finally:
+            self._backing_up = False
+            with contextlib.suppress(OSError):  # on Windows an open file cannot be removed
+                path.unlink(missing_ok=True)
+        size = os.fstat(copy.fileno()).st_size
+        log.info("backed up", extra=about(bytes=size))
+        return CopyReport(size), copy
+
+
+def _check_text(text: str) -> None:
+    """Raise Refusal unless everybody's terminal can show the text."""
+    if (reason := unsafe(text)) is not None:
+        raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+
+
+def _events(table: Table) -> Sequence[Event]:
+    return () if table.state.game is None else table.state.game.events
+
+
+def _events_of(entries: Sequence[Entry]) -> Sequence[Event]:
+    moves = [entry for entry in entries if isinstance(entry, Played | StoodIn)]
+    return PlayedGame(
+        [event for move in moves for event in events_in(move)], RandomChance(random.Random())
+    ).events
+
+
+def _moves(events: Sequence[Event]) -> int:
+    return sum(isinstance(event, _MOVES) for event in events)
+
+
+def _live_report(table: Table, opened: int | None, changed: int | None) -> StoredReport:
+    state = table.state
+    return StoredReport(table.code, state.stage, False, state.names, _moves(_events(table)), opened, changed)
+
+
+def _archived_report(table: ArchivedTable) -> StoredReport:
+    found = table.contents
+    return StoredReport(
+        table.code, found.stage, True, list(found.names), found.moves, table.opened, table.changed
+    )
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _parts(codes: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the codes in parts of a size that is read quickly."""
+    for start in itertools.count(0, _TABLES_AT_ONCE):
+        if not (part := codes[start : start + _TABLES_AT_ONCE]):
+            return
+        yield part

@@ -1,0 +1,172 @@
+"""The admin socket under attack: whatever comes in, it is answered or cut, and the games go on."""
+
+import asyncio
+import contextlib
+import json
+import random
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.admin import listener
+from server.admin.endpoint import SOCKET_NAME, listening
+from server.admin.listener import admin_server
+from server.admin.messages import LINE_BYTES
+from server.app import Running, running
+from server.config import Config
+from tests.server.admin.admin_peer import answer, failure_of, raw_answer
+from tests.server.peer import TIMEOUT, game, play_on
+
+
+@contextlib.asynccontextmanager
+async def administered(data: Path) -> Any:
+    async with running(Config(data=data, admin=data / SOCKET_NAME)) as server:
+        yield server
+
+
+GARBAGE = [
+    b"\n",
+    b"hello\n",
+    b"\x00\xff\xfe\n",
+    b"[]\n",
+    b"{}\n",
+    b"null\n",
+    b'{"v": "1"}\n',
+    b'{"v": 1}\n',
+    b'{"v": 1, "ask": {"do": "sudo"}}\n',
+    b'{"v": 1, "ask": {"do": "status", "more": 1}}\n',
+    b'{"v": 1, "ask": {"do": "status"}, "more": 1}\n',
+    b'{"v": 1, "ask": {"do": "drain", "seconds": 0}}\n',
+    b'{"v": 1, "ask": {"do": "drain", "seconds": 1e9}}\n',
+    b'{"v": 1, "ask": {"do": "close", "tables": []}}\n',
+    b'{"v": 1, "ask": {"do": "close", "tables": ["../.."]}}\n',
+    b'{"v": 1, "ask": {"do": "announce", "text": ""}}\n',
+    b'{"v": 1, "ask": {"do": "log-level", "level": "debug"}}\n',
+    b'{"v": 1, "ask": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n",
+    b'{"v": 1, "ask": {"do": "status"}, "token": "\xed\xa0\x80"}\n',
+]
+
+
+async def test_garbage_is_refused_in_one_line(tmp_path: Path) -> None:
+    async with administered(tmp_path):
+        for line in GARBAGE:
+            (found,) = (await raw_answer(tmp_path / SOCKET_NAME, line)).splitlines()
+            assert json.loads(found)["error"]["code"] == "bad-request", line
+        other = json.loads(await raw_answer(tmp_path / SOCKET_NAME, b'{"v": 2, "ask": {"do": "x"}}\n'))
+        assert other["error"]["code"] == "other-version"
+        assert (await answer(tmp_path, "status"))["connections"] == 0
+
+
+async def test_a_line_that_is_too_long_is_cut_off(tmp_path: Path) -> None:
+    async with administered(tmp_path):
+        found = await raw_answer(tmp_path / SOCKET_NAME, b"x" * (LINE_BYTES + 2), b"\n", end=True)
+        assert not found or json.loads(found)["error"]["code"] == "bad-request"
+        endless = [b"x" * LINE_BYTES] * 20
+        found = await raw_answer(tmp_path / SOCKET_NAME, *endless)
+        assert not found or json.loads(found)["error"]["code"] == "bad-request"
+
+
+async def test_half_a_line_is_not_a_request(tmp_path: Path) -> None:
+    async with administered(tmp_path):
+        request = b'{"v": 1, "ask": {"do": "drain", "seconds": 5}}'
+        assert await raw_answer(tmp_path / SOCKET_NAME, request, end=True) == b""
+        assert (await answer(tmp_path, "status"))["stops_in"] is None
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_do_harm(content: bytes) -> None:
+    """Whatever a line is, it is either a request or refused, and never an error of ours."""
+
+    async def unused(request: object) -> Any:
+        return {"asked": str(request)}, None
+
+    async def attacked() -> bytes:
+        reader = asyncio.StreamReader(limit=LINE_BYTES)
+        reader.feed_data(content.replace(b"\n", b"") + b"\n")
+        endpoint: Any = type("Endpoint", (), {"token": None})
+        return (await listener._answered(reader, endpoint, unused))[0]
+
+    found = json.loads(asyncio.run(attacked()))
+    assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}
+
+
+async def test_a_thousand_connections_stop_neither_the_host_nor_the_game(tmp_path: Path) -> None:
+    """Beyond the first few they are told that there are too many, and cut."""
+    loop = asyncio.get_running_loop()
+    async with administered(tmp_path) as server, game(server.port, 2) as peers:
+        held: list[socket.socket] = []
+        try:
+            for number in range(1000):
+                each = socket.socket(socket.AF_UNIX)
+                each.setblocking(False)
+                held.append(each)
+                async with asyncio.timeout(TIMEOUT):
+                    while True:  # while the queue of the socket is full
+                        try:
+                            await loop.sock_connect(each, str(tmp_path / SOCKET_NAME))
+                            break
+                        except BlockingIOError:
+                            await asyncio.sleep(0)
+                if number % 100 == 0:
+                    await play_on(peers, random.Random(number), moves=1)
+            async with asyncio.timeout(TIMEOUT):
+                refused = await loop.sock_recv(held[-1], 1000)
+            assert json.loads(refused)["error"]["code"] == "busy"
+        finally:
+            for each in held:
+                each.close()
+        async with asyncio.timeout(TIMEOUT):
+            while (await raw_answer(tmp_path / SOCKET_NAME, b"\n"))[:30].find(b"busy") >= 0:
+                pass
+        assert (await answer(tmp_path, "status"))["players"] == 2
+
+
+async def test_whoever_stalls_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the request, and in the middle of a long answer."""
+    monkeypatch.setattr(listener, "_SECONDS", 0.05)
+    async with administered(tmp_path) as server, game(server.port, 2):
+        assert await raw_answer(tmp_path / SOCKET_NAME, b'{"v"') == b""
+        before = [each for each in asyncio.all_tasks() if "_serve" in repr(each.get_coro())]
+        assert before == []
+
+
+async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
+    """By the port, which every user of the machine can reach."""
+    asked = []
+
+    async def do(request: object) -> Any:
+        asked.append(request)
+        return None, None
+
+    async def said(port: int, token: str) -> Any:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b'{"v": 1, "ask": {"do": "status"}%s}\n' % token.encode())
+        async with asyncio.timeout(TIMEOUT):
+            found = json.loads(await reader.read())
+        writer.close()
+        return found
+
+    with listening(tmp_path / SOCKET_NAME, by_unix_socket=False) as endpoint:
+        port = endpoint.socket.getsockname()[1]
+        async with asyncio.TaskGroup() as tasks, admin_server(endpoint, tasks, do):
+            for token in ("", ', "token": ""', ', "token": "guessed"', ', "token": null', ', "token": "é"'):
+                assert (await said(port, token))["error"]["code"] == "bad-admin-token"
+            assert not asked
+            assert await said(port, f', "token": "{endpoint.token}"') == {"v": 1, "ok": None}
+    assert len(asked) == 1
+
+
+async def test_an_error_of_ours_ends_no_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> int:
+        raise ZeroDivisionError
+
+    async with administered(tmp_path) as server, game(server.port, 2) as peers:
+        running_server: Running = server
+        running_server.drain.seconds_left = broken  # type: ignore[method-assign]
+        assert (await failure_of(tmp_path, "status"))["about"] == {"reason": "ZeroDivisionError"}
+        assert "an admin command failed" in caplog.text
+        await play_on(peers, random.Random(1), moves=3)

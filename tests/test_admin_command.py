@@ -1,0 +1,177 @@
+"""`palatinus admin`, and `palatinus tables` beside a running server: real processes and sockets."""
+
+import asyncio
+import json
+import random
+import re
+import sqlite3
+import stat
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+
+from engine.record import replayed
+from protocol.messages import Announced, Refused, Stopping
+from tests.server.peer import TIMEOUT, connected, game, play_on
+from tests.server.process import PROGRAM, serving
+
+
+async def ran(*words: str | Path) -> tuple[int, str, str]:
+    """Run the command line; return the exit code, the output and the errors."""
+    command = (sys.executable, str(PROGRAM), *map(str, words))
+    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    async with asyncio.timeout(TIMEOUT):
+        out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+async def told(data: Path, *words: str | Path) -> str:
+    """Return what `palatinus admin` prints, which must succeed."""
+    code, out, err = await ran("admin", "--data", data, *words)
+    assert (code, err) == (0, "")
+    return out
+
+
+async def complaint(data: Path, *words: str | Path) -> str:
+    """Return the one line with which `palatinus admin` refuses."""
+    code, out, err = await ran("admin", *words, "--data", data)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"palatinus[^\n]*: [^\n]+\n", err)
+    return err
+
+
+async def test_the_host_sees_the_server_its_tables_and_clients(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serving("--data", str(data)) as server, game(server.port, 2, watched=True) as peers:
+        status = await told(data, "status")
+        assert re.search(rf"^port +{server.port}$", status, re.MULTILINE)
+        stages = "waiting for players 0, playing 1, over 0, archived 0"
+        assert re.search(rf"^tables +{stages}$", status, re.MULTILINE)
+        assert re.search(r"^stops +no$", status, re.MULTILINE)
+        heading, row = (await told(data, "tables")).splitlines()
+        assert re.split("  +", heading) == ["TABLE", "STAGE", "MOVES", "WATCHING", "EMPTY FOR", "SEATS"]
+        assert row.split()[0] == peers[0].code
+        assert row.endswith("Player 0, Player 1")
+        who = (await told(data, "who")).splitlines()
+        assert [re.split("  +", line)[2:4] for line in who[1:]] == [
+            [peers[0].code, "1 Player 0"],
+            [peers[0].code, "2 Player 1"],
+            [peers[0].code, "watching"],
+        ]
+        assert json.loads(await told(data, "who", "--json"))[2]["seat"] is None
+        assert (await told(data, "status", "--lang", "nl")).startswith("versie")
+
+
+async def test_without_a_server_the_folder_is_named(tmp_path: Path) -> None:
+    assert f"no server is running in {tmp_path}:" in await complaint(tmp_path, "status")
+    assert "nessun server" in await complaint(tmp_path, "status", "--lang", "it")
+    other = tmp_path / "file"
+    other.write_text("")
+    assert "no server is running" in await complaint(tmp_path, "status", "--admin-socket", other)
+
+
+async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
+        code = peers[0].code
+        assert await told(data, "announce", "  Down\nat ten. ") == "2 clients were told.\n"
+        assert (await peers[0].until(Announced)).text == "Down at ten."
+        assert "control characters" in await complaint(data, "announce", "a\x1b[31m")
+        assert "1 to 400" in await complaint(data, "announce", " ")
+        assert "nobody at table" in await complaint(data, "remove", code, "Nobody")
+        await told(data, "remove", code.lower(), "Player 1")
+        assert (await peers[1].until(Refused)).code == "removed-by-server"
+        assert "There is no seat 5 at this table" in await complaint(data, "remove", code, "5")
+        assert await told(data, "close", code, "--reason", "Enough.") == f"Table {code} is closed.\n"
+        assert (await peers[0].until(Announced)).text == "Enough."
+        assert "There is no table" in await complaint(data, "close", code)
+
+
+async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
+    """With exit code 0, like one that was stopped by a signal."""
+    data = tmp_path / "data"
+    async with serving("--data", str(data)) as server:
+        async with game(server.port, 2) as peers:
+            assert "stops in 10:00" in await told(data, "drain")
+            assert (await peers[0].until(Stopping)).seconds == 600
+            assert await told(data, "drain", "off") == "The server runs on.\n"
+            assert json.loads(await told(data, "drain", "2h", "--json"))["stops_in"] == 7200
+        code, out, err = await server.ended()
+    assert (code, err.count("draining")) == (0, 3)
+    assert out == "Palatinus has stopped.\n"
+    for word in ("0", "10x", "-5", "169h", "soon"):
+        assert "is not a time" in await complaint(data, "drain", "--", word)
+
+
+async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> None:
+    data, restored = tmp_path / "data", tmp_path / "restored"
+    restored.mkdir()
+    file = restored / "palatinus.sqlite3"
+    async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=7)
+        file.write_text("an older one")
+        assert await told(data, "backup", file) == f"{file}: {file.stat().st_size} bytes, whole.\n"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert list(restored.iterdir()) == [file]
+        assert "cannot write" in await complaint(data, "backup", tmp_path / "missing" / "file")
+    with sqlite3.connect(file) as opened:
+        assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    async with serving("--data", str(restored)) as server, connected(server.port) as peer:
+        await peer.resume(peers[0].code, peers[0].token)
+        assert len((await peer.news()).placed) == 7  # type: ignore[union-attr]
+
+
+async def test_a_backup_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    """The server dies in the middle of it: the older file stays as it was."""
+    path, file = tmp_path / "socket", tmp_path / "copy"
+    file.write_text("an older one")
+
+    async def half(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b'{"v":1,"ok":{"bytes":1000}}\nabc')
+        writer.close()
+
+    server = await asyncio.start_unix_server(half, path)
+    async with server:
+        refused = await complaint(tmp_path, "backup", file, "--admin-socket", path)
+        assert "the server closed the connection" in refused
+    assert file.read_text() == "an older one"
+    assert not file.with_name("copy.unfinished").exists()
+
+
+async def test_tables_are_listed_shown_exported_and_removed_beside_a_running_server(tmp_path: Path) -> None:
+    """As the server has them at this moment; nothing hidden unless it is asked for."""
+    data = tmp_path / "data"
+
+    async def tables(*words: str, code: int = 0) -> tuple[str, str]:
+        found, out, err = await ran("tables", "--data", data, *words)
+        assert found == code, err
+        return out, err
+
+    async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=9)
+        table = peers[0].code
+        rows = (await tables())[0].splitlines()
+        assert re.split("  +", rows[1])[:3] == [table, "playing", "9"]
+        hidden = re.compile(r"[ESLMA][mf]\*")
+        assert not hidden.search((await tables("show", table))[0])
+        assert hidden.search((await tables("show", table, "--open"))[0])
+        out, err = await tables("export", table, "-")
+        assert "reveals all wolf pieces" in err
+        assert len(replayed(out).events) == peers[0].seq
+        code, out, _ = await ran("admin", "export", table, tmp_path / "record", "--data", data)
+        assert (code, out) == (0, "")
+        assert len(replayed((tmp_path / "record").read_text()).events) == peers[0].seq
+        assert "there is no table ZZZZ" in (await tables("show", "ZZZZ", code=2))[1]
+        assert "--yes" in (await tables("remove", table, code=2))[1]
+        assert await tables("remove", table, "--yes") == ("", "")
+        assert (await peers[0].until(Refused)).code == "closed-by-server"
+        assert (await tables())[0] == "There are no tables.\n"
+
+
+async def test_beside_a_server_without_admin_socket_the_journal_is_in_use(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serving("--data", str(data), "--no-admin"):
+        code, out, err = await ran("tables", "--data", data)
+        assert (code, out) == (2, "")
+        assert "is using the journal" in err
