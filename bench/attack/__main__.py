@@ -26,6 +26,7 @@ from bench.attack.returning import ReturningPlayer
 from bench.attack.server import Server, running
 
 MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *clock.MODES)}
+_SECONDS_ALONE: Final = 10.0  # at most: no more games than have begun can be played
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
@@ -94,7 +95,7 @@ def measured(
         tls = TRUSTING if mode.tls else None
         bystander = Bystander(address, server.port, tls)
         returning = ReturningPlayer(address, server.port, tls)
-        idle = bystander.play(seconds / 2)
+        idle = bystander.play(min(seconds / 2, _SECONDS_ALONE))
         before = server.resident
         with _Most(server) as most, _attacking(mode, targets):
             time.sleep(1.0)  # it has to start

@@ -11,7 +11,7 @@ from bench.load import SEATS, scripts
 from bench.wire import Wire, packed
 
 _SECONDS_BETWEEN_MOVES: Final = 0.1  # so that no seat comes near what a client may send
-_GAMES: Final = 29  # begun before the attack: one more than a connection may open within a minute, but one
+_GAMES: Final = 29  # of some 3.2 s: nearly as many as a connection may open within a minute
 
 
 @dataclass(frozen=True)
