@@ -30,7 +30,11 @@ class Proxy:
     """
 
     def __init__(
-        self, seed: str, longest_hold: float, carried: Callable[[], None], encryption: Encryption | None
+        self,
+        seed: str,
+        longest_hold: float,
+        carried: Callable[[Wiretap], None],
+        encryption: Encryption | None,
     ) -> None:
         self.port = 0
         self.server_port = 0
@@ -124,7 +128,7 @@ class _Link:
         server: asyncio.StreamWriter,
         tap: Wiretap,
         gate: asyncio.Event,
-        carried: Callable[[], None],
+        carried: Callable[[Wiretap], None],
         ends: Counter[str],
     ) -> None:
         self._fate = destiny
@@ -143,7 +147,7 @@ class _Link:
             while data := await reader.read(_READ_AT_ONCE):
                 if way is Way.DOWN:
                     self._tap.feed(data)
-                self._carried()
+                self._carried(self._tap)
                 if way is self._fate.way and not self._ended and passed + len(data) > self._fate.after:
                     self._ended = True
                     self._ends[self._fate.end] += 1

@@ -1,6 +1,7 @@
 """One round: some games at once on one data folder, while the server is killed again and again."""
 
 import asyncio
+import contextlib
 import random
 import ssl
 from collections import Counter, defaultdict
@@ -26,6 +27,7 @@ from engine.components import DEALS
 from server.errors import JournalError
 from server.storage.entries import Entry
 
+_SECONDS_FOR_RECORDS: Final = 15.0
 _PAUSE: Final = 0.1  # before another table is tried
 _TILES_TO_LAY: Final = 6
 
@@ -66,9 +68,13 @@ class Round:
         self._parties: list[Party] = []
         self._games = games(plan)
         moves = sum(_moves(game) for game in self._games)
-        # A third of the kills waits for rematches, while their players are on the way.
+        # A third of the kills waits for rematches, with players on the way, and a fifth for ends of games,
+        # when the server writes records.
         self._kills_at_rematches = min((plan.kills - 1) // 3, sum(game.again for game in self._games))
-        kinds = [Disturbance.KILL] * (plan.kills - 1 - self._kills_at_rematches)
+        self._kills_at_ends = min((plan.kills - 1) // 5, plan.games)
+        self._ended: set[str] = set()  # games at whose end the server was killed, or might have been
+        early = self._kills_at_rematches + self._kills_at_ends
+        kinds = [Disturbance.KILL] * (plan.kills - 1 - early)
         kinds += [Disturbance.PAUSE] * plan.pauses + [Disturbance.FULL_DISK] * plan.full_disks
         # Each waits for a number of moves, and then for some pieces of data on their way.
         self._to_come = sorted((self._rng.randrange(moves), self._rng.randrange(40), kind) for kind in kinds)
@@ -90,6 +96,7 @@ class Round:
             self._server.kill()
             await self._server.gone()
         self.counts["kills"] += 1
+        await self._wait_for_records()
         if self._power_cuts is not None:
             self.counts["writes undone by power cuts"] = self._power_cuts.undone
         await self._judge()
@@ -111,6 +118,21 @@ class Round:
         self._authority.configure_trust(context)
         return context
 
+    async def _wait_for_records(self) -> None:
+        """Start the server once more: it writes the records that kills and full disks have prevented."""
+        tables = {table for party in self._parties for table in party.tables[: party.ended]}
+        try:
+            await self._server.start()
+            with contextlib.suppress(TimeoutError):  # the verdict lists those that are missing
+                async with asyncio.timeout(_SECONDS_FOR_RECORDS):
+                    while any(not self._server.records_of(table) for table in tables):  # noqa: ASYNC110 - a folder has no event
+                        await asyncio.sleep(_PAUSE)
+        except NotStarted as error:
+            self.verdict.lost.append(str(error))
+        finally:
+            self._server.kill()
+            await self._server.gone()
+
     # -- what happens to the server -----------------------------------------------------------------
 
     async def _start_server(self) -> None:
@@ -118,12 +140,19 @@ class Round:
         await self._server.start()
         self._proxy.server_port = self._server.port
 
-    def _carried(self) -> None:
+    def _carried(self, tap: Wiretap) -> None:
         """Disturb the server if it is time; called while bytes are on their way."""
         if self._timeouts is not None and self.counts["moves"] > self._moves_seen:
             self._moves_seen = self.counts["moves"]
             self._timeouts.reschedule(asyncio.get_running_loop().time() + self._plan.patience)
-        if not self._to_come or self._disturbed.is_set():
+        if self._disturbed.is_set():
+            return
+        if self._kills_at_ends and tap.ended - self._ended:
+            self._ended |= tap.ended
+            self._kills_at_ends -= 1
+            self._begin(Disturbance.KILL)
+            return
+        if not self._to_come:
             return
         moves, pieces, kind = self._to_come[0]
         if self.counts["moves"] < moves:
@@ -325,9 +354,9 @@ class Round:
         first = table == party.tables[0]
         judge.judge(party.players, party.spectators if first else ())
         judge.check_requests(taps)
-        for record in self._server.records.glob(f"*-{table}.txt"):
-            self.counts["records compared"] += 1
-            judge.check_record(record.read_text(encoding="utf-8"))
+        records = self._server.records_of(table)
+        self.counts["records compared"] += len(records)
+        judge.check_records([record.read_text(encoding="utf-8") for record in records])
         for tap in taps:
             judge.listen(tap, {player.token for player in party.players})
         check_chat(table, taps, judge.verdict)

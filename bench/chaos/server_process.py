@@ -41,7 +41,7 @@ class ServerProcess:
 
     def __init__(self, data: Path, hosting: Hosting, power_cuts: PowerCuts | None) -> None:
         self.port = 0
-        self.records = data.parent / "records"
+        self._records = data.parent / "records"
         self.was_out_of_disk = False
         self._data = data
         self._hosting = hosting
@@ -56,7 +56,7 @@ class ServerProcess:
         if hosting.broken is not None:
             program = ["-m", "bench.chaos.broken", hosting.broken]
         options = ["--host", "127.0.0.1", "--port", str(self.port), "--data", str(self._data)]
-        options += ["--records", str(self.records), "--max-tables", str(hosting.most_tables)]
+        options += ["--records", str(self._records), "--max-tables", str(hosting.most_tables)]
         options += ["--max-connections", "5000", "--connections-per-address", "5000"]
         options += ["--tables-per-minute", "5000", "--durable", "full" if hosting.durable else "normal"]
         if hosting.certificate is not None:
@@ -95,6 +95,10 @@ class ServerProcess:
             await self._process.communicate()
         if self._power_cuts is not None:
             self._power_cuts.cut()
+
+    def records_of(self, table: str) -> list[Path]:
+        """Return the records of a table's game that the server has written."""
+        return list(self._records.glob(f"*-{table}.txt"))
 
     async def pause(self, seconds: float) -> None:
         """Stop the process for a while, as a laptop does that is closed."""

@@ -120,9 +120,15 @@ class Judge:
             for model in spectator.models:
                 self._judge_seen("a spectator", SPECTATOR, model.seen[self._table])
 
-    def check_record(self, text: str) -> None:
-        """A record that the server wrote is that of the game in the journal."""
-        if text != recorded(self._events, self._seats):
+    def check_records(self, texts: Sequence[str]) -> None:
+        """The server has written one record of a finished game, and it is that of the game in the journal."""
+        if not self.game(len(self._events)).over:
+            return
+        if not texts:
+            self.verdict.lost.append(f"{self._table}: the server wrote no record")
+        elif len(texts) > 1:
+            self.verdict.doubled.append(f"{self._table}: the server wrote {len(texts)} records")
+        elif texts[0] != recorded(self._events, self._seats):
             self.verdict.different.append(f"{self._table}: the server wrote another record")
 
     def check_requests(self, taps: Iterable[Wiretap]) -> None:

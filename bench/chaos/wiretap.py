@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from engine.pieces import Seat
 from protocol.codec import BadMessage, decode_client, decode_server
-from protocol.messages import ClientMessage, Seated, ServerMessage, Watching
+from protocol.messages import ClientMessage, Events, Seated, ServerMessage, Watching
 
 _BINARY: Final = 0x2
 _MASKED: Final = 0x80
@@ -32,13 +32,15 @@ class Asked:
 class Wiretap:
     """Records the traffic: `heard` is what the server sent, `asked` what was passed on to the server.
 
-    `life` counts how often the server had been started when the connection was opened.
+    `life` counts how often the server had been started when the connection was opened; `ended` has the tables
+    whose games it was told to have ended.
     """
 
     def __init__(self, life: int) -> None:
         self.life = life
         self.heard: list[Heard] = []
         self.asked: list[Asked] = []
+        self.ended: set[str] = set()
         self._table: str | None = None
         self._seat: Seat | None = None
         self._down = _Frames(self._take)
@@ -64,6 +66,10 @@ class Wiretap:
                 self._table, self._seat = message.table, Seat(message.seat)
             case Watching():
                 self._table, self._seat = message.table, None
+            case Events() if self._table is not None and any(
+                event["t"] == "ended" for event in message.events
+            ):
+                self.ended.add(self._table)
         self.heard.append(Heard(self._table, self._seat, frame, message))
 
     def _take_request(self, frame: bytes) -> None:

@@ -18,6 +18,7 @@ from server.net.session import Session
 from server.storage import sqlite_journal, stored_tables
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.journal import Journal
+from server.storage.records import Records
 from server.tables import audience, context
 from server.tables.answers import Answers
 from server.tables.clocks import Clocks
@@ -169,6 +170,14 @@ def _refill_clocks() -> None:
         return state
 
     _start_with(with_full_clocks)
+
+
+@_mistake("records-forgotten", "does not write the records that a kill prevented", kills=6)
+def _forget_records() -> None:
+    async def write_missing(_records: Records) -> None:
+        pass
+
+    _exchange(Records, "write_missing", lambda _right: write_missing)
 
 
 # -- who may do what --------------------------------------------------------------------------------
