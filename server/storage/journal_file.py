@@ -148,7 +148,7 @@ def in_use(path: Path) -> JournalError:
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = checked_version(database, path)
     if 0 < version < SCHEMA_VERSION:
-        _keep_copy(database, path, version)
+        copied(database, path, f"v{version}")
     database.execute("PRAGMA journal_mode = WAL")
     _number(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
@@ -205,18 +205,21 @@ def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
         database.execute(statement)
 
 
-def _keep_copy(database: sqlite3.Connection, path: Path, version: int) -> None:
-    """Keep a copy of the file beside it, under a free name with its version."""
-    unfinished = path.with_name(f"{path.name}.v{version}.unfinished")
+def copied(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
+    """Copy what is in the file to a free name beside it that ends in `suffix`, and return that.
+
+    Raises OSError or sqlite3.Error.
+    """
+    unfinished = path.with_name(f"{path.name}.{suffix}.unfinished")
     unfinished.unlink(missing_ok=True)  # from a killed attempt
     unfinished.touch(mode=0o600)
     with closing(sqlite3.connect(unfinished)) as copy:
         database.backup(copy)
-    names = (f"{path.name}.v{version}{suffix}" for suffix in _suffixes())
-    unfinished.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
+    names = (f"{path.name}.{suffix}{number}" for number in _numbers())
+    return unfinished.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
 
 
-def _suffixes() -> Iterator[str]:
+def _numbers() -> Iterator[str]:
     yield ""
     yield from (f"-{number}" for number in itertools.count(2))
 

@@ -53,6 +53,11 @@ class OpenFiles:
         """Tell whether it is only the write-ahead log that is missing."""
         return self.fault is not None and self.fault.path == self._log_path
 
+    @property
+    def deleted(self) -> bool:
+        """Tell whether the main file has no name any more, so that it ends with the process."""
+        return os.fstat(self._descriptor).st_nlink == 0
+
     def close(self) -> None:
         """Close the file, which SQLite must have closed before."""
         os.close(self._descriptor)
@@ -112,8 +117,7 @@ class OpenFiles:
             return Fault(
                 self._path,
                 change,
-                "put the same file back; if it is gone, save a backup before the server stops: it still has "
-                "the file open",
+                "put the same file back; if it was deleted, stop the server, which writes a copy then",
             )
         if (change := _change(self._log_path, self._log)) is not None:
             return Fault(

@@ -24,7 +24,7 @@ from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
 from server.storage.checkpoints import Checkpoints, checkpoint
 from server.storage.entries import Entry, Forgotten, LiveEntries
 from server.storage.journal import Part
-from server.storage.journal_file import FILE_NAME, locked, mark, opened, unusable
+from server.storage.journal_file import FILE_NAME, copied, locked, mark, opened, unusable
 from server.storage.ledger import Ledger
 from server.storage.online_backup import OnlineBackup
 from server.storage.open_files import OpenFiles
@@ -292,8 +292,20 @@ class SqliteJournal:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
         await self._checkpoints.close()
+        if self._files.deleted:
+            await self._loop.run_in_executor(self._thread, self._write_copy)
         self._thread.shutdown()
         self._open.close()
+
+    def _write_copy(self) -> None:
+        """Save what is in the deleted file, under a name beside it."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            copy = copied(self._database, self.path, "rescued")
+        except (OSError, sqlite3.Error) as error:
+            log.error("the deleted journal is lost", extra=about(path=str(self.path), reason=str(error)))  # noqa: TRY400 - one line says it
+        else:
+            log.warning("the deleted journal is saved in a copy", extra=about(path=str(copy)))
 
     def _watch(self) -> None:
         """Look at the files now and then, also while nothing is stored."""

@@ -351,7 +351,7 @@ class Lobby:
 
         First those that lose nothing, then those that `origin` opened; games that were played come last.
         """
-        gathering = table.state.game is None
+        gathering = table.state.stage == "gathering"
         lost = gathering or not self._journal.keeps_games
         return (
             lost,

@@ -3,11 +3,13 @@
 It is the fold of the table's journal entries and nothing else, so that a restart finds it again.
 """
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from engine.events import Event
-from engine.game import Chance, Game, GameOptions
+from engine.game import Chance, Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
@@ -29,6 +31,7 @@ from server.storage.entries import (
 )
 from server.tables.answers import Answers
 from server.tables.clocks import Clocks
+from server.tables.packed_games import packed, unpacked
 
 
 @dataclass(slots=True)
@@ -46,6 +49,9 @@ class Player:
     answers: Answers = field(default_factory=Answers)
 
 
+_NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
+
+
 class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw."""
 
@@ -58,7 +64,8 @@ class PersistentState:
         self.bot_seats: set[Seat] = set()  # for which the stand-in plays
         self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
         self.players: list[Player | None] = []
-        self.game: Game | None = None
+        self._game: Game | None = None
+        self._packed: bytes | None = None  # the events of a finished game in place of `_game`
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
         self.entry_count = 0
@@ -67,10 +74,27 @@ class PersistentState:
             self.fold(entry)
 
     @property
+    def game(self) -> Game | None:
+        """Return the game, None before it begins."""
+        if self._game is None and self._packed is not None:
+            self._game = Game(unpacked(self._packed), self.chance)
+            self._packed = None
+        return self._game
+
+    @property
     def stage(self) -> Stage:
-        if self.game is None:
+        if self._packed is not None:
+            return "over"
+        if self._game is None:
             return "gathering"
-        return "over" if self.game.over else "playing"
+        return "over" if self._game.over else "playing"
+
+    def pack(self) -> None:
+        """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
+        if self._game is not None and self._game.over:
+            self._packed = packed(self._game.events)
+            self._game = None
+            self.chance = _NOTHING_TO_DRAW
 
     @property
     def played(self) -> bool:
@@ -153,7 +177,7 @@ class PersistentState:
         """Take in a move whose events are at hand already."""
         self.entry_count += 1
         if self.game is None:
-            self.game = Game(happened, self.chance)
+            self._game = Game(happened, self.chance)
         else:
             for event in happened:
                 self.game.fold(event)

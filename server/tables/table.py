@@ -319,6 +319,9 @@ class Table:
 
     def _watch_attendance(self) -> None:
         """Start or stop the time after which a table without anybody is archived or forgotten."""
+        if not self._context.audience:
+            self.state.pack()
+            self._record = None
         stage = None if self._context.audience else self.state.stage
         if stage == self._unattended_stage:
             return
@@ -337,7 +340,7 @@ class Table:
         if self._context.audience:
             return
         try:
-            if self.state.game is None:
+            if self.state.stage == "gathering":
                 await self._context.store(Forgotten())
             else:
                 origin = self.state.opened.origin or self.code  # in journals of before, nobody's but its own

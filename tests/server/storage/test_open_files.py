@@ -119,6 +119,9 @@ FAULTS = [
 ]
 
 
+DELETING = [delete_file, delete_folder, replace_file]
+
+
 @pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
 async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
     tmp_path: Path, harm: Callable[[Path], None], file: str, reason: str
@@ -131,7 +134,8 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
         server.process.terminate()
         code, _, err = await server.ended()
     assert code == 0
-    (line,) = err.splitlines()
+    line, *copied = err.splitlines()
+    assert len(copied) == (harm in DELETING)
     assert "ERROR the journal is not in its place" in line
     assert str(data / file) in line
     assert reason in line
@@ -206,6 +210,24 @@ async def test_a_deleted_log_costs_no_move(tmp_path: Path) -> None:
         await eventually(lambda: (data / FILE_NAME).stat().st_mtime_ns != before and not checkpoints._at_work)
         shutil.copytree(data, killed)
     async with running(Config(data=killed)) as again, resumed(again.port, *peers) as back:
+        check_views(table_of(again, back), back)
+
+
+@pytest.mark.parametrize("harm", DELETING)
+async def test_a_deleted_journal_is_saved_when_the_server_stops(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    """The copy has every game as it was told; put in the journal's place, all go on."""
+    data = tmp_path / "data"
+    async with game_on_disk(data) as (server, peers):
+        harm(data)
+        server.process.terminate()
+        _, _, err = await server.ended()
+    copy = data / f"{FILE_NAME}.rescued"
+    assert str(copy) in err.splitlines()[-1]
+    assert copy.stat().st_mode & 0o077 == 0
+    copy.replace(data / FILE_NAME)
+    async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
         check_views(table_of(again, back), back)
 
 

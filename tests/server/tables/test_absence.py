@@ -561,7 +561,7 @@ def test_any_sequence_of_absences_and_votes(
         entries: list[Entry] = [Opened(4, True, 0, ByVote(600))]
         entries += [Taken(seat, f"Player {seat}", "", seat in programs) for seat in range(4)]
         state = PersistentState(entries, RandomChance(random.Random(1)))
-        state.game = begun(state.options, 1)
+        state.fold_move(Played(0, StartGame(1), []), begun(state.options, 1).events)
         here: dict[Seat, Session] = {}
         stand_in = StandIn(at_random, 1)
         scheduler = Scheduler(asyncio.get_running_loop(), asyncio.TaskGroup(), fail_if_due)

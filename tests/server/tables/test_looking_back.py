@@ -1,14 +1,26 @@
 """What remains of a finished game: its record, and the standings over several games."""
 
+import gc
 import random
 from pathlib import Path
 
+from engine.game import Game
 from engine.record import names_in, replayed
 from protocol.codes import Code
 from protocol.messages import GetRecord, Record, Standing, StartGame, TableState
 from server.app import running
 from server.config import Config
-from tests.server.peer import Peer, all_caught_up, connected, game, memory_server, play_on
+from tests.server.peer import (
+    Peer,
+    all_caught_up,
+    check_views,
+    connected,
+    eventually,
+    game,
+    memory_server,
+    play_on,
+    table_of,
+)
 from tests.server.tables.test_rematch import finished_game, rematch, state_where
 
 
@@ -49,6 +61,33 @@ async def test_there_is_no_record_of_a_running_game() -> None:
             assert refused.code == Code.NOT_AT_A_TABLE
             await outsider.open(2)
             assert (await outsider.refused(GetRecord(outsider.next_id()))).code == Code.NOT_OVER
+
+
+async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> None:
+    """Until somebody comes back: then it is all there, for its players, for spectators and for a rematch."""
+
+    def games() -> int:
+        return sum(type(each) is Game for each in gc.get_objects())
+
+    async with memory_server() as server:
+        before = games()
+        async with finished_game(server, 3) as peers:
+            text = await record_for(peers[0])
+            table = table_of(server, peers)
+        await eventually(lambda: not table.players_here)
+        await eventually(lambda: games() <= before)
+        assert table.summary().stage == "over"
+        async with connected(server.port) as again, connected(server.port) as late:
+            await again.resume(peers[1].code, peers[1].token)
+            await late.watch(peers[1].code)
+            for peer in (again, late):
+                await peer.news()
+                assert peer.view is not None
+                assert peers[1].view is not None
+                assert peer.view.result == peers[1].view.result
+                assert await record_for(peer) == text
+            check_views(table, [again, late])
+            await rematch(again)
 
 
 async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> None:
