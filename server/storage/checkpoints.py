@@ -15,7 +15,7 @@ from server.storage.open_files import OpenFiles
 log = logging.getLogger(__name__)
 
 _ENTRIES_BETWEEN: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
-_MOST_PAGES: Final = 8000  # in the log, before commits wait so that it can begin anew
+_MOST_PAGES: Final = 32_000  # in the log (128 MiB), before commits wait so that it can begin anew
 
 
 class Checkpoints:
