@@ -1,7 +1,7 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
     python -m bench.attack MODE|all [--seconds S] [--same-address] [--markdown] [--connections N]
-                                    [--addresses N] [--host ADDRESS] [--json FILE]
+                                    [--addresses N] [--host ADDRESS] [--through nginx] [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
@@ -82,10 +82,17 @@ def _attacking(mode: Mode, targets: Sequence[Target]) -> Iterator[None]:
 
 
 def measured(
-    mode: Mode, host: str, seconds: float, many: int, addresses: int, *, same_address: bool
+    mode: Mode,
+    host: str,
+    seconds: float,
+    many: int,
+    addresses: int,
+    *,
+    same_address: bool,
+    through_nginx: bool,
 ) -> dict[str, float]:
     """Return the figures of one attack."""
-    with running(host, *mode.options, tls=mode.tls) as server:
+    with running(host, *mode.options, tls=mode.tls, through_nginx=through_nginx) as server:
         address = "::1" if ":" in host else host
         sources: list[str | None] = [None]
         if not same_address and ":" not in host:
@@ -162,6 +169,9 @@ def main() -> int:
     parser.add_argument("--same-address", action="store_true", help="attack from the game's own address")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
     parser.add_argument(
+        "--through", choices=("nginx",), help="run this proxy in front, and let the server trust it"
+    )
+    parser.add_argument(
         "--markdown", action="store_true", help="print the table in the form of docs/reliability.md"
     )
     parser.add_argument("--json", type=Path, help="file for the figures")
@@ -171,7 +181,13 @@ def main() -> int:
         print(f"{mode.name}: {mode.summary}", file=sys.stderr, flush=True)
         many = options.connections or mode.connections
         found[mode.name] = measured(
-            mode, options.host, options.seconds, many, options.addresses, same_address=options.same_address
+            mode,
+            options.host,
+            options.seconds,
+            many,
+            options.addresses,
+            same_address=options.same_address,
+            through_nginx=options.through == "nginx",
         )
         if not options.markdown:
             print(_plain(found[mode.name]), flush=True)

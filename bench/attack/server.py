@@ -12,6 +12,7 @@ from typing import Final
 
 import psutil
 
+from bench.attack import proxy
 from bench.process import cpu_of
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
@@ -51,14 +52,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(host: str, *options: str, tls: bool) -> Iterator[Server]:
-    """Serve while the context lasts."""
+def running(host: str, *options: str, tls: bool, through_nginx: bool = False) -> Iterator[Server]:
+    """Serve while the context lasts; through nginx, which then speaks TLS, if that is asked for."""
     with tempfile.TemporaryDirectory(prefix="palatinus-attack-") as folder:
         log = Path(folder) / "log"
         command = [sys.executable, str(_PROGRAM), "serve", "--lang", "en", "--host", host, "--port", "0"]
-        command += ["--data", folder, *options]
-        if tls:
-            command += ["--tls-cert", str(_certificate(Path(folder)))]
+        command += ["--data", folder, "--no-config", *options, *(proxy.OPTIONS if through_nginx else ())]
+        certificate = _certificate(Path(folder)) if tls else None
+        if certificate is not None and not through_nginx:
+            command += ["--tls-cert", str(certificate)]
         with (
             log.open("wb") as complaints,
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
@@ -67,7 +69,13 @@ def running(host: str, *options: str, tls: bool) -> Iterator[Server]:
             try:
                 for line in process.stdout:
                     if found := re.search(r"join \S*:(\d+)$", line):
-                        yield Server(process, int(found[1]), log)
+                        with contextlib.ExitStack() as stack:
+                            port = int(found[1])
+                            if through_nginx:
+                                port = stack.enter_context(
+                                    proxy.nginx_before(port, Path(folder), certificate)
+                                )
+                            yield Server(process, port, log)
                         break
                 else:
                     raise RuntimeError("the server did not start")
