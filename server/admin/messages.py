@@ -105,7 +105,10 @@ class Failure(Struct, frozen=True, omit_defaults=True):
 
 
 class StatusReport(Struct, frozen=True):
-    """How a server is. `tables` counts by stage, sizes are in bytes, and times in seconds."""
+    """How a server is. `tables` counts by stage, sizes are in bytes, and times in seconds.
+
+    `damaged` counts tables that were set aside.
+    """
 
     version: str
     pid: int
@@ -116,6 +119,7 @@ class StatusReport(Struct, frozen=True):
     spectators: int
     tables: dict[str, int]
     archived: int
+    damaged: int
     data: str | None
     journal_bytes: int | None
     log_bytes: int | None

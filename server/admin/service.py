@@ -157,6 +157,7 @@ class AdminService:
             sum(table.spectators_here for table in tables),
             {stage: stages[stage] for stage in get_args(Stage)},
             len(self._lobby.archived),
+            len(self._journal.codes_set_aside),
             None if data is None else str(data.absolute()),
             None if journal is None else _size(journal),
             None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),

@@ -36,6 +36,8 @@ class Status(Protocol):
     @property
     def archived(self) -> int: ...
     @property
+    def damaged(self) -> int: ...
+    @property
     def data(self) -> str | None: ...
     @property
     def journal_bytes(self) -> int | None: ...
@@ -118,6 +120,8 @@ def status_lines(status: Status) -> list[str]:
             size=-(-status.journal_bytes // _KIB), log=-(-(status.log_bytes or 0) // _KIB)
         )
         rows.append((_("journal"), _("it cannot be written") if status.journal_failing else size))
+    if status.damaged:
+        rows.append((_("damaged tables"), str(status.damaged)))
     stops = _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
     rows += [(_("stops"), stops), (_("logs from level"), status.log_level)]
     width = max(get_cwidth(name) for name, _value in rows) + 2

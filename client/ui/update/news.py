@@ -71,8 +71,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard(seat, text):
             return logged(ui, [said(seat, text, names_at(model))])
         case TableClosed(refused):
-            said_why = describe_refusal(refused)
-            return logged(replace(ui, busy=False, notice=Notice(said_why, refusal=True)), [said_why])
+            return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None)

@@ -12,7 +12,7 @@ from client.ui.texts.sentences import announcement, describe_rematch
 from client.ui.update.autoplay import counting
 from client.ui.update.keys import KeyContext, context_of
 from client.ui.update.news import gone_on, heard, listed, refused
-from client.ui.update.state import LOG_KEPT, Announcements, Notice, Outage, Reading, Topic, Ui
+from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui
 from client.ui.update.table.scoring_steps import last_step
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
@@ -175,9 +175,7 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
 def test_a_player_who_is_sent_away_is_told_why() -> None:
     refused = Refused("removed-by-server", "", about={"table": "KXQT"})
     ui = heard(Ui("Ann"), TableClosed(refused), TableModel())
-    told = "The host of the server removed you from table KXQT."
-    assert ui.notice == Notice(told, refusal=True)
-    assert ui.log == (told,)
+    assert ui.log == ("The host of the server removed you from table KXQT.",)
 
 
 def test_the_result_names_players_at_the_next_table() -> None:
