@@ -16,6 +16,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.commit_list import KnownCommits, known_commits
 from server.storage.evidence import Evidence, View, beside, content_of, reading, view_of
+from server.storage.identity import is_copy
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Row, SetAside, Stored, checked
@@ -143,7 +144,7 @@ def _searched(path: Path, known: KnownCommits, faults: list[Fault]) -> Findings:
 
 def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[Fault]:
     """Return what is wrong with the files as a whole, so that every table has to be looked at."""
-    if view.version < SCHEMA_VERSION:  # which had no commit list
+    if view.version < SCHEMA_VERSION or is_copy(view.journal):  # which have no commit list
         return _table_faults(view.damaged)
     if not list_is_there:
         if not (view.in_use or view.archived or view.set_aside):

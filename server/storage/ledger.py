@@ -6,6 +6,7 @@ from pathlib import Path
 
 from server.storage.commit_list import FILE_NAME, CommitList
 from server.storage.entries import Entry, Forgotten
+from server.storage.identity import identity_of
 from server.storage.journal import Part
 from server.storage.standing import Changes, Place, Standing
 from server.storage.stored_tables import commits, insert, linked, standings
@@ -27,7 +28,7 @@ class Ledger:
         self._database = database
         self._before_commit = before_commit
         self._commits = commits(database)
-        (journal,) = database.execute("SELECT id FROM journal").fetchone()
+        journal = identity_of(database)
         known = standings(database)
         self._in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)

@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from server.storage.identity import mark_as_copy
+
 PAGES_PER_STEP: Final = 64
 
 
@@ -61,6 +63,7 @@ class OnlineBackup:
                     # It is thrown away if anything fails; waiting for the disk would hold up a step.
                     copy.execute("PRAGMA synchronous = OFF")
                     self._database.backup(copy, pages=PAGES_PER_STEP, progress=self._pause)
+                    mark_as_copy(copy)
                     copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, not three
         except _GivenUp:
             pass
