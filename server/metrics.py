@@ -127,6 +127,11 @@ class Gauges(Collector):
             "palatinus_archived_games", "Games in the archive.", len(self._journal.archived)
         )
         yield GaugeMetricFamily(
+            "palatinus_set_aside_tables",
+            "Damaged tables that were set aside.",
+            len(self._journal.codes_set_aside),
+        )
+        yield GaugeMetricFamily(
             "palatinus_storing", "1 unless the journal cannot be written.", not self._journal.failing
         )
         yield GaugeMetricFamily(
