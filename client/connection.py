@@ -172,6 +172,7 @@ class Connection:
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, _Waiting] = {}
+        self._tokens_sent: dict[int, str] = {}  # by the ids of unanswered requests to resume
         self._last_id = random.randrange(_FIRST_IDS)
         self._syncing: int | None = None
         self._sync_due: float | None = None
@@ -211,7 +212,9 @@ class Connection:
 
     async def resume(self, table: str, token: str, after: int = 0) -> Seated:
         """Return to a seat with the token that came with it."""
-        return await self._asked(Resume(self._next_id(), table, token, after), Seated)
+        message = Resume(self._next_id(), table, token, after)
+        self._tokens_sent[message.id] = token
+        return await self._asked(message, Seated)
 
     async def start(self) -> None:
         """Start the game (host only)."""
@@ -320,6 +323,9 @@ class Connection:
             if isinstance(message, Refused):
                 text = _("The server did not send the missing moves: {reason}")
                 raise ConnectFailed(text.format(reason=describe_refusal(message)))
+        token = self._tokens_sent.pop(answered, None)
+        if token is not None and isinstance(message, Seated):
+            self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
         if (waiting := self._waiting.get(answered)) is None:
             return  # the caller has given up
         waiting.silence()
@@ -330,11 +336,8 @@ class Connection:
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
         else:
-            match waiting.message:
-                case Leave():
-                    self.model.clear()
-                case Resume(token=token):
-                    self.model.token = token
+            if isinstance(waiting.message, Leave):
+                self.model.clear()
             if not waiting.answer.done():
                 waiting.answer.set_result(message)
 

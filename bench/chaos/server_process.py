@@ -1,6 +1,7 @@
 """`palatinus serve` as a process of its own: killed, stopped, out of disk, and started again."""
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -73,14 +74,15 @@ class ServerProcess:
                 cwd=_PROGRAM.parent,
             )
         assert self._process.stdout is not None
-        async with asyncio.timeout(_START_SECONDS):
-            while (line := await self._process.stdout.readline()) and not (
-                found := re.search(rb":(\d+)$", line)
-            ):
-                pass
-        if not line:
+        line = found = None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_START_SECONDS):
+                while (line := await self._process.stdout.readline()) and not (
+                    found := re.search(rb":(\d+)$", line)
+                ):
+                    pass
+        if found is None:
             raise NotStarted(f"the server did not start: {self.complaints()}")
-        assert found is not None
         self.port = int(found[1])
 
     def kill(self) -> None:

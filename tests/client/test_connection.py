@@ -620,6 +620,34 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
         await connection.say("hello")
 
 
+async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
+    """A client that gave up waiting for it returns to it as a player, not as a spectator."""
+    seat_given = asyncio.Event()
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        await seat_given.wait()
+        await peer.send(Seated(resume.id, "ABCD", 1))
+        await peer.receive(Ping)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        assert resume.token == TOKEN
+        await peer.send(Seated(resume.id, "ABCD", 1))
+        await peer.send(Pong((await peer.receive(Ping)).id))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=SHORT_TIMEOUTS) as connection:
+        with pytest.raises(NoAnswer):
+            await connection.resume("ABCD", TOKEN)
+        connection._timeouts = FAST_RETRIES
+        seat_given.set()
+        await connection.ping()
+
+
 @pytest.mark.parametrize(
     ("code", "reason", "sentence"),
     [
