@@ -183,9 +183,9 @@ class _Drawing:
         if tile.tile in self._marks.won:
             text = f"({tile.tile}:{self._marks.won[tile.tile]})"
         elif laurel is not None:
-            text = f"({tile.tile} {LAUREL_WORTH[laurel]})"
+            text = f"({tile.tile}={LAUREL_WORTH[laurel]})"
         else:
-            text = f"({tile.tile} ?)" if on_trial else f"( {tile.tile} )"
+            text = f"({tile.tile}=?)" if on_trial else f"( {tile.tile} )"
         self._centred(cell, 0, text, "class:ghost" if on_trial else "class:hill")
 
     def _draw_cursor(self, cell: Hex) -> None:

@@ -9,6 +9,7 @@ from client.ui.draw.frame import Block, Target
 from client.ui.draw.lines import Line, beside, fitted, line, width_of
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act
+from client.ui.update.autoplay import SPEEDS
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.keys import key_name
 from client.ui.update.offered_keys import offered
@@ -23,9 +24,9 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
     if ui.entry is not None:
         return Block((typed_line(ui, ui.entry, model, width),))
     if ui.ticks_left is not None:
-        return Block(
-            (fitted(line(" " + _("Running by itself; any key or click stops it."), "class:info"), width),)
-        )
+        form = _("Running by itself, speed {speed} of {speeds}. r: next speed; any other key stops it.")
+        words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
+        return Block((fitted(line(f" {words}", "class:info"), width),))
     keys = list(offered(ui, model))
     hints = [
         beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}  ")) for key in keys

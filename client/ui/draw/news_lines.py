@@ -34,9 +34,13 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
         for row in begun(wrapped(words, width - 2), height, width - 2)
     ]
     room_left = max(height - len(now), 0)
-    shown = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
-    if not in_lesson and shown and len(shown[-1]) > room_left:
-        shown = [begun(shown[-1], room_left, width - 4)]
+    entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
+    if not in_lesson and entries and len(entries[-1]) > room_left:
+        entries[-1] = begun(entries[-1], room_left, width - 4)
+    first = len(entries)  # no sentence is shown without its beginning, unless it is the only one
+    while first and sum(map(len, entries[first - 1 :])) <= room_left:
+        first -= 1
+    shown = entries[min(first, len(entries) - 1) :] if entries else []
     older = [f"{'   ' if at else ' '}{row}" for rows in shown for at, row in enumerate(rows)]
     style = "class:info" if in_lesson else ""
     log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]

@@ -40,7 +40,10 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
 
 
 class Panel(Struct, frozen=True):
-    """What the panel of a running game is drawn from; `hand_title` tells whose hand it shows."""
+    """What the panel of a running game is drawn from; `hand_title` tells whose hand it shows.
+
+    With `foresees` it says what a chosen piece would do on the field pointed at.
+    """
 
     ui: Ui
     playing: Playing
@@ -49,6 +52,7 @@ class Panel(Struct, frozen=True):
     glyphs: GlyphSet
     width: int
     hand_title: str
+    foresees: bool = True
 
     def of_game(self, height: int) -> Block:
         """Return the panel while the game runs; where `height` is short, without its empty lines."""
@@ -65,10 +69,15 @@ class Panel(Struct, frozen=True):
             rows = [*rows[: len(rows) - len(self._field())], *brief]
         return block_of(rows, self.width)
 
-    def of_hand(self, height: int) -> Block:
-        """Return the hand, and the hex under the cursor if there is room for both."""
-        hand, here = self._hand(), [BLANK, *self._field(brief=True)]
-        return block_of(hand if len(hand) + len(here) > height else [*hand, *here], self.width)
+    def of_hand(self, height: int, *, field_wanted: bool) -> Block:
+        """Return the hand, and the hex under the cursor if there is room for both.
+
+        With `field_wanted`, pieces of which none is left make room for it.
+        """
+        hand, here = self._hand(), self._field(brief=True)
+        ways = [[*hand, BLANK, *here], [*hand, *here]]
+        ways += [[*self._hand(all_kinds=False), *here]] if field_wanted else []
+        return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.width)
 
     def of_tile(self) -> Block:
         """Return the tile to be laid, if this seat is to lay one."""
@@ -100,8 +109,8 @@ class Panel(Struct, frozen=True):
         away = line(f" {note}", "class:away") if note else EMPTY
         return ends(left, beside(away, line(f" {self.view.remaining[seat]:>2}", mine)), self.width)
 
-    def _hand(self) -> list[Row]:
-        """Return the hand, numbered; what may not be placed now is grey."""
+    def _hand(self, *, all_kinds: bool = True) -> list[Row]:
+        """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
         pieces = selection.hand(self.model)
         left = sum(each.count for each in pieces)
         return [
@@ -109,6 +118,7 @@ class Panel(Struct, frozen=True):
             *(
                 (self._hand_row(number, each), Hold(each.piece))
                 for number, each in enumerate(pieces, start=1)
+                if each.count or all_kinds
             ),
         ]
 
@@ -167,7 +177,7 @@ class Panel(Struct, frozen=True):
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
-        foreseen = selection.foreseen(self.playing, self.model)
+        foreseen = selection.foreseen(self.playing, self.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),

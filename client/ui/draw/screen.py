@@ -65,7 +65,7 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
         frame = screen.whole(width, height)
     title = window_title(model)
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
-    return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.RUN))
+    return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.NEXT))
 
 
 def window_title(model: TableModel) -> str:
@@ -101,27 +101,29 @@ class _Screen(Struct, frozen=True):
     def small(self, width: int, height: int) -> Frame:
         """Return what fits in a window that is too small for the whole screen."""
         page, announced = self._page(), self.ui.overlay
-        too_small = width < small_window.LEAST_WIDTH or height < small_window.LEAST_HEIGHT
-        if not too_small and isinstance(announced, Announcements):
+        least = small_window.LEAST_WIDTH, small_window.LEAST_HEIGHT
+        if isinstance(announced, Announcements):
             body = announcements_block(announced, width, height - 2)
-        elif too_small or announced is not None or (small := page.small_body(width, height - 2)) is None:
-            return self._too_small(page, width, height)
+        elif announced is not None or (small := page.small_body(width, height - 2)) is None:
+            return self._too_small(page, (LEAST_WIDTH, LEAST_HEIGHT), width, height)
         else:
             body = small
+        if width < least[0] or height < least[1]:
+            return self._too_small(page, least, width, height)
         style = "class:title-turn" if on_turn(self.model) else "class:title"
         title = self._outage(width, width - 1) or fitted(line(f" {page.place}", style), width, style)
         return self._framed(
             (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width)), width, height
         )
 
-    def _too_small(self, page: PageDrawing, width: int, height: int) -> Frame:
-        """Return that the window is too small, what goes on, and the line being typed.
+    def _too_small(self, page: PageDrawing, least: tuple[int, int], width: int, height: int) -> Frame:
+        """Return that the window is smaller than `least`, what goes on, and the line being typed.
 
         What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
         """
         ui = self.ui
         words = _("The window is too small: {size} or larger, please. q: quit").format(
-            size=f"{LEAST_WIDTH}x{LEAST_HEIGHT}"
+            size=f"{least[0]}x{least[1]}"
         )
         if isinstance(ui.overlay, Quitting):
             told = news_lines(ui, width, height, "")[-height:] if height else []

@@ -87,6 +87,6 @@ class Course:
         model = progress.seen(self._practice, PAGES[self._page], self._name)
         if (after := progress.moved(self.ui, command, model, self._glyphs)) is None:
             self._set_up()
-            self.ui = progress.strayed(self.ui)
+            self.ui = progress.strayed(self.ui, command, model)
         else:
             self.model, self.ui = model, after

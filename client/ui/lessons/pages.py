@@ -65,7 +65,7 @@ PAGES: Final = (
         N_("The land"),
         (
             N_(
-                "Seven tiles make up the land of Rome. In the middle of each is a hill, like (E 6) here in"
+                "Seven tiles make up the land of Rome. In the middle of each is a hill, like (E=6) here in"
                 " the centre, and around it are six fields, E1 to E6. Thick lines separate the tiles."
             ),
             N_(

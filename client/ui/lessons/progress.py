@@ -132,15 +132,26 @@ def moved(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui |
     return _done(ui, lesson, glyphs, told)
 
 
-def strayed(ui: Ui) -> Ui:
-    """Return the UI state after a move that the rules allow and the page does not ask for."""
-    return replace(
-        ui,
-        busy=False,
-        notice=Notice(
-            _("The rules allow that, but this page asks for something else. Your move was taken back.")
-        ),
-    )
+def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
+    """Return the UI state after a move that the rules allow and the page does not ask for.
+
+    `model` is the table after the move: where the page asks for an effect, the move's own is told.
+    """
+    told = _("The rules allow that, but this page asks for something else. Your move was taken back.")
+    if isinstance(command, Place) and isinstance(lesson := ui.page, Lesson):
+        found = _effect(PAGES[lesson.number].goal, command, model)
+        told = f"{found} {told}" if found else told
+    return replace(ui, busy=False, notice=Notice(told))
+
+
+def _effect(goal: Goal, command: Place, model: TableModel) -> str:
+    """Return what the piece placed would give or do, if that is what the page asks for."""
+    names = names_at(model)
+    if isinstance(goal, Earn) and (influence := influence_of(model, command.field)) is not None:
+        return describe_influence(influence, names)
+    if isinstance(goal, Catch) and (act := act_of(model, command.field)) is not None:
+        return describe_soldier(act, names)
+    return ""
 
 
 def out_of_place(ui: Ui) -> Ui:

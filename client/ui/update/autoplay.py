@@ -13,13 +13,20 @@ from client.ui.update.table.scoring_steps import at_step, sentence, step_of
 from engine.view import Phase
 
 TICK_SECONDS: Final = 1.0
-_LEAST_TICKS: Final = 2
-_READ_IN_A_TICK: Final = 20  # characters; people who know the words read faster, and then look at the board
+_READ_IN_A_TICK: Final = (20, 40, 80)  # characters, by speed; at the first, everybody can read everything
+_LEAST_TICKS: Final = (2, 1, 1)
+SPEEDS: Final = len(_READ_IN_A_TICK)
 
 
 def started(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` with the walk running, unless it is at its end."""
     return ui if _ended(ui) else replace(ui, ticks_left=_ticks_for(ui, model))
+
+
+def faster(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` with the walk running at the next speed; after the last comes the first."""
+    at_once = replace(ui, speed=(ui.speed + 1) % SPEEDS)
+    return replace(at_once, ticks_left=_ticks_for(at_once, model))
 
 
 def ticked(ui: Ui, model: TableModel) -> Ui:
@@ -68,4 +75,4 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     page = table_page(ui)
     if model.view is not None and isinstance(page, Scoring | Result):
         told = sentence(model.view, step_of(page, model.view), names_at(model))
-    return max(_LEAST_TICKS, ceil(len(told) / _READ_IN_A_TICK))
+    return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))

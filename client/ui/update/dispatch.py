@@ -36,7 +36,6 @@ from engine.events import LayTile, Place
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
 _OURS: Final = (requests.Quit, requests.GoHome, requests.TurnPage)  # not for a server
-_ONWARDS: Final[frozenset[Action]] = frozenset({Act.RUN, Act.NEXT})
 _ON_TURN: Final = frozenset({KeyContext.LAYING, KeyContext.PLACING})
 
 
@@ -52,7 +51,9 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     ui = followed(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None
-    if ui.ticks_left is not None and (action in _ONWARDS or isinstance(action, PointAt)):
+    if ui.ticks_left is not None and action is Act.RUN:
+        return autoplay.faster(ui, model), None
+    if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None)
     after, request = _acted(before, action, model)

@@ -123,7 +123,8 @@ KEYS: Final = (
     Key(("+", "="), Act.MORE, _LOBBY, N_("new table: more time before it happens")),
     Key(("-",), Act.LESS, _LOBBY, N_("new table: less time before it happens")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
-    Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen")),
+    Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen, or quit")),
+    Key(("escape",), Act.QUIT, _START, N_("quit")),
     # Waiting at a table
     Key(("enter", "s"), Act.START, _GATHERING, N_("start the game (host only)"), N_("start")),
     Key(("b",), Act.SEAT_BOT, _GATHERING, N_("let a bot take a free seat"), N_("bot")),
@@ -149,7 +150,7 @@ KEYS: Final = (
     Key(("enter", " "), Act.CONFIRM, _PLACING, N_("place the piece on the field"), N_("place")),
     Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLACING, N_("the next piece in your hand"), N_("piece")),
     Key(("s-tab", "scroll-up"), Act.LAST_PIECE, _PLACING, N_("the previous piece")),
-    Key(("escape", "backspace"), Act.CANCEL, _PLACING, N_("put the piece back in your hand")),
+    Key(("escape", "backspace"), Act.CANCEL, _PLACING, N_("put the piece back; leave, if you are watching")),
     # The scoring
     Key(
         ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
@@ -167,7 +168,7 @@ KEYS: Final = (
     ),
     Key(("tab", "pagedown"), Act.NEXT_HILL, _SCORING, N_("go to the next hill"), N_("next hill")),
     Key(("s", "end", "escape"), Act.SKIP, _SCORING, N_("skip to the result"), N_("result")),
-    Key(("r",), Act.RUN, _SCORING, N_("run step by step; any key stops it"), N_("run")),
+    Key(("r",), Act.RUN, _SCORING, N_("run by itself; again: faster; other keys stop it"), N_("run")),
     Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
     Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
     Key(("v",), Act.REVIEW, _RESULT, N_("look through the game, with everything open"), N_("review")),
@@ -191,10 +192,11 @@ KEYS: Final = (
     ),
     Key(("down", "pagedown", "j"), Act.PAGE_DOWN, _REPLAY, N_("one round forward, or one hill"), N_("round")),
     Key(("up", "pageup", "k"), Act.PAGE_UP, _REPLAY, N_("one round back, or one hill")),
+    Key(("escape",), Act.QUIT, _REPLAY | _LESSON, N_("leave")),
     Key(("home",), Act.FIRST, _REPLAY, N_("to the start")),
     Key(("end",), Act.SKIP, _REPLAY, N_("to the end, or the result if there is one")),
     Key(("g",), Act.GO, _REPLAY, N_("go to the move whose number you type"), N_("go to")),
-    Key(("r",), Act.RUN, _REPLAY, N_("run step by step; any key stops it"), N_("run")),
+    Key(("r",), Act.RUN, _REPLAY, N_("run by itself; again: faster; other keys stop it"), N_("run")),
     Key(
         ("tab",),
         Act.NEXT_EYES,

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from client.language import _
 from client.ui.draw.board import Marks
 from client.ui.draw.frame import Block
@@ -11,6 +13,7 @@ from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
 from client.ui.draw.scene import Scene
+from client.ui.lessons.goals import Catch, Earn
 from client.ui.lessons.pages import PAGES, Shown
 from client.ui.lessons.progress import text_of
 from client.ui.texts.glyphs import GlyphSet
@@ -39,10 +42,14 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
     lesson: Lesson
 
     def panel_block(self, width: int, height: int) -> Block:
-        text, panel = lesson_text(self.lesson, self.glyphs, width), self.panel(width)
-        match PAGES[self.lesson.number].shown:
+        text = lesson_text(self.lesson, self.glyphs, width)
+        # A pupil who is to count is not told the answer.
+        panel = structs.replace(self.panel(width), foresees=False)
+        page = PAGES[self.lesson.number]
+        match page.shown:
             case Shown.HAND:
-                return above(text, panel.of_hand(height - len(text)), height)
+                counts = isinstance(page.goal, Earn | Catch)
+                return above(text, panel.of_hand(height - len(text), field_wanted=counts), height)
             case Shown.TILE:
                 return above(text, panel.of_tile(), height)
             case Shown.FIELD:

@@ -84,7 +84,8 @@ def _set_up(table: Open) -> list[Line]:
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),
         ("s", _describe_starting(table.starting)),
-        ("a" if isinstance(table.absence, Wait) else "a + -", describe_policy(table.absence)),
+        ("a", describe_policy(table.absence)),
+        *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
     )
     return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
 

@@ -18,7 +18,7 @@ COLUMNS = (  # with the room that they take
     (N_("captives"), 10),
     (N_("1-discs"), 9),
     (N_("2-discs"), 9),
-    (N_("laurels"), 18),
+    (N_("laurels"), 19),
     (N_("POINTS"), 8),
 )
 _NAME = 25

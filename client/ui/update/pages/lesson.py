@@ -5,6 +5,7 @@ from typing import Final
 
 from client.language import _
 from client.table import TableModel
+from client.ui.update import requests
 from client.ui.update.actions import Act, Action, PointAt, Way
 from client.ui.update.pages import playing
 from client.ui.update.requests import Request, TurnPage
@@ -27,9 +28,16 @@ def acted(ui: Ui, lesson: Lesson, action: Action, view: View, model: TableModel)
         return _walking(ui, lesson.table, lesson.walk, action, view)
     if lesson.done:
         return _looking(ui, lesson.table, action)
+    if action is Act.CANCEL and not _holds_something(lesson.table):
+        return ui, requests.Quit()
     if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
         return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
     return playing.acted(ui, lesson.table, action, model)
+
+
+def _holds_something(playing: Playing) -> bool:
+    """Tell whether there is a choice to take back before Esc leaves the lessons."""
+    return playing.piece is not None or playing.position is not None or playing.orientation != 0
 
 
 def _walking(

@@ -49,8 +49,8 @@ def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
             return _at_line(ui, lobby, last), ui.new_table
         case Act.REFRESH:
             return ui, requests.Refresh()
-        case Act.LEAVE if ui.hosting.home:
-            return ui, requests.GoHome()
+        case Act.LEAVE:
+            return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
         case _ if (table := _set_up(ui.new_table, action)) is not None:
             return replace(_at_line(ui, lobby, last), new_table=table), None
         case _:

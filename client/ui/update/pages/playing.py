@@ -5,6 +5,7 @@ from typing import Final
 
 from client.language import _
 from client.table import TableModel
+from client.ui.update import requests
 from client.ui.update.actions import Act, Action, Hold, Pick, PointAt, Way
 from client.ui.update.requests import Request
 from client.ui.update.state import Notice, Playing, Ui, with_table_page
@@ -20,6 +21,8 @@ def acted(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[
     """Return the UI state after a key or a click, and what is asked of the server."""
     if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
         return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
+    if action is Act.CANCEL and model.seat is None:
+        return ui, requests.Leave()
     if isinstance(model.legal, LegalLays):
         return _laying(ui, playing, action, model.legal)
     return _placing(ui, playing, action, model)

@@ -15,6 +15,7 @@ from client.suggestion import Suggestion
 from client.table import TableModel
 from client.ui.draw.lines import plain
 from client.ui.draw.pages.reading import hands_table
+from client.ui.draw.pages.result import result_lines
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
@@ -24,8 +25,8 @@ from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Rea
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
-from engine.components import DEALS
-from engine.events import Place
+from engine.components import DEALS, Laurel
+from engine.events import Place, Tally
 from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
@@ -331,7 +332,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
     frame = drawn(ui, model, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
     if width >= 19:
-        assert "80x24" in text_of(frame)
+        assert "20x8 or" in text_of(frame)
 
 
 @pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
@@ -411,6 +412,32 @@ def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
                     action = frame.action_at(text.index(field), y)
                     assert action is not None
                     assert getattr(action, "cell", None) == cell
+
+
+def test_the_log_begins_with_the_beginning_of_a_sentence() -> None:
+    """Older sentences that do not fit as a whole are left out; one alone is cut at its end."""
+    ui, model = placing()
+    long = "Ann's farmer " + "gives a lot, " * 8 + "and more."
+    for log in ((long, "Bob is away."), (long, long), ("Bob is back.", long)):
+        for size in ((80, 24), (40, 15), (120, 40)):
+            frame = drawn(replace(ui, log=log), model, UNICODE, *size)
+            rows = [plain(row) for row in frame.lines]
+            at = next(number for number, row in enumerate(rows) if re.search("(Ann's f|Bob is )", row))
+            assert not any("lot, gives" in row for row in rows[:at])
+
+
+def test_seven_laurels_stand_apart_from_the_other_points() -> None:
+    """Every source of points at its most, for a player of two peoples with the longest name."""
+    finished = played(GameOptions(2, random_layout=True), 11)
+    ended = finished.view.result
+    assert ended is not None
+    most = Tally(11, 11, 7, tuple(Laurel), 77, 36)
+    shown = replace(ended, tallies=(most, *ended.tallies[1:]))
+    names = ("Eleonora di Tole", "Bob")
+    rows = [plain(row) for row in result_lines(finished.view, shown, names, UNICODE, 80)]
+    row = next(row for row in rows if "77" in row and "Tole" in row and "points" not in row)
+    assert get_cwidth(row) <= 80
+    assert re.search(r"Tole +11 +11 +7x2 = 14 +\d(\+\d){6} = 30 +77", row)
 
 
 def test_every_line_of_the_log_can_be_scrolled_to() -> None:

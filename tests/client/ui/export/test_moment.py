@@ -110,7 +110,7 @@ def test_the_text_export_is_the_board_of_the_screen() -> None:
     recording = recording_of(RECORDS[1])
     text = as_text(recording, 30, recording.all_eyes)
     assert text.count("•") == 1
-    assert "(A 5)" in text
+    assert "(A=5)" in text
     assert "(A:L)" in as_text(recording, recording.end, recording.all_eyes)
     assert as_text(recording, 30, recording.all_eyes, ascii_only=True).isascii()
 

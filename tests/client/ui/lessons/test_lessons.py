@@ -184,6 +184,57 @@ def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
     assert is_done(course)
 
 
+def test_a_wrong_answer_says_what_it_would_have_given() -> None:
+    """In words, as the right one does; the number to reach is in the task."""
+    for title, effect in (
+        ("Merchants", "merchant on"),
+        ("Farmers", "farmer on"),
+        ("Your soldier", "soldier on"),
+    ):
+        page = page_titled(title)
+        kind = page.goal.kind if isinstance(page.goal, Earn) else Kind.SOLDIER
+        game = game_of(page)
+        for command in game.legal_commands():
+            assert isinstance(command, Place)
+            course = course_at(title)
+            play(course, command)
+            if command.piece.kind is kind and not is_done(course):
+                assert course.ui.notice is not None
+                assert f"Ann's {effect} {command.field}" in course.ui.notice.text
+                assert "taken back" in course.ui.notice.text
+                break
+        else:
+            pytest.fail(f"every answer is right: {title}")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
+    language: str, in_language: Callable[[str], None]
+) -> None:
+    """Whatever is chosen from the hand; what the piece would give is left to the pupil."""
+    in_language(language)
+    beside, gives = (
+        _(text).partition("{")[0] for text in ("Beside it: {around}.", "Other pieces: {changes}.")
+    )
+    for page in PAGES:
+        if isinstance(page.goal, Earn | Catch | PointTo):
+            course = course_at(page.title)
+            for key in ("", "2", "5"):
+                course.press(key)
+                text = " ".join(line[50:] for line in shown(course).splitlines())
+                assert beside.strip() in text, page.title
+                assert gives.strip() not in text
+
+
+def test_escape_leaves_the_lessons_when_nothing_is_chosen() -> None:
+    course = course_at("Merchants")
+    course.press("2")
+    course.press("escape")
+    assert course.parting is None
+    course.press("escape")
+    assert course.parting is Parting.LEFT
+
+
 def test_another_refusal_than_the_one_asked_for_does_not_complete_the_page() -> None:
     course = course_at("No soldier at the end")
     play(course, Place(PUPIL, Piece("Es"), Field("D4")))
@@ -273,7 +324,7 @@ def test_the_first_pages_agree_with_the_engine() -> None:
     view = game_of(page_titled("The land")).view
     assert view.layout.hexes[Field("E1")]
     assert (view.tiles[0] or view.tiles[1]) == view.tiles[0]
-    assert "(E 6)" in shown(course_at("The land"))
+    assert "(E=6)" in shown(course_at("The land"))
     goal = page_titled("Fields and springs").goal
     assert isinstance(goal, PointTo)
     assert has_spring(goal.field)

@@ -48,11 +48,29 @@ def test_autoplay_shows_every_step_long_enough_to_read() -> None:
     assert ticked(ui, model) == ui
 
 
-@pytest.mark.parametrize("key", ["r", "enter", " ", "Z", "f12"])
+@pytest.mark.parametrize("key", ["enter", " ", "Z", "f12"])
 def test_any_key_stops_autoplay(key: str) -> None:
     ui, model = scoring()
     autoplaying = at_scoring_step(after(ui, model, "r"), model, 4)
     assert pressed(autoplaying, key, model) == (replace(autoplaying, ticks_left=None), None)
+
+
+def test_the_same_key_makes_autoplay_faster() -> None:
+    """Three speeds, and then the first again; every step is shown for a second at least."""
+    ui, model = scoring()
+    waits = []
+    running = at_scoring_step(after(ui, model, "r"), model, 9)
+    for speed in (2, 3, 1):
+        running = after(running, model, "r")
+        assert f"speed {speed} of 3" in text_of(drawn(running, model, UNICODE, 80, 24))
+        waits.append(running.ticks_left)
+    fast, fastest, first = waits
+    assert fast is not None
+    assert fastest is not None
+    assert first is not None
+    assert 1 <= fastest < fast < first
+    stopped = after(after(running, model, "r"), model, "Z")
+    assert after(stopped, model, "r").speed == 1  # it goes on as fast as before
 
 
 def test_keys_with_another_meaning_stop_autoplay_and_act() -> None:
@@ -68,7 +86,7 @@ def test_a_click_anywhere_stops_autoplay() -> None:
     ui, model = scoring()
     autoplaying = after(ui, model, "r")
     frame = drawn(autoplaying, model, UNICODE, 80, 24)
-    assert "any key" in text_of(frame)
+    assert "any other key stops it" in text_of(frame)
     for column, line in ((0, 0), (79, 23), (40, 12)):
         action = frame.action_at(column, line)
         assert action is not None

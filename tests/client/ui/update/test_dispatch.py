@@ -77,6 +77,15 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
         assert Act.REVIEW not in [key.action for key in offered(other, model)]
 
 
+def test_escape_lets_a_spectator_leave() -> None:
+    """While tiles are laid and while pieces are placed; a player's puts back what was chosen."""
+    for game in (played(GameOptions(3), 1, 1), played(GameOptions(3, random_layout=True), 1, 6)):
+        model = model_of(game, None)
+        assert request_after(ui_of(game, model), model, "escape") == requests.Leave()
+    ui, model = placing()
+    assert playing_of(after(ui, model, "2", "escape")).piece is None
+
+
 def test_hints_where_the_table_allows_them() -> None:
     """On the player's own turn, and only if this program gives hints."""
     ui, model = placing()
@@ -174,8 +183,9 @@ def test_the_lobby_chooses_the_absence_policy() -> None:
     assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)
 
 
-def test_the_lobby_leads_back_to_the_start_screen_if_there_is_one() -> None:
-    assert after(Ui("Ann"), LOBBY, "escape") == Ui("Ann")
+def test_escape_leaves_the_lobby() -> None:
+    """For the start screen, if there is one."""
+    assert request_after(Ui("Ann"), LOBBY, "escape") == requests.Quit()
     assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
 
 
