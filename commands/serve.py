@@ -169,7 +169,9 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
     def read_again() -> Renewal:
         try:
             now = settings(command, arguments, _file(arguments))
-            return Renewal(_config(namespace_of(now)), namespace_of(now).verbose, _waiting(found, now))
+            chosen = namespace_of(now)
+            _check(chosen)
+            return Renewal(_config(chosen), chosen.verbose, _waiting(found, now))
         except WrongUse as error:
             raise HostError("{reason}", reason=error) from error
 
@@ -199,7 +201,10 @@ def _file(arguments: argparse.Namespace) -> Path | None:
     if isinstance(arguments.config, Path):
         return arguments.config
     usual = Path(UsualConfiguration())
-    return usual if usual.exists() else None
+    try:
+        return usual if usual.exists() else None
+    except OSError:  # a home that a service may not look into
+        return None
 
 
 def _check(chosen: argparse.Namespace) -> None:

@@ -1,6 +1,8 @@
 """The configuration file of `palatinus serve`: every option, checked strictly, and printed as it is used."""
 
 import argparse
+import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -199,6 +201,17 @@ def test_the_usual_file_is_found(
     for words, port in ((), 4711), (("--no-config",), 7733), (("--config", f"{tmp_path}/other.toml"), 4712):
         assert main(["serve", "--print-config", *words]) == 0
         assert f"\nport = {port}  # " in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may look everywhere")
+def test_a_home_that_cannot_be_looked_into_has_no_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As systemd hides homes from its services."""
+    (tmp_path / "hidden").mkdir(mode=0)
+    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path / "hidden" / "palatinus")
+    assert main(["serve", "--print-config"]) == 0
+    assert "port = 7733" in capsys.readouterr().out
 
 
 def test_a_configuration_that_contradicts_itself_is_not_printed(
