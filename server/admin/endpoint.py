@@ -4,6 +4,7 @@ Where there are none, as on Windows, it is a loopback port, and a private file h
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import socket
@@ -191,6 +192,8 @@ def _short(path: Path) -> Iterator[str]:
     if len(os.fsencode(path)) <= _LONGEST:
         yield str(path)
         return
+    if sys.platform != "linux":
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     folder = os.open(path.parent, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -74,8 +74,13 @@ async def _serve(
             await writer.wait_closed()
     except OSError:
         pass  # it is gone, or stalls
+    except Exception:  # a mistake of ours must not end everybody's games
+        log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
     finally:
-        writer.transport.abort()
+        # asyncio fails to abort a connection that has been closed after its last bytes were sent.
+        if writer.transport.get_write_buffer_size():
+            writer.transport.abort()
+        writer.close()
 
 
 async def _answered(
@@ -99,7 +104,7 @@ async def _answered(
         return _failed(FailureCode.JOURNAL, error.text, error.about), None
     except OSError:
         raise
-    except Exception as error:  # a mistake of ours must not end everybody's games
+    except Exception as error:  # a mistake of ours is the host's to report
         log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
         unexpected = failure(FailureCode.FAILED, reason=type(error).__name__)
         return _failed(unexpected.code, unexpected.text, unexpected.about), None

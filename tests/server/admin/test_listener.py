@@ -19,7 +19,7 @@ from server.admin.messages import LINE_BYTES
 from server.app import Running, running
 from server.config import Config
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
-from tests.server.peer import TIMEOUT, game, play_on
+from tests.server.peer import TIMEOUT, eventually, game, play_on
 
 
 @contextlib.asynccontextmanager
@@ -125,13 +125,40 @@ async def test_a_thousand_connections_stop_neither_the_host_nor_the_game(tmp_pat
         assert (await answer(tmp_path, "status"))["players"] == 2
 
 
-async def test_whoever_stalls_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the request, and in the middle of a long answer."""
+def being_served() -> list[asyncio.Task[Any]]:
+    return [task for task in asyncio.all_tasks() if "listener.py" in repr(task.get_coro())]
+
+
+async def test_whoever_stalls_before_the_request_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(listener, "_SECONDS", 0.05)
-    async with administered(tmp_path) as server, game(server.port, 2):
+    async with administered(tmp_path):
         assert await raw_answer(tmp_path / SOCKET_NAME, b'{"v"') == b""
-        before = [each for each in asyncio.all_tasks() if "_serve" in repr(each.get_coro())]
-        assert before == []
+        await eventually(lambda: not being_served())
+
+
+async def test_whoever_stalls_in_a_long_answer_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without holding up whoever comes next."""
+    monkeypatch.setattr(listener, "_SECONDS", 0.2)
+    answered = []
+
+    async def do(_request: object) -> Any:
+        answered.append(_request)
+        return "x" * 20_000_000, None
+
+    with listening(tmp_path / SOCKET_NAME) as endpoint:
+        async with asyncio.TaskGroup() as tasks, admin_server(endpoint, tasks, do):
+            stalled = socket.socket(socket.AF_UNIX)
+            stalled.connect(str(endpoint.path))
+            stalled.sendall(b'{"v": 1, "ask": {"do": "status"}}\n')
+            await eventually(lambda: len(answered) == 1)
+            whole = await raw_answer(endpoint.path, b'{"v": 1, "ask": {"do": "status"}}\n')
+            assert len(whole) > 20_000_000
+            await eventually(lambda: not being_served())
+            stalled.close()
 
 
 async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
