@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def add_tables(commands: Commands) -> None:
-    tables = commands.add_parser("tables", help=_("list, show, export or remove the games a server keeps"))
+    tables = commands.add_parser(
+        "tables", help=_("list, show, check, export or remove the games a server keeps")
+    )
     _add_data(tables, default=None)
     tables.set_defaults(run=_tables_listed)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
@@ -35,7 +37,25 @@ def add_tables(commands: Commands) -> None:
     removal = actions.add_parser("remove", help=_("remove tables for good"))
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     removal.set_defaults(run=_tables_removed)
-    for action in (show, export):
+    check = actions.add_parser("check", help=_("check every table, and say what is whole"))
+    check.set_defaults(run=_tables_checked)
+    salvage = actions.add_parser("salvage", help=_("write the records of all games, also of damaged tables"))
+    salvage.add_argument(
+        "codes", type=str.upper, nargs="*", metavar="CODE", help=_("a table's code (default: all)")
+    )
+    salvage.add_argument(
+        "--to",
+        type=Path,
+        metavar="DIR",
+        required=True,
+        help=_("folder to write to; no file there is replaced"),
+    )
+    salvage.set_defaults(run=_tables_salvaged)
+    restoring = actions.add_parser(
+        "restore", help=_("put a damaged table back into play at its last whole move")
+    )
+    restoring.set_defaults(run=_table_restored)
+    for action in (show, export, restoring):
         action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
     export.add_argument(
         "file",
@@ -43,7 +63,7 @@ def add_tables(commands: Commands) -> None:
         help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
     )
     removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
-    for action in (listing, show, export, removal):
+    for action in (listing, show, export, removal, check, salvage, restoring):
         _add_data(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         add_language(action)
 
@@ -56,15 +76,22 @@ def _add_data(command: argparse.ArgumentParser, default: str | None) -> None:
 @contextlib.contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables]":
     """Open the data folder, or ask the server that is using it; raises WrongUse if that fails."""
-    from server.errors import JournalError
-    from server.storage.data_folder import DataFolder
-
     data = arguments.data or data_folder()
     if runs(socket_in(data)):
         yield ServedTables(socket_in(data))
         return
+    with _opened_alone(arguments) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder; raises WrongUse if that fails, as beside a running server."""
+    from server.errors import JournalError
+    from server.storage.data_folder import DataFolder
+
     try:
-        with DataFolder(data) as folder:
+        with DataFolder(arguments.data or data_folder()) as folder:
             yield folder
     except JournalError as error:
         raise WrongUse(describe_host_error(error)) from error
@@ -132,4 +159,28 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
             if answer.strip().casefold() not in yes_letters():
                 return 1
         folder.remove(codes)
+    return 0
+
+
+def _tables_checked(arguments: argparse.Namespace) -> int:
+    from commands.damaged_tables import show_check
+
+    with _opened_alone(arguments) as folder:
+        return show_check(folder)
+
+
+def _tables_salvaged(arguments: argparse.Namespace) -> int:
+    from commands.damaged_tables import write_salvaged
+
+    with _opened_alone(arguments) as folder:
+        return write_salvaged(folder, arguments.codes, arguments.to)
+
+
+def _table_restored(arguments: argparse.Namespace) -> int:
+    with _opened_alone(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        if not table.damaged:
+            raise WrongUse(_("table {code} is not damaged").format(code=table.code))
+        folder.restore(table.code)
+    print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=table.moves))
     return 0

@@ -14,6 +14,7 @@ from engine.record import names_in, replayed
 from palatinus import main
 from server.app import running
 from server.config import Config, Limits
+from server.storage import stored_tables
 from server.storage.journal_file import FILE_NAME
 from tests.server.peer import Peer, eventually, full_table, game, play_on
 
@@ -153,16 +154,100 @@ def test_who_is_asked_may_say_no(
 async def test_what_cannot_be_used_is_told_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No journal, a running server, damage, or no such table; nothing is created or changed."""
+    """No journal, a running server, a malformed file, or no such table; nothing is created or changed."""
     data = tmp_path / "data"
     assert "no journal in" in complaint(capsys, tmp_path, "list")
     assert not data.exists()
     async with running(Config(data=data)) as server, game(server.port, 2):
         assert "another server" in complaint(capsys, tmp_path, "list")
     assert "no table AAAA" in complaint(capsys, tmp_path, "show", "AAAA")
-    with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-        database.execute("UPDATE entry SET body = '{' WHERE number = 1")
-        database.commit()
+    (data / FILE_NAME).write_bytes(b"x" * 200 + (data / FILE_NAME).read_bytes()[200:])
     before = (data / FILE_NAME).read_bytes()
     assert "damaged" in complaint(capsys, tmp_path, "list")
     assert (data / FILE_NAME).read_bytes() == before
+
+
+def damaged_entry(tmp_path: Path, code: str) -> None:
+    """Change the text of a table's last entry but one."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "data" / FILE_NAME)) as database:
+        (last,) = database.execute("SELECT max(number) FROM entry WHERE code = ?", (code,)).fetchone()
+        database.execute(
+            "UPDATE entry SET body = replace(body, '0', '1') WHERE code = ? AND number = ?", (code, last - 1)
+        )
+        database.commit()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+async def test_a_damaged_table_is_told_salvaged_and_restored(
+    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The host learns up to which move it is whole, gets its record, and puts it back into play there."""
+    code, over = tables["playing"][0].code, tables["over"][0].code
+    assert told(capsys, tmp_path, "check") == ("3 tables are whole.\n", "")
+    damaged_entry(tmp_path, code)
+    before = files_in(tmp_path / "data")
+    line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
+    out, _ = told(capsys, tmp_path, "check", code=1)
+    assert out == f"Damaged: tables are damaged: 1.\n{line}2 tables are whole.\n"
+    assert re.search(r"playing, damaged +7 ", told(capsys, tmp_path, "list")[0])
+    assert "palatinus tables check" in complaint(capsys, tmp_path, "remove", "--yes", over)
+    assert "palatinus tables check" in complaint(capsys, tmp_path, "restore", code)
+    out, _ = told(capsys, tmp_path, "salvage", "--to", str(tmp_path / "out"), code=1)
+    assert f"Table {code}: only up to move 7, in " in out
+    assert f"Table {over}: complete up to move 32, in " in out
+    assert replayed((tmp_path / "out" / f"{over}.txt").read_text(encoding="utf-8")).over
+    assert not replayed((tmp_path / "out" / f"{code}.txt").read_text(encoding="utf-8")).over
+    assert "File exists" in complaint(capsys, tmp_path, "salvage", over, "--to", str(tmp_path / "out"))
+    assert "nothing was found of table AAAA" in complaint(
+        capsys, tmp_path, "salvage", "AAAA", "--to", str(tmp_path)
+    )
+    assert files_in(tmp_path / "data") == before
+    async with running(Config(data=tmp_path / "data")) as server:
+        assert code not in server.lobby.tables
+    assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}2 tables are whole.\n"
+    assert "is not damaged" in complaint(capsys, tmp_path, "restore", over)
+    assert told(capsys, tmp_path, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
+    assert told(capsys, tmp_path, "check") == ("3 tables are whole.\n", "")
+    async with running(Config(data=tmp_path / "data")) as server:
+        state = server.lobby.tables[code].state
+        assert state.game is not None
+        assert not state.game.over
+
+
+async def test_copies_that_a_repair_has_kept_are_salvaged_too(
+    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was removed from the journal since can still be had from them."""
+    code = tables["playing"][0].code
+    damaged_entry(tmp_path, code)
+    async with running(Config(data=tmp_path / "data")):
+        pass
+    assert told(capsys, tmp_path, "remove", "--yes", code) == ("", "")
+    out, _ = told(capsys, tmp_path, "salvage", code, "--to", str(tmp_path / "out"), code=1)
+    assert f"Table {code}: only up to move 7, in " in out
+
+
+def test_looking_at_one_of_many_tables_reads_it_alone(
+    tables: dict[str, list[Peer]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A list unpacks nothing; showing or exporting a table unpacks that table."""
+    unpacked: list[bytes] = []
+    inflate = stored_tables.inflated
+
+    def counted(content: bytes) -> tuple[str, bool]:
+        unpacked.append(content)
+        return inflate(content)
+
+    monkeypatch.setattr(stored_tables, "inflated", counted)
+    told(capsys, tmp_path, "list")
+    assert not unpacked
+    told(capsys, tmp_path, "show", tables["playing"][0].code)
+    assert not unpacked
+    told(capsys, tmp_path, "export", tables["over"][0].code, "-")
+    assert len(set(unpacked)) == 1

@@ -169,6 +169,7 @@ class StoredReport(Struct, frozen=True):
     moves: int
     opened: int | None
     changed: int | None
+    damaged: bool = False
 
 
 class GameReport(Struct, frozen=True):

@@ -270,7 +270,14 @@ def _live_report(table: Table, opened: int | None, changed: int | None) -> Store
 def _archived_report(table: ArchivedTable) -> StoredReport:
     found = table.contents
     return StoredReport(
-        table.code, found.stage, True, list(found.names), found.moves, table.opened, table.changed
+        table.code,
+        found.stage,
+        True,
+        list(found.names),
+        found.moves,
+        table.opened,
+        table.changed,
+        not table.whole,
     )
 
 

@@ -1,13 +1,13 @@
-"""What a data folder holds, for its owner: tables to look at, take a record of, and remove.
+"""What a data folder holds, for its owner: tables to look at, check, take records of, restore and remove.
 
-Only while no server runs: one process at a time uses a journal.
+Only while no server runs: one process at a time uses a journal. Looking changes nothing.
 """
 
 import contextlib
 import random
 import sqlite3
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,16 +16,24 @@ from engine.events import Event
 from engine.game import Game, RandomChance
 from protocol.messages import Stage
 from server.errors import JournalError
-from server.storage.entries import Played, StoodIn, events_in
+from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.evidence import reading, refuse_if_in_use
+from server.storage.inspection import Condition, Findings, Verdict, inspected
 from server.storage.journal_file import FILE_NAME, locked, opened
 from server.storage.ledger import Ledger
+from server.storage.repair import copies
+from server.storage.standing import Changes
 from server.storage.stored_tables import (
     ArchivedTable,
+    SetAside,
     Stored,
     archive_list,
     archived_table,
+    checked,
     in_use,
     remove,
+    restore,
+    set_aside_tables,
     table_in_use,
 )
 from server.storage.table_summary import contents
@@ -42,6 +50,41 @@ class StoredTable:
     moves: int
     opened: int | None
     changed: int | None
+    damaged: bool = False  # then it is whole up to this number of moves
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTable:
+    """What a check has found of a table: how many moves are whole, and how many entries are missing."""
+
+    code: str
+    condition: Condition
+    archived: bool
+    moves: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check has found: what is wrong with the files, and every table."""
+
+    faults: Sequence[JournalError]
+    tables: Sequence[CheckedTable]
+
+    @property
+    def whole(self) -> bool:
+        return not self.faults and all(table.condition is Condition.WHOLE for table in self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What was got out of a table: its whole moves; `complete` if none is missing."""
+
+    code: str
+    names: tuple[str, ...]
+    events: tuple[Event, ...]
+    moves: int
+    complete: bool
 
 
 class DataFolder:
@@ -51,17 +94,18 @@ class DataFolder:
     """
 
     def __init__(self, data: Path) -> None:
+        self._data = data
         self._path = data / FILE_NAME
-        if not self._path.exists():
+        if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         with contextlib.ExitStack() as opening:
             opening.enter_context(contextlib.closing(locked(data)))
-            self._database = opening.enter_context(contextlib.closing(opened(self._path)))
+            refuse_if_in_use(self._path)
             self._open = opening.pop_all()
 
-    def _damaged(self, what: str) -> JournalError:
+    def _damaged(self, what: object) -> JournalError:
         return JournalError(
-            "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
+            "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
             file=self._path,
             reason=what,
         )
@@ -74,67 +118,166 @@ class DataFolder:
     ) -> None:
         self._open.close()
 
-    @contextlib.contextmanager
-    def _damage_told(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, ValueError) as error:
-            raise self._damaged(str(error)) from error
-
     def tables(self) -> list[StoredTable]:
         """Return all tables, the latest changed first."""
-        with self._damage_told():
+        with self._reading() as database:
             found = [
-                *map(_archived, archive_list(self._database)),
-                *map(_stored, in_use(self._database)),
+                *map(_archived, archive_list(database)),
+                *map(_stored, in_use(database)),
+                *map(_stored_aside, set_aside_tables(database)),
             ]
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""
-        found = self._found(code)
-        return None if found is None else _stored(found)
+        with self._reading() as database:
+            if (found := table_in_use(database, code) or archived_table(database, code)) is not None:
+                return _stored(found)
+            aside = (table for table in set_aside_tables(database) if table.code == code)
+            return next(map(_stored_aside, aside), None)
 
     def game(self, code: str) -> tuple[Event, ...]:
-        """Return all events of this table's game, hidden kinds included; none if it has not started.
+        """Return the events of this table's game, hidden kinds included; none if it has not started.
 
-        Raises JournalError if it is damaged.
+        Raises JournalError if the table is damaged.
         """
-        found = self._found(code)
+        with self._reading() as database:
+            found = table_in_use(database, code) or archived_table(database, code)
         try:
             entries = [] if found is None else found.whole_entries
-            moves = [entry for entry in entries if isinstance(entry, Played | StoodIn)]
-            events = [event for move in moves for event in events_in(move)]
-            return tuple(Game(events, RandomChance(random.Random())).events)
+            return tuple(Game(_events(entries), RandomChance(random.Random())).events)
         except Exception as error:  # whatever the error, no server wrote this
             raise self._damaged(f"table {code}: {error}") from error
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; if JournalError is raised, none is removed."""
+        self._change(lambda database: remove(database, codes))
+
+    def restore(self, code: str) -> None:
+        """Put a table that was set aside back into play at its last whole move; raises JournalError."""
+        self._change(lambda database: restore(database, code))
+
+    def check(self) -> Check:
+        """Look at every table closely; raises JournalError if the file cannot be used at all."""
+        findings = inspected(self._data, closely=True)
+        return Check(findings.faults, [_checked(verdict) for verdict in findings.verdicts])
+
+    def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
+        """Return the games of these tables, or of all, as far as any file in the folder has them.
+
+        The copies that repairs have kept are searched as well.
+        """
+        wanted = set(codes)
+        best: dict[str, Salvaged] = {}
+        for findings in self._all_findings():
+            for verdict in findings.verdicts:
+                if wanted and verdict.code not in wanted:
+                    continue
+                found = _salvaged(verdict)
+                known = best.get(verdict.code)
+                if known is None or len(found.events) > len(known.events):
+                    best[verdict.code] = found
+        return list(best.values())
+
+    def _all_findings(self) -> Iterator[Findings]:
+        for suffix in ("", *copies(self._data)):
+            with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
+                yield inspected(self._data, closely=True, suffix=suffix)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            with contextlib.closing(Ledger(self._database, self._path.parent)) as ledger:
-                ledger.change(lambda database: remove(database, codes))
+            with reading(self._path) as (database, _):
+                yield database
+        except (sqlite3.Error, OSError, ValueError) as error:
+            raise self._damaged(getattr(error, "strerror", None) or error) from error
+
+    def _change(self, work: Callable[[sqlite3.Connection], Changes]) -> None:
+        if faults := inspected(self._data).faults:
+            raise self._damaged("; ".join(map(str, faults)))
+        try:
+            with contextlib.closing(opened(self._path)) as database:
+                ledger = Ledger(database, self._data)
+                try:
+                    ledger.change(work)
+                finally:
+                    ledger.close()
         except (OSError, sqlite3.Error) as error:
             raise JournalError("the journal could not be written: {reason}", reason=error) from error
+        except ValueError as error:
+            raise self._damaged(error) from error
 
-    def _found(self, code: str) -> Stored | None:
-        with self._damage_told():
-            return table_in_use(self._database, code) or archived_table(self._database, code)
+
+def _events(entries: Iterable[Entry]) -> list[Event]:
+    return [event for entry in entries if isinstance(entry, Played | StoodIn) for event in events_in(entry)]
+
+
+def _checked(verdict: Verdict) -> CheckedTable:
+    entries = verdict.table.entries
+    condition, whole = verdict.condition, len(_foldable(entries))
+    if whole < len(entries):
+        condition = Condition.DAMAGED
+    return CheckedTable(
+        verdict.code,
+        condition,
+        verdict.table.archived is not None,
+        contents(entries[:whole]).moves,
+        verdict.length - whole,
+    )
+
+
+def _foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Return the entries up to the first one that does not fit the game."""
+    game: Game | None = None
+    for number, entry in enumerate(entries):
+        try:
+            events = _events([entry])
+            if game is None and events:
+                game = Game(events, RandomChance(random.Random()))
+            elif game is not None:
+                for event in events:
+                    game.fold(event)
+        except Exception:  # noqa: BLE001 - whatever the error, no server wrote this
+            return entries[:number]
+    return entries
+
+
+def _salvaged(verdict: Verdict) -> Salvaged:
+    entries = _foldable(verdict.table.entries)
+    found = contents(entries)
+    complete = verdict.condition is Condition.WHOLE and len(entries) == len(verdict.table.entries)
+    return Salvaged(verdict.code, found.names, tuple(_events(entries)), found.moves, complete)
 
 
 def _stored(table: Stored) -> StoredTable:
-    found = contents(table.whole_entries)
+    found = contents(table.entries)
     return StoredTable(
         table.code,
         found.stage,
         table.archived is not None,
         found.names,
         found.moves,
-        table.rows[0].time,
-        table.rows[-1].time,
+        table.rows[0].time if table.rows else None,
+        table.rows[-1].time if table.rows else None,
+        table.damage is not None,
     )
+
+
+def _stored_aside(table: SetAside) -> StoredTable:
+    rows = table.rows[: table.whole]
+    found = checked(table.code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)])
+    return replace(_stored(found), damaged=True)
 
 
 def _archived(table: ArchivedTable) -> StoredTable:
     found = table.contents
-    return StoredTable(table.code, found.stage, True, found.names, found.moves, table.opened, table.changed)
+    return StoredTable(
+        table.code,
+        found.stage,
+        True,
+        found.names,
+        found.moves,
+        table.opened,
+        table.changed,
+        not table.whole,
+    )

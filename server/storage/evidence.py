@@ -22,8 +22,8 @@ from server.storage.stored_tables import (
     Row,
     SetAside,
     Stored,
+    archive_list,
     archived_from,
-    archived_standings,
     archived_tables,
     commits,
     in_use,
@@ -89,16 +89,15 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     if row is None:
         raise sqlite3.DatabaseError("its number is missing")
     tables = {table.code: table for table in in_use(database)}
-    archived = list(archived_standings(database))
+    archived = list(archive_list(database))
     damaged = {code for code, table in tables.items() if table.damage is not None}
-    damaged |= {code for code, _, whole in archived if not whole}
-    damaged |= tables.keys() & {code for code, _, _ in archived}
+    damaged |= {table.code for table in archived if not table.whole or table.code in tables}
     return View(
         version,
         row[0],
         commits(database),
         tables,
-        {code: standing for code, standing, _ in archived},
+        {table.code: table.standing for table in archived},
         damaged,
         {table.code: table for table in set_aside_tables(database)},
         dict(records_due(database)),

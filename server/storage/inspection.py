@@ -59,21 +59,10 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong with a file: an English sentence to be filled in with the facts `about`."""
-
-    text: str
-    about: dict[str, object] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.text.format(**self.about)
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """What is wrong in a data folder; if nothing is, the tables were not looked at more closely."""
 
-    faults: Sequence[Fault] = ()
+    faults: Sequence[JournalError] = ()
     verdicts: Sequence[Verdict] = ()
     commits: int = 0
     journal: str | None = None
@@ -81,12 +70,13 @@ class Findings:
     records_due: Mapping[str, int] = field(default_factory=dict)
 
 
-def inspected(data: Path, *, closely: bool = False) -> Findings:
+def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Findings:
     """Return what is wrong with the journal in the folder `data`; `closely` looks at every table in any case.
 
-    Raises JournalError if it is of a newer version, not a journal or cannot be read.
+    `suffix` ends the names of copies of its files. Raises JournalError if the journal is of a newer version,
+    not a journal or cannot be read.
     """
-    path, list_path = data / FILE_NAME, data / LIST_NAME
+    path, list_path = data / f"{FILE_NAME}{suffix}", data / f"{LIST_NAME}{suffix}"
     try:
         listed = content_of(list_path)
         log = beside(path, "-wal")
@@ -94,7 +84,7 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
             return Findings()
         known = known_commits(listed)
         if not path.exists():
-            return _searched(path, known, [Fault("the journal is missing")])
+            return _searched(path, known, [JournalError("the journal is missing")])
         try:
             with reading(path) as (database, version):
                 view = view_of(database, version)
@@ -104,7 +94,7 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
                 evidence = Evidence()
                 evidence.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            return _searched(path, known, [Fault("it is malformed ({reason})", {"reason": error})])
+            return _searched(path, known, [JournalError("the journal is malformed ({reason})", reason=error)])
         if faults:
             evidence.add_files(content_of(path), content_of(log))
         return Findings(
@@ -123,7 +113,7 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
         ) from error
 
 
-def _searched(path: Path, known: KnownCommits, faults: list[Fault]) -> Findings:
+def _searched(path: Path, known: KnownCommits, faults: list[JournalError]) -> Findings:
     """Return what the pages of a file hold that SQLite cannot read."""
     evidence = Evidence()
     evidence.add_files(content_of(path), content_of(beside(path, "-wal")))
@@ -142,36 +132,35 @@ def _searched(path: Path, known: KnownCommits, faults: list[Fault]) -> Findings:
     )
 
 
-def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[Fault]:
+def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[JournalError]:
     """Return what is wrong with the files as a whole, so that every table has to be looked at."""
     if view.version < SCHEMA_VERSION or is_copy(view.journal):  # which have no commit list
         return _table_faults(view.damaged)
     if not list_is_there:
         if not (view.in_use or view.archived or view.set_aside):
             return _table_faults(view.damaged)
-        return [Fault("the commit list {file} is missing", {"file": LIST_NAME})]
+        return [JournalError("the commit list {file} is missing", file=LIST_NAME)]
     if known.journal is not None and known.journal != view.journal:
-        return [Fault("the commit list {file} belongs to another journal", {"file": LIST_NAME})]
+        return [JournalError("the commit list {file} belongs to another journal", file=LIST_NAME)]
     faults = []
     if known.damaged:
-        faults.append(Fault("the commit list {file} is damaged", {"file": LIST_NAME}))
+        faults.append(JournalError("the commit list {file} is damaged", file=LIST_NAME))
     if view.commits < known.commits:
         number = known.commits - view.commits
-        faults.append(Fault("the last {commits} commits are missing", {"commits": number}))
+        faults.append(JournalError("the last commits to the journal are missing: {commits}", commits=number))
     if view.commits > known.commits + _COMMITS_OF_A_KILL:
         number = view.commits - known.commits
         faults.append(
-            Fault(
-                "the commit list {file} lacks the last {commits} commits",
-                {"file": LIST_NAME, "commits": number},
+            JournalError(
+                "the commit list {file} lacks the last commits: {commits}", file=LIST_NAME, commits=number
             )
         )
     return faults + _table_faults(view.damaged | _not_as_listed(view, known))
 
 
-def _table_faults(codes: Iterable[str]) -> list[Fault]:
+def _table_faults(codes: Iterable[str]) -> list[JournalError]:
     number = len(set(codes))
-    return [Fault("{number} tables are damaged", {"number": number})] if number else []
+    return [JournalError("tables are damaged: {number}", number=number)] if number else []
 
 
 def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
@@ -238,17 +227,18 @@ def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View 
     archived, game = _archived(code, table, listed, evidence, view)
     table = Stored(code, table.rows, table.entries, archived, table.damage)
     length = max(len(table.rows), 0 if listed is None else listed.length)
-    reason = table.damage
-    if reason is None and listed is not None and not _leads_to(table.rows, listed):
+    reached = listed is None or _leads_to(table.rows, listed)
+    more = _more(code, len(table.rows), evidence, view) and not (reached and listed is not None)
+    reason = table.damage or (f"entry {len(table.rows)} is damaged" if more else "")
+    if not reason and not reached:
         reason = "its last entries are missing" if len(table.rows) < length else "it is as it was earlier"
-    if reason is None and listed is None and _more(code, len(table.rows), evidence, view):
-        reason = f"entry {len(table.rows)} is damaged"
-    if reason is None:
-        return Verdict(table, Condition.WHOLE, length, "", game)
-    if not table.entries:
-        return Verdict(table, Condition.LOST, length, reason, game)
-    damaged = len(table.entries) < len(table.rows) or _more(code, len(table.rows), evidence, view)
-    return Verdict(table, Condition.DAMAGED if damaged else Condition.SHORTER, length, reason, game)
+    if not reason:
+        condition = Condition.WHOLE
+    elif not table.entries:
+        condition = Condition.LOST
+    else:
+        condition = Condition.DAMAGED if more or table.damage else Condition.SHORTER
+    return Verdict(table, condition, length, reason, game)
 
 
 def _made(code: str, rows: list[Row]) -> Stored:

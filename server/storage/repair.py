@@ -32,8 +32,15 @@ from server.storage.stored_tables import (
 
 _MOST_LINES: Final = 20  # about single tables
 _REPAIRED: Final = ".repaired"
+_KEPT: Final = ".damaged-"
 
 log = logging.getLogger(__name__)
+
+
+def copies(data: Path) -> list[str]:
+    """Return how the names of the copies end that repairs have kept in the folder, the latest first."""
+    names = (path.name.removeprefix(FILE_NAME) for path in data.glob(f"{FILE_NAME}{_KEPT}*"))
+    return sorted((name for name in names if not name.endswith(("-wal", "-shm"))), reverse=True)
 
 
 def make_ready(data: Path) -> None:
@@ -85,7 +92,7 @@ def _repair(data: Path, findings: Findings) -> Path:
 
 def _free_suffixes(data: Path) -> Iterator[str]:
     """Yield names for copies that no file in the folder has."""
-    now = time.strftime(".damaged-%Y%m%d-%H%M%S")
+    now = time.strftime(f"{_KEPT}%Y%m%d-%H%M%S")
     for suffix in (now, *(f"{now}-{number}" for number in range(2, 1000))):
         if not any(data.glob(f"*{suffix}*")):
             yield suffix

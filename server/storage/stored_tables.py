@@ -80,6 +80,7 @@ class ArchivedTable:
     opened: int | None
     changed: int | None
     contents: Contents
+    whole: bool
 
 
 def linked(code: str, previous: Standing | None, now: int, entries: Iterable[Entry]) -> list[Row]:
@@ -188,24 +189,15 @@ def archived_tables(database: sqlite3.Connection) -> Iterator[tuple[Stored, Arch
     yield from map(archived_from, rows)
 
 
-def archived_standings(database: sqlite3.Connection) -> Iterator[tuple[str, Standing, bool]]:
-    """Yield where the archived tables stand, and whether their rows are whole, without unpacking them."""
-    for row in database.execute(f"SELECT {_ARCHIVED}, seal FROM archive ORDER BY archived, rowid"):  # noqa: S608 - a constant
-        yield row[0], Standing(Place.ARCHIVED, row[5], row[6]), seal(*row[:-1]) == row[-1]
-
-
 def archived_from(row: Sequence[Any]) -> tuple[Stored, ArchivedGame]:
     """Return the table in a row of the archive, whatever is in it."""
     whole = seal(*row[:-1]) == row[-1]
     return _unpacked(*row[:3], whole=whole), ArchivedGame(str(row[3]), bool(row[4]))
 
 
-def _unpacked(code: str, when: int, content: bytes, *, whole: bool) -> Stored:
-    found = checked(
-        code,
-        [(number, row.body, row.time, row.link) for number, row in enumerate(unpacked(content))],
-        when,
-    )
+def _unpacked(code: str, when: int, content: object, *, whole: bool) -> Stored:
+    rows = unpacked(content) if isinstance(content, bytes) else []
+    found = checked(code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)], when)
     if found.damage is None and not whole:
         return Stored(code, found.rows, found.entries, when, "its row in the archive is damaged")
     return found
@@ -214,15 +206,15 @@ def _unpacked(code: str, when: int, content: bytes, *, whole: bool) -> Stored:
 def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = None) -> Iterator[ArchivedTable]:
     """Yield the archived tables, or those of them in `codes`, oldest first.
 
-    Raises ValueError if what is said of one is damaged.
+    Raises ValueError if what is said of one makes no sense.
     """
     only = "" if codes is None else f"WHERE code IN ({', '.join('?' * len(codes))})"
     rows = database.execute(
-        "SELECT code, archived, origin, played, length, chain, opened, changed, contents"  # noqa: S608 - question marks
-        f" FROM archive {only} ORDER BY archived, rowid",
+        f"SELECT {_ARCHIVED}, seal FROM archive {only} ORDER BY archived, rowid",  # noqa: S608 - question marks
         codes or (),
     )
-    for code, when, origin, played, length, link, opened, changed, text in rows:
+    for row in rows:
+        code, when, _, origin, played, length, link, opened, changed, text, stored_seal = row
         yield ArchivedTable(
             code,
             when,
@@ -231,6 +223,7 @@ def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = Non
             opened,
             changed,
             msgspec.json.decode(text, type=Contents),
+            whole=seal(*row[:-1]) == stored_seal,
         )
 
 

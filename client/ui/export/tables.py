@@ -1,5 +1,6 @@
 """The tables in a host's data folder, as text."""
 
+import enum
 import time
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -30,6 +31,36 @@ class Table(Protocol):
     def opened(self) -> int | None: ...
     @property
     def changed(self) -> int | None: ...
+    @property
+    def damaged(self) -> bool: ...
+
+
+class CheckedTable(Protocol):
+    """What a check has found of a table: its whole moves and its missing entries."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def condition(self) -> enum.Enum: ...
+    @property
+    def archived(self) -> bool: ...
+    @property
+    def moves(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+
+
+class Salvaged(Protocol):
+    """What was got out of a table; `events` are none if its game had not begun."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def events(self) -> Sequence[object]: ...
+    @property
+    def moves(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
 
 
 def listing(tables: Iterable[Table]) -> list[str]:
@@ -70,6 +101,38 @@ def summary(table: Table) -> list[str]:
     ]
 
 
+def check_lines(tables: Sequence[CheckedTable]) -> list[str]:
+    """Return what is wrong with each table that is not whole, and how many are."""
+    damaged = [table for table in tables if table.condition.value != "whole"]
+    lines = [_describe_damage(table) for table in damaged]
+    whole = len(tables) - len(damaged)
+    lines.append(counted("{n} table is whole.", "{n} tables are whole.", whole).format(n=whole))
+    return lines
+
+
+def _describe_damage(table: CheckedTable) -> str:
+    match table.condition.value:
+        case "shorter":
+            text = _("Table {code}: whole up to move {moves}. Missing entries after it: {missing}.")
+        case "damaged":
+            text = _("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}.")
+        case _:
+            text = _("Table {code}: lost. Missing entries: {missing}.")
+    return text.format(code=table.code, moves=table.moves, missing=table.missing)
+
+
+def salvage_line(game: Salvaged, file: str) -> str:
+    """Return what was got out of a table."""
+    if not game.events:
+        return _("Table {code}: no game.").format(code=game.code)
+    text = (
+        _("Table {code}: complete up to move {moves}, in {file}.")
+        if game.complete
+        else _("Table {code}: only up to move {moves}, in {file}.")
+    )
+    return text.format(code=game.code, moves=game.moves, file=file)
+
+
 def progress(recording: Recording, eyes: Eyes) -> str:
     """Return how a game stands in one line: its result, or how far it is."""
     view = recording.view(recording.end, eyes)
@@ -85,6 +148,8 @@ def _names(table: Table) -> list[str]:
 
 def _stage(table: Table) -> str:
     stage = describe_stage(table.stage)
+    if table.damaged:
+        return _("{stage}, damaged").format(stage=stage)
     return _("{stage}, archived").format(stage=stage) if table.archived else stage
 
 
