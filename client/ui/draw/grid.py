@@ -66,6 +66,7 @@ class Scale:
 SMALL: Final = Scale(across=6, slope=0, body=1)
 MEDIUM: Final = Scale(across=8, slope=1, body=1)
 LARGE: Final = Scale(across=10, slope=1, body=2)
+HUGE: Final = Scale(across=14, slope=1, body=3)
 
 NONE, FAINT, STRONG = range(3)  # how strong a line is: inside a tile and between tiles
 

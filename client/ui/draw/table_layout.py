@@ -6,7 +6,7 @@ from typing import Final
 from client.ui.draw import small_window
 from client.ui.draw.board import Marks, drawn_board
 from client.ui.draw.frame import Block, Target, side_by_side
-from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale
+from client.ui.draw.grid import HUGE, LARGE, MEDIUM, SMALL, Scale
 from client.ui.draw.lines import Line, beside, line, stacked, wrapped
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, news_lines
 from client.ui.texts.glyphs import GlyphSet
@@ -38,7 +38,7 @@ def table_block(
     width, height = size
     scale = next(
         scale
-        for scale in (LARGE, MEDIUM, SMALL)
+        for scale in (HUGE, LARGE, MEDIUM, SMALL)
         if scale is SMALL or (scale.width + 1 + _PANEL_WIDTH <= width and scale.height <= height)
     )
     margin = min(2, width - scale.width - 1 - _PANEL_WIDTH)

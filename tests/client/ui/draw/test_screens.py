@@ -164,6 +164,13 @@ def test_page(page: str, size: str) -> None:
     assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
 
 
+@pytest.mark.parametrize("page", ["placing", "scoring-piece"])
+def test_page_in_a_large_window(page: str) -> None:
+    """The board has the room: larger hexes, with panel and log beside it."""
+    ui, model = PAGES[page]()
+    assert_screen(f"{page}-160x50", text_of(drawn(ui, model, UNICODE, 160, 50)))
+
+
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
 def test_page_in_ascii(page: str) -> None:
     """These pages have no character beyond ASCII."""

@@ -1,0 +1,45 @@
+"""The pictures in the documents are what the program draws; with SCREENS=new they are drawn again."""
+
+import os
+import re
+from collections.abc import Callable
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from client.recording import Recording
+from client.ui.draw.screen import drawn
+from client.ui.export.moment import as_svg
+from client.ui.texts.glyphs import UNICODE
+from engine.record import replayed
+from tests.client.ui.draw.test_screens import PAGES
+from tests.client.ui.pty_terminal import ROOT
+from tests.client.ui.terminal_picture import terminal_picture
+
+FOLDER = ROOT / "docs/pictures"
+MOST_BYTES = 120_000
+
+
+def screen() -> str:
+    ui, model = PAGES["foreseeing"]()
+    return terminal_picture(drawn(ui, model, UNICODE, 80, 24), "Palatinus in a terminal")
+
+
+def board() -> str:
+    text = (ROOT / "tests/engine/records/3-players.txt").read_text(encoding="utf-8")
+    recording = Recording.of(replayed(text).events, {0: "Ann", 1: "Bob", 2: "Cosima"})
+    return as_svg(recording, 30, recording.all_eyes)
+
+
+@pytest.mark.parametrize(("name", "draw"), [("screen", screen), ("board", board)])
+def test_a_picture_is_up_to_date(name: str, draw: Callable[[], str]) -> None:
+    """It is a document of its own, of a moderate size, and the README shows it."""
+    path, picture = FOLDER / f"{name}.svg", draw()
+    if os.environ.get("SCREENS") == "new":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(picture, encoding="utf-8")
+    assert picture == path.read_text(encoding="utf-8"), "SCREENS=new draws it again"
+    assert len(picture.encode()) < MOST_BYTES
+    assert not re.search(r"<script|@import|@font-face|href|url\(", picture)
+    assert ET.fromstring(picture).get("viewBox")  # noqa: S314 - it is ours
+    assert f"(docs/pictures/{name}.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
