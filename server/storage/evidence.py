@@ -109,7 +109,7 @@ class Evidence:
     """Rows that were found anywhere, whole or damaged, of now or of earlier."""
 
     rows: dict[str, dict[int, set[Row]]] = field(default_factory=dict)  # by table and number
-    archived: dict[str, list[tuple[Stored, ArchivedGame]]] = field(default_factory=dict)
+    archived: dict[str, list[tuple[Standing, int, ArchivedGame]]] = field(default_factory=dict)  # and when
     set_aside: dict[str, SetAside] = field(default_factory=dict)
     records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
     journals: set[str] = field(default_factory=set)
@@ -168,7 +168,8 @@ class Evidence:
                 self.journals.add(journal)
 
     def _add_archived(self, table: Stored, game: ArchivedGame) -> None:
-        self.archived.setdefault(table.code, []).append((table, game))
+        found = (table.standing, table.archived or 0, game)
+        self.archived.setdefault(table.code, []).append(found)
         self._add_rows(table.code, table.rows)
 
     def _add_rows(self, code: str, rows: Iterable[Row]) -> None:

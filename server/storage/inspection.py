@@ -262,14 +262,14 @@ def _archived(
     if view is not None and code not in view.damaged:
         place = view.place(code) or place
     if place is None:
-        ends = {found.rows[-1].link for found, _ in rows if found.rows}
+        ends = {standing.link for standing, _, _ in rows}
         place = Place.ARCHIVED if table.rows and table.rows[-1].link in ends else Place.IN_USE
     if place != Place.ARCHIVED:
         return None, None
-    latest = max(rows, key=lambda row: len(row[0].rows), default=None)
-    if latest is None:
+    if not rows:
         return table.rows[-1].time or 0 if table.rows else 0, ArchivedGame(code, played=True)
-    return latest[0].archived, latest[1]
+    _, when, game = max(rows, key=lambda row: row[0].length)
+    return when, game
 
 
 def _as_before(table: SetAside) -> Verdict:
