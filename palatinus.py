@@ -12,6 +12,7 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.admin import add_admin
 from commands.bot import add_bot
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
+from commands.history import add_history
 from commands.join import add_join
 from commands.learn import add_learn
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
@@ -108,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         add_serve,
         add_tables,
         add_admin,
+        add_history,
         add_join,
         add_bot,
         add_replay,

@@ -7,7 +7,6 @@ counts as its fraction, so with equal brains the first wins one game in as many 
 """
 
 import argparse
-import math
 import random
 import time
 from collections.abc import Sequence
@@ -16,12 +15,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from client.bots.brains import NamedBrain, brain_named
+from client.bots.tally import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 
-_Z: Final = 1.96  # of a 95% interval
 _BATCHES: Final = 20
 
 
@@ -64,18 +63,10 @@ def _batch(first: str, second: str, players: int, numbers: range) -> list[Outcom
     return [played(brain_named(first), brain_named(second), players, number) for number in numbers]
 
 
-def interval(share: float, games: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval for a share of wins among `games`."""
-    middle = share + _Z**2 / (2 * games)
-    reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
-    whole = 1 + _Z**2 / games
-    return (middle - reach) / whole, (middle + reach) / whole
-
-
 def _line(players: int, outcomes: Sequence[Outcome]) -> str:
     games = len(outcomes)
     share = sum(outcome.share for outcome in outcomes) / games
-    low, high = interval(share, games)
+    low, high = wilson(share, games)
     points = sum(outcome.points for outcome in outcomes) / games
     others = sum(outcome.others for outcome in outcomes) / games
     milliseconds = 1000 * sum(o.seconds for o in outcomes) / sum(o.moves for o in outcomes)

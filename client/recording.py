@@ -34,7 +34,7 @@ class Recording:
         ]
         return cls(
             tuple(events),
-            tuple(_name(names.get(seat), seat) for seat in range(seats)),
+            tuple(shown_name(names.get(seat), seat) for seat in range(seats)),
             (*cuts, len(events)),
         )
 
@@ -68,7 +68,7 @@ class Recording:
         return folded(self.seen(stop, eyes), eyes)
 
 
-def _name(name: str | None, seat: int) -> str:
+def shown_name(name: str | None, seat: int) -> str:
     """Return the name if a table would accept it, for records come from strangers; else the seat's number."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
     return name if usable and name else _("Seat {number}").format(number=seat + 1)

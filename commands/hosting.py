@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from client.address import DEFAULT_PORT
 from client.language import _
-from commands.parsing import describe_host_error
+from commands.parsing import data_folder, describe_host_error
+from commands.past_games import kept_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -98,19 +99,16 @@ async def _against_bots(
 
 async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
     """Serve for the network and play there too; any port will do, because the screen shows it."""
-    import platformdirs
-
     from client.seats import Seats, seats_folder
     from client.ui.game import Visit, visit
     from server.admin.endpoint import SOCKET_NAME
-    from server.config import Config
     from server.errors import JournalError, StartError
     from server.net.addresses import reachable
 
-    data = platformdirs.user_data_path("palatinus", appauthor=False)
+    data = data_folder()
     for port in (DEFAULT_PORT, 0):
         admin = data / SOCKET_NAME
-        config = Config(host="0.0.0.0", port=port, data=data, admin=admin)  # noqa: S104 - a LAN host
+        config = replace(kept_here(), host="0.0.0.0", port=port, data=data, admin=admin)  # noqa: S104 - a LAN host
         try:
             async with _server_here(config, brains) as (served, bots):
                 url = f"ws://127.0.0.1:{served}"

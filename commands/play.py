@@ -10,6 +10,7 @@ from client.language import _
 from commands.display_options import add_display_options, options_of
 from commands.hosting import against_bots, going_on, log_for_later
 from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
+from commands.past_games import kept_here
 from commands.start_screen import at_home
 
 if TYPE_CHECKING:
@@ -39,9 +40,14 @@ def add_game(play: argparse.ArgumentParser) -> None:
         "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=_("see palatinus bot --help")
     )
     play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
-    play.add_argument(
-        "--records", type=Path, metavar="DIR", help=_("write the record of the finished game to this folder")
+    records = play.add_mutually_exclusive_group()
+    records.add_argument(
+        "--records",
+        type=Path,
+        metavar="DIR",
+        help=_("write the record of the finished game to this folder (default: see palatinus history)"),
     )
+    records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))
     play.add_argument(
         "--random-layout",
         action="store_true",
@@ -71,12 +77,13 @@ def play_here(arguments: argparse.Namespace) -> int:
         starting = seat_to_start(arguments.starts, arguments.players)
     except (NoSuchBrain, BadStart) as error:
         return wrong_use(str(error))
+    config = Config() if arguments.no_history else kept_here(arguments.records)
     game = against_bots(
         replace(options_of(arguments, ""), starting=starting),
         brains,
         players=arguments.players,
         random_layout=arguments.random_layout,
-        config=Config(seed=arguments.seed, records=arguments.records),
+        config=replace(config, seed=arguments.seed),
     )
     return _played(arguments, game, arguments.players, random_layout=arguments.random_layout, brain=brains[0])
 

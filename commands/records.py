@@ -70,17 +70,24 @@ def _replayed(file: str) -> "tuple[Game, str]":
 
 def add_replay(commands: Commands) -> None:
     replay = commands.add_parser("replay", help=_("step through a game's record"))
-    _add_moment(replay, _("start at this move (default: 0)"))
+    _add_file(replay)
+    add_stop(replay, _("start at this move (default: 0)"))
+    add_eyes(replay)
     add_drawing(replay)
     replay.set_defaults(run=_replay)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
+    return replay_record(arguments.file, arguments)
+
+
+def replay_record(file: str, arguments: argparse.Namespace) -> int:
+    """Show a record, where and as seen by whom the arguments say; return the exit code."""
     import asyncio
 
     from client.ui.replay import run
 
-    recording = _recording(arguments.file)
+    recording = recording_in(file)
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
@@ -90,9 +97,17 @@ def add_export(commands: Commands) -> None:
     export = commands.add_parser(
         "export", help=_("write the board from a game's record as a picture, text or JSON")
     )
-    _add_moment(
+    _add_file(export)
+    add_stop(
         export, _("the board after this move (default: the end; for a finished game, after the scoring)")
     )
+    add_eyes(export)
+    add_form(export)
+    export.set_defaults(run=_export)
+
+
+def add_form(export: argparse.ArgumentParser) -> None:
+    """Add the options that say what to write, and where."""
     form = export.add_mutually_exclusive_group(required=True)
     form.add_argument(
         "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
@@ -100,13 +115,17 @@ def add_export(commands: Commands) -> None:
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
     form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
     add_ascii(export, _("with --text: ASCII characters only"))
-    export.set_defaults(run=_export)
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    return export_record(arguments.file, arguments)
+
+
+def export_record(file: str, arguments: argparse.Namespace) -> int:
+    """Write a record's board as the arguments say; return the exit code."""
     from client.ui.export.moment import as_json, as_svg, as_text
 
-    recording = _recording(arguments.file)
+    recording = recording_in(file)
     stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
     if arguments.svg is not None:
         out, content = arguments.svg, as_svg(recording, stop, eyes)
@@ -125,9 +144,15 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
+def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help=_("a record, or - for standard input"))
+
+
+def add_stop(command: argparse.ArgumentParser, at: str) -> None:
     command.add_argument("--at", type=move_number, metavar="N", help=at)
+
+
+def add_eyes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--eyes",
         metavar="SEAT|all|none",
@@ -136,7 +161,8 @@ def _add_moment(command: argparse.ArgumentParser, at: str) -> None:
     )
 
 
-def _recording(file: str) -> "Recording":
+def recording_in(file: str) -> "Recording":
+    """Return the recording of a record; raises WrongUse if it cannot be read or replayed."""
     from client.recording import Recording
     from engine.record import names_in
 

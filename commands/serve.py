@@ -23,6 +23,7 @@ from commands.parsing import (
     port_number,
     positive,
 )
+from commands.past_games import MOST_KEPT
 
 if TYPE_CHECKING:
     from server.config import Config, Limits
@@ -48,11 +49,20 @@ def add_serve(commands: Commands) -> None:
         help=_("folder where games are kept (default: %(default)s)"),
     )
     add_switch(where, "--memory", help=_("keep nothing on disk: all games end when the server stops"))
-    serve.add_argument(
+    records = serve.add_mutually_exclusive_group()
+    records.add_argument(
         "--records",
         type=Path,
         metavar="DIR",
-        help=_("write the record of every finished game to this folder"),
+        help=_(
+            "write the record of every finished game to this folder, and never remove one "
+            "(default: the latest 10,000 in the folder records of --data)"
+        ),
+    )
+    records.add_argument(
+        "--history",
+        action=argparse.BooleanOptionalAction,
+        help=_("keep the records of finished games for palatinus history (default: yes)"),
     )
     serve.add_argument(
         "--durable",
@@ -223,12 +233,17 @@ def _config(chosen: argparse.Namespace) -> "Config":
     from server.config import Config
     from server.net.addresses import only_here
 
+    data = None if chosen.memory else Path(chosen.data)
+    records, most_records = chosen.records, None
+    if records is None and data is not None and chosen.history is not False:
+        records, most_records = data / "records", MOST_KEPT
     return Config(
         host=chosen.host,
         port=chosen.port,
-        data=None if chosen.memory else Path(chosen.data),
+        data=data,
         durable=chosen.durable,
-        records=chosen.records,
+        records=records,
+        most_records=most_records,
         tls_cert=chosen.tls_cert,
         tls_key=chosen.tls_key,
         trusted_proxies=tuple(chosen.trust_proxy or ()),

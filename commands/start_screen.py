@@ -11,6 +11,7 @@ from commands.hosting import against_bots, going_on, hosted, log_for_later
 from commands.lessons import taught
 from commands.looking_back import looking_back
 from commands.parsing import need_terminal
+from commands.past_games import kept_here
 
 if TYPE_CHECKING:
     from client.preferences import Preferences
@@ -116,16 +117,15 @@ def _gone_where(request: "Request", options: "Options", brain: str, left: "KeptG
     from client.ui.game import Visit
     from client.ui.lessons.course import Parting
     from client.ui.update import requests
-    from server.config import Config
 
     match request:
         case requests.Learn() if taught(options.name, ascii_wanted=options.ascii) is not Parting.PLAY:
             return Visit(home=True)
         case requests.Learn():
-            game = against_bots(options, (brain,), players=3, random_layout=False, config=Config())
+            game = against_bots(options, (brain,), players=3, random_layout=False, config=kept_here())
         case requests.PlayBots(players, brain, random_layout):
             game = against_bots(
-                options, (brain,), players=players, random_layout=random_layout, config=Config()
+                options, (brain,), players=players, random_layout=random_layout, config=kept_here()
             )
         case requests.Continue() if left is not None:
             game = going_on(options, left, Config())

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client.language import _, counted, yes_letters
+from client.language import _, counted
+from commands.confirmation import confirmed
 from commands.display_options import add_ascii
 from commands.game_record import write_record
 from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
@@ -145,18 +146,8 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
         codes = list(dict.fromkeys(arguments.codes))
         tables = [_stored(folder, code) for code in codes]
         if not arguments.yes:
-            if not sys.stdin.isatty():
-                raise WrongUse(
-                    _("cannot ask for confirmation without a terminal: add --yes to remove without it")
-                )
-            print(*listing(tables), sep="\n")
             form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
-            yes = _("y")
-            try:
-                answer = input(f"{form.format(n=len(tables))} [{yes}/N] ")
-            except EOFError:
-                answer = ""
-            if answer.strip().casefold() not in yes_letters():
+            if not confirmed(listing(tables), form.format(n=len(tables))):
                 return 1
         folder.remove(codes)
     return 0

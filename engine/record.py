@@ -7,6 +7,7 @@ result) must match, line for line, what comes of playing it again.
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
@@ -38,6 +39,8 @@ LINE_LENGTH: Final = 200
 _HEADER: Final = f"palatinus record {VERSION}"
 _UNFINISHED: Final = "unfinished"
 _LAID, _RANDOM = "laid", "random"
+_POINTS: Final = re.compile(r"^ *result +[0-4] +points +(\d{1,3}) ", re.MULTILINE)
+_WINNERS: Final = re.compile(r"^ *winners((?: +[0-4])+) *\r?$", re.MULTILINE)
 _NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
 
 
@@ -51,6 +54,23 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
     if not over:
         lines.append(_UNFINISHED)
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a record says of its game's end: everybody's points by seat, and the seats of the winners."""
+
+    points: tuple[int, ...]
+    winners: tuple[int, ...]
+
+
+def outcome_in(text: str) -> Outcome | None:
+    """Return the end of the game in the record `text`, None if there is none; nothing is checked."""
+    points = tuple(int(each) for each in _POINTS.findall(text))
+    winners = _WINNERS.search(text)
+    if winners is None or not points:
+        return None
+    return Outcome(points, tuple(int(seat) for seat in winners[1].split() if int(seat) < len(points)))
 
 
 def names_in(text: str) -> dict[int, str]:

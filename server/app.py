@@ -135,7 +135,9 @@ class _Server:
         self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
         self._records = (
-            None if config.records is None else Records(config.records, journal, tasks, self._timers)
+            None
+            if config.records is None
+            else Records(config.records, config.most_records, journal, tasks, self._timers)
         )
         self._config = config
         self._journal = journal

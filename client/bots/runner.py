@@ -11,6 +11,7 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
+from client.bots.tally import Tally
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.language import _, listed
 from client.news import Closed
@@ -107,8 +108,11 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
                 bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options.kept_in)
                 stack.callback(bot.release_seat)
                 bots.append(bot)
+            tally = Tally()
             for number in range(1, options.games + 1):
-                await _play_game(bots, options, number, out)
+                await _play_game(bots, options, number, out, tally)
+            if tally.games > 1:
+                print(*tally.lines(), sep="\n", file=out, flush=True)
     except (WrongUse, NoSuchBrain) as error:
         print(error, file=errors)
         return 2
@@ -121,7 +125,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     return 0
 
 
-async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO) -> None:
+async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO, tally: Tally) -> None:
     """Take seats at a table, play its game, and more if others want to, and leave."""
     if options.table is None:
         table = await bots[0].open(options)
@@ -130,9 +134,9 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
         table = await bots[0].join(options.table)
     for bot in bots[1:]:
         await bot.join(table)
-    await _play_to_the_end(bots, number, out)
+    await _play_to_the_end(bots, number, out, tally)
     while options.rematch and await _played_again(bots):
-        await _play_to_the_end(bots, number, out)
+        await _play_to_the_end(bots, number, out, tally)
     for bot in bots:
         await bot.connection.leave()
 
@@ -150,8 +154,8 @@ async def _played_again(bots: list["_Bot"]) -> bool:
     return True
 
 
-async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None:
-    """Play the game and print its result."""
+async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, tally: Tally) -> None:
+    """Play the game, print its result and count it."""
     failed: Exception | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -162,13 +166,15 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO) -> None
         raise failed
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
-    text = _("Game {number}: {result}").format(number=number, result=result_line(state, playing[0].result()))
+    result = playing[0].result()
+    tally.add(_names(state), result)
+    text = _("Game {number}: {result}").format(number=number, result=result_line(state, result))
     print(text, file=out, flush=True)
 
 
 def result_line(state: TableState, result: GameEnded) -> str:
     """Return everybody's points and who won."""
-    names = [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats, 1)]
+    names = _names(state)
     points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
     winners = [names[seat] for seat in result.winners]
     if len(winners) > 1:
@@ -178,6 +184,10 @@ def result_line(state: TableState, result: GameEnded) -> str:
     else:
         form = _("{points}; {winners} wins")
     return form.format(points=points, winners=listed(winners))
+
+
+def _names(state: TableState) -> list[str]:
+    return [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats, 1)]
 
 
 class _Bot:

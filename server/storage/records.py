@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 
+_NAME: Final = re.compile(r"\d{8}-\d{6}-[A-Z]{4}\.txt")
 RETRY_SECONDS: Final = 10.0
 _MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start
 
@@ -35,11 +37,15 @@ class Records:
     """Writes the records of finished games into `folder`, in `tasks`.
 
     The journal says whose record is due, from a game's last move until the record is written. What fails is
-    tried again, and at the next start: a failure is logged and harms nobody.
+    tried again, and at the next start: a failure is logged and harms nobody. The folder keeps the latest
+    `most` records, if that is not None.
     """
 
-    def __init__(self, folder: Path, journal: Journal, tasks: asyncio.TaskGroup, timers: Timers) -> None:
+    def __init__(
+        self, folder: Path, most: int | None, journal: Journal, tasks: asyncio.TaskGroup, timers: Timers
+    ) -> None:
         self._folder = folder
+        self._most = most
         self._journal = journal
         self._tasks = tasks
         self._timers = timers
@@ -96,7 +102,7 @@ class Records:
         async with self._writing:
             for code, (path, text) in list(self._waiting.items()):
                 try:
-                    await asyncio.to_thread(_write, path, text)
+                    await asyncio.to_thread(self._write, path, text)
                 except OSError as error:
                     self._fail(path, error)
                     return
@@ -109,6 +115,13 @@ class Records:
                     await self._journal.record_written(code)
                 except JournalError:  # which the journal logs; the next start finds the record
                     continue
+
+    def _write(self, path: Path, text: str) -> None:
+        _write(path, text)
+        if self._most is not None:
+            names = sorted(each.name for each in self._folder.iterdir() if _NAME.fullmatch(each.name))
+            for name in names[: -self._most]:
+                (self._folder / name).unlink(missing_ok=True)
 
     def _fail(self, path: Path, error: OSError) -> None:
         if (failures := self._failures.failed()) > 0:

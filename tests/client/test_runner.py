@@ -74,10 +74,12 @@ async def test_bots_alone(players: int) -> None:
         chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
         code, out, errors = await run_to_the_end(chosen)
         assert (code, errors) == (0, "")
-        table, result, other_table, _ = out.splitlines()
+        table, result, other_table, _, totals, *players_totals = out.splitlines()
         assert re.fullmatch("Table [A-Z]{4}", table)
         assert table != other_table
         assert re.fullmatch(r"Game 1: greedy-1 \d+, random-2 \d+.*; .*(wins|share the victory).*", result)
+        assert totals == "2 games; with 95% intervals:"
+        assert len(players_totals) == players
         assert all(table.summary().stage == "over" for table in server.lobby.tables.values())
 
 

@@ -1,0 +1,48 @@
+"""What bots have reached in many games, with intervals for how sure that is."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+from client.language import _, counted
+from engine.events import GameEnded
+
+_Z: Final = 1.96  # of a 95% interval
+
+
+def wilson(share: float, games: int) -> tuple[float, float]:
+    """Return the 95% interval of a share of wins among `games` (Wilson, 1927)."""
+    middle = share + _Z**2 / (2 * games)
+    reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
+    whole = 1 + _Z**2 / games
+    return (middle - reach) / whole, (middle + reach) / whole
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everybody's wins and points by name; a shared victory is divided among the winners."""
+
+    games: int = 0
+    wins: dict[str, float] = field(default_factory=dict)
+    points: dict[str, int] = field(default_factory=dict)
+
+    def add(self, names: list[str], result: GameEnded) -> None:
+        """Count a game."""
+        self.games += 1
+        for seat, (name, tally) in enumerate(zip(names, result.tallies, strict=True)):
+            won = 1 / len(result.winners) if seat in result.winners else 0.0
+            self.wins[name] = self.wins.get(name, 0.0) + won
+            self.points[name] = self.points.get(name, 0) + tally.points
+
+    def lines(self) -> list[str]:
+        """Return a heading and a line for each player, the best first."""
+        heading = counted("{n} game; with 95% intervals:", "{n} games; with 95% intervals:", self.games)
+        form = _("{name}: {share} % of the wins ({low} to {high}), {points} points a game")
+        lines = [heading.format(n=self.games)]
+        for name in sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each])):
+            share = self.wins[name] / self.games
+            low, high = wilson(share, self.games)
+            percents = (f"{100 * each:.1f}" for each in (share, low, high))
+            words = dict(zip(("share", "low", "high"), percents, strict=True))
+            lines.append(form.format(name=name, points=f"{self.points[name] / self.games:.1f}", **words))
+        return lines

@@ -1,0 +1,55 @@
+"""Finished games and standings, as text."""
+
+import time
+from collections.abc import Iterable, Sequence
+
+from client.language import _
+from client.past_games import PastGame, Totals
+from client.ui.draw.lines import padded
+
+
+def games_listing(games: Sequence[PastGame]) -> list[str]:
+    """Return a heading and a numbered line for each game, or one line that says that there are none."""
+    if not games:
+        return [_("No finished games are kept here.")]
+    heading = (_("NO."), _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
+    return _columns(
+        [
+            heading,
+            *(
+                (str(number), moment(game.ended), game.table, describe_players(game))
+                for number, game in enumerate(games, start=1)
+            ),
+        ]
+    )
+
+
+def totals_listing(totals: Iterable[Totals]) -> list[str]:
+    """Return a heading and a line for each player, or one line that says that there are none."""
+    rows = [(each.name, str(each.games), str(each.wins), str(each.points)) for each in totals]
+    if not rows:
+        return [_("No finished games are kept here.")]
+    return _columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])
+
+
+def describe_players(game: PastGame) -> str:
+    """Return everybody's points, with a star for the winners."""
+    if not game.points:
+        return _("(this record cannot be read)")
+    return ", ".join(
+        f"{name} {points}{'*' if seat in game.winners else ''}"
+        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True))
+    )
+
+
+def moment(seconds: float) -> str:
+    """Return a time in seconds since 1970 as the local date and time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join([*(padded(word, width) for word, width in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]
