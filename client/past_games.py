@@ -37,4 +37,9 @@ def totals(games: Iterable[PastGame]) -> list[Totals]:
             found[name] = Totals(
                 name, before.games + 1, before.wins + (seat in game.winners), before.points + points
             )
-    return sorted(found.values(), key=lambda each: (-each.wins, -each.points, each.name))
+    return best_first(found.values())
+
+
+def best_first(totals: Iterable[Totals]) -> list[Totals]:
+    """Return the players in order: more wins come first, then more points."""
+    return sorted(totals, key=lambda each: (-each.wins, -each.points, each.name))

@@ -15,6 +15,7 @@ from commands.start_screen import at_home
 
 if TYPE_CHECKING:
     from client.ui.game import Visit
+    from server.config import Config
 
 
 def add_play(commands: Commands) -> None:
@@ -65,7 +66,6 @@ def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     from client.bots.brains import NoSuchBrain, brain_named
     from client.starting import BadStart, seat_to_start
-    from server.config import Config
 
     need_terminal()
     if arguments.go_on:
@@ -77,27 +77,32 @@ def play_here(arguments: argparse.Namespace) -> int:
         starting = seat_to_start(arguments.starts, arguments.players)
     except (NoSuchBrain, BadStart) as error:
         return wrong_use(str(error))
-    config = Config() if arguments.no_history else kept_here(arguments.records)
     game = against_bots(
         replace(options_of(arguments, ""), starting=starting),
         brains,
         players=arguments.players,
         random_layout=arguments.random_layout,
-        config=replace(config, seed=arguments.seed),
+        config=_config(arguments),
     )
     return _played(arguments, game, arguments.players, random_layout=arguments.random_layout, brain=brains[0])
+
+
+def _config(arguments: argparse.Namespace) -> "Config":
+    """Return the configuration of the server for the game."""
+    from server.config import Config
+
+    config = Config() if arguments.no_history else kept_here(arguments.records)
+    return replace(config, seed=arguments.seed)
 
 
 def _continued(arguments: argparse.Namespace) -> int:
     """Continue the game that was left last."""
     from commands.kept_games import kept_games
-    from server.config import Config
 
     kept = kept_games().games
     if not kept:
         return wrong_use(_("there is no game to continue"))
-    config = Config(seed=arguments.seed, records=arguments.records)
-    game = going_on(options_of(arguments, ""), kept[0], config)
+    game = going_on(options_of(arguments, ""), kept[0], _config(arguments))
     return _played(arguments, game, kept[0].players, random_layout=None, brain=kept[0].brains[0])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from client.language import _
 from commands.access import visit_by_password
+from commands.history_screen import look_back
 from commands.hosting import against_bots, going_on, hosted, log_for_later
 from commands.lessons import taught
 from commands.looking_back import looking_back
@@ -128,9 +129,11 @@ def _gone_where(request: "Request", options: "Options", brain: str, left: "KeptG
                 options, (brain,), players=players, random_layout=random_layout, config=kept_here()
             )
         case requests.Continue() if left is not None:
-            game = going_on(options, left, Config())
+            game = going_on(options, left, kept_here())
         case requests.Host():
             game = hosted(options, (brain,))
+        case requests.LookBack():
+            return Visit(home=look_back(ascii_wanted=options.ascii))
         case requests.GoTo(url):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             game = visit_by_password(replace(options, url=url, seats=Seats(seats_folder(), url), home=True))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 os.environ["LANGUAGE"] = "en"
 # Whatever this user's servers are configured to do, the servers of the tests are not.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+# Wherever this computer is, the times that the tests read are UTC.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):  # Windows has none
+    time.tzset()
 from client.language import speak
 
 # No deadline: on a busy machine time says nothing about the code.

@@ -36,13 +36,17 @@ class Tally:
 
     def lines(self) -> list[str]:
         """Return a heading and a line for each player, the best first."""
-        heading = counted("{n} game; with 95% intervals:", "{n} games; with 95% intervals:", self.games)
-        form = _("{name}: {share} % of the wins ({low} to {high}), {points} points a game")
+        heading = counted(
+            "{n} game (in brackets: 95 per cent intervals):",
+            "{n} games (in brackets: 95 per cent intervals):",
+            self.games,
+        )
+        form = _("{name}: {share} of the wins ({low} to {high}), {points} points a game")
         lines = [heading.format(n=self.games)]
         for name in sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each])):
             share = self.wins[name] / self.games
             low, high = wilson(share, self.games)
-            percents = (f"{100 * each:.1f}" for each in (share, low, high))
+            percents = (f"{each:.1%}" for each in (share, low, high))
             words = dict(zip(("share", "low", "high"), percents, strict=True))
             lines.append(form.format(name=name, points=f"{self.points[name] / self.games:.1f}", **words))
         return lines

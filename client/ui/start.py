@@ -1,4 +1,4 @@
-"""The program of the start screen: it runs until the player chooses where to go."""
+"""The program of the start screen and the list of games: it runs until the player chooses what to do."""
 
 from dataclasses import replace
 
@@ -15,13 +15,13 @@ from client.ui.update.state import Ui
 
 
 async def run(ui: Ui, *, ascii_wanted: bool = False) -> tuple[Ui, Request]:
-    """Show the start screen; return its last state, and the request that ended it."""
+    """Show such a page; return its last state, and the request that ended it."""
     starting = _Starting(ui, glyphs_here(ascii_wanted=ascii_wanted))
     return await starting.run()
 
 
 class _Starting:
-    """The start screen in a terminal."""
+    """The page in a terminal."""
 
     def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
         self._ui, self._glyphs = ui, glyphs

@@ -78,7 +78,7 @@ async def test_bots_alone(players: int) -> None:
         assert re.fullmatch("Table [A-Z]{4}", table)
         assert table != other_table
         assert re.fullmatch(r"Game 1: greedy-1 \d+, random-2 \d+.*; .*(wins|share the victory).*", result)
-        assert totals == "2 games; with 95% intervals:"
+        assert totals == "2 games (in brackets: 95 per cent intervals):"
         assert len(players_totals) == players
         assert all(table.summary().stage == "over" for table in server.lobby.tables.values())
 

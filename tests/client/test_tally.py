@@ -23,6 +23,6 @@ def test_shares_add_up_to_the_games() -> None:
         tally.add(names, result)
     assert sum(tally.wins.values()) == pytest.approx(30)
     heading, *rows = tally.lines()
-    assert heading == "30 games; with 95% intervals:"
+    assert heading == "30 games (in brackets: 95 per cent intervals):"
     assert {row.partition(":")[0] for row in rows} == set(names)
     assert rows[0].startswith(max(names, key=lambda name: (tally.wins[name], tally.points[name])))

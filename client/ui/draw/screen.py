@@ -17,6 +17,7 @@ from client.ui.draw.news_lines import news_lines
 from client.ui.draw.page import PageDrawing, on_turn
 from client.ui.draw.pages.announcements import announcements_block
 from client.ui.draw.pages.gathering import GatheringDrawing
+from client.ui.draw.pages.history import HistoryDrawing
 from client.ui.draw.pages.lesson import (
     LessonDrawing,
     LessonPlayingDrawing,
@@ -36,6 +37,7 @@ from client.ui.update.actions import Act, Action
 from client.ui.update.state import (
     Announcements,
     Gathering,
+    History,
     Lesson,
     Lobby,
     Playing,
@@ -155,6 +157,8 @@ class _Screen(Struct, frozen=True):
         match page:
             case Start():
                 return StartDrawing(self.ui, page, self.glyphs)
+            case History():
+                return HistoryDrawing(self.ui, page, self.glyphs)
             case Lobby():
                 return LobbyDrawing(*shared, page)
             case Gathering():

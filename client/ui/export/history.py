@@ -1,11 +1,11 @@
 """Finished games and standings, as text."""
 
-import time
 from collections.abc import Iterable, Sequence
 
 from client.language import _
 from client.past_games import PastGame, Totals
 from client.ui.draw.lines import padded
+from client.ui.texts.sentences import describe_points, local_time
 
 
 def games_listing(games: Sequence[PastGame]) -> list[str]:
@@ -17,7 +17,7 @@ def games_listing(games: Sequence[PastGame]) -> list[str]:
         [
             heading,
             *(
-                (str(number), moment(game.ended), game.table, describe_players(game))
+                (str(number), local_time(game.ended), game.table, describe_points(game))
                 for number, game in enumerate(games, start=1)
             ),
         ]
@@ -30,21 +30,6 @@ def totals_listing(totals: Iterable[Totals]) -> list[str]:
     if not rows:
         return [_("No finished games are kept here.")]
     return _columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])
-
-
-def describe_players(game: PastGame) -> str:
-    """Return everybody's points, with a star for the winners."""
-    if not game.points:
-        return _("(this record cannot be read)")
-    return ", ".join(
-        f"{name} {points}{'*' if seat in game.winners else ''}"
-        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True))
-    )
-
-
-def moment(seconds: float) -> str:
-    """Return a time in seconds since 1970 as the local date and time."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,14 +1,13 @@
 """The tables in a host's data folder, as text."""
 
 import enum
-import time
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from client.language import _, counted
 from client.recording import Recording
 from client.ui.draw.lines import padded
-from client.ui.texts.sentences import describe_result, describe_stage
+from client.ui.texts.sentences import describe_result, describe_stage, local_time
 from engine.view import Eyes
 from protocol.messages import Stage
 from protocol.text import printable
@@ -154,4 +153,4 @@ def _stage(table: Table) -> str:
 
 
 def _moment(seconds: int | None) -> str:
-    return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    return "?" if seconds is None else local_time(seconds)

@@ -1,12 +1,14 @@
 """The sentences about the game that people read, in one place; `names` are the players' names by seat."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Final, Self, assert_never
 
 from client.language import N_, _, counted, listed
+from client.past_games import PastGame, Totals, best_first
 from client.table import TableModel
 from engine.board import Field
 from engine.components import LAUREL_WORTH
@@ -388,16 +390,36 @@ def describe_standings(state: TableState) -> str:
     """Return what the players have reached in several games, the best first; empty after a single one."""
     if all(seat.standing.games < 2 for seat in state.seats):
         return ""
-    best_first = sorted(state.seats, key=lambda seat: (-seat.standing.wins, -seat.standing.points))
-    form = _("{name}: {wins} of {games} won, {points} points")
-    totals = (
-        form.format(
-            name=seat.name, wins=seat.standing.wins, games=seat.standing.games, points=seat.standing.points
+    return describe_totals(
+        best_first(
+            Totals(seat.name, seat.standing.games, seat.standing.wins, seat.standing.points)
+            for seat in state.seats
+            if seat.name is not None
         )
-        for seat in best_first
-        if seat.name is not None
     )
-    return _("All games so far: {totals}.").format(totals="; ".join(totals))
+
+
+def describe_totals(totals: Iterable[Totals]) -> str:
+    form = _("{name}: {wins} of {games} won, {points} points")
+    each_player = (
+        form.format(name=each.name, wins=each.wins, games=each.games, points=each.points) for each in totals
+    )
+    return _("All games so far: {totals}.").format(totals="; ".join(each_player))
+
+
+def describe_points(game: PastGame) -> str:
+    """Return everybody's points, with a star for the winners."""
+    if not game.points:
+        return _("(this record cannot be read)")
+    return ", ".join(
+        f"{name} {points}{'*' if seat in game.winners else ''}"
+        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True))
+    )
+
+
+def local_time(seconds: float) -> str:
+    """Return a time in seconds since 1970 as the local date and time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def saved_as(path: Path) -> str:

@@ -40,6 +40,7 @@ class Act(enum.Enum):
     REVIEW = enum.auto()
     SAVE_RECORD = enum.auto()
     SAVE_PICTURE = enum.auto()
+    REMOVE = enum.auto()
     VOTE = enum.auto()
     HINT = enum.auto()
     LEAVE = enum.auto()

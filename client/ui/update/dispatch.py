@@ -10,10 +10,11 @@ from client.ui.update import autoplay, requests, typed_line
 from client.ui.update.actions import Act, Action, Hover, PointAt
 from client.ui.update.keys import KeyContext, action_of, context_of
 from client.ui.update.overlays import opened, read_on
-from client.ui.update.pages import gathering, lesson, lobby, playing, replay, scoring, start
+from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, start
 from client.ui.update.requests import Request
 from client.ui.update.state import (
     Gathering,
+    History,
     Lesson,
     Lobby,
     Notice,
@@ -62,7 +63,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if request is None or isinstance(ui.page, Start) or isinstance(request, _OURS):
+    if request is None or isinstance(ui.page, Start | History) or isinstance(request, _OURS):
         return after, request
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
@@ -113,6 +114,8 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
     match page:
         case Start():
             return start.acted(ui, page, action)
+        case History():
+            return history.acted(ui, page, action)
         case Lobby():
             return lobby.acted(ui, page, action)
         case Gathering():

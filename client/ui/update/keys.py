@@ -12,6 +12,7 @@ from client.ui.update.actions import Act, Action, Insert, Pick, Way
 from client.ui.update.state import (
     Announcements,
     Gathering,
+    History,
     Lesson,
     Lobby,
     Playing,
@@ -30,6 +31,7 @@ class KeyContext(enum.Enum):
     """Where the player is, which decides what the keys do."""
 
     START = enum.auto()
+    HISTORY = enum.auto()
     LOBBY = enum.auto()
     GATHERING = enum.auto()
     LAYING = enum.auto()
@@ -78,6 +80,7 @@ _SCORING, _RESULT, _READING, _ANNOUNCEMENT, _QUITTING, _TYPING = (
         KeyContext.TYPING,
     )
 )
+_HISTORY: Final = frozenset({KeyContext.HISTORY})
 _REPLAY: Final = frozenset({KeyContext.REPLAY})
 _LESSON: Final = frozenset({KeyContext.LESSON})
 _BOARD: Final = _LAYING | _PLACING
@@ -96,6 +99,22 @@ KEYS: Final = (
     Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
     Key(("s",), Act.BRAIN, _START, N_("change the bots' strength"), N_("strength")),
     Key(("n",), Act.NAME, _START, N_("change the name others see"), N_("name")),
+    # Finished games
+    Key(("up", "k", "scroll-up"), Way.UP, _HISTORY, N_("the game above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, _HISTORY, N_("the game below")),
+    Key(("pageup",), Act.PAGE_UP, _HISTORY, N_("ten games up")),
+    Key(("pagedown",), Act.PAGE_DOWN, _HISTORY, N_("ten games down")),
+    Key(
+        ("enter", " ", "v"),
+        Act.CONFIRM,
+        _HISTORY,
+        N_("look through the game, with everything open"),
+        N_("review"),
+    ),
+    Key(("w",), Act.SAVE_RECORD, _HISTORY, N_("save the game's record in a file"), N_("save")),
+    Key(("e",), Act.SAVE_PICTURE, _HISTORY, N_("save a picture of the board in a file"), N_("picture")),
+    Key(("x", "delete"), Act.REMOVE, _HISTORY, N_("remove the game for good; press twice"), N_("remove")),
+    Key(("escape",), Act.LEAVE, _HISTORY, N_("back to the start screen"), N_("leave")),
     # The lobby
     Key(("up", "k", "scroll-up"), Way.UP, _LOBBY, N_("the table above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _LOBBY, N_("the table below")),
@@ -241,9 +260,9 @@ KEYS: Final = (
     ),
     Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
     Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
-    Key(("?", "f1"), Act.HELP, _START | _ANYWHERE, N_("show the help"), N_("help")),
-    Key(("i", "f2"), Act.RULES, _START | _ANYWHERE, N_("the rules in short"), N_("rules")),
-    Key(("q", "c-c"), Act.QUIT, _START | _ANYWHERE, N_("quit"), N_("quit")),
+    Key(("?", "f1"), Act.HELP, _START | _HISTORY | _ANYWHERE, N_("show the help"), N_("help")),
+    Key(("i", "f2"), Act.RULES, _START | _HISTORY | _ANYWHERE, N_("the rules in short"), N_("rules")),
+    Key(("q", "c-c"), Act.QUIT, _START | _HISTORY | _ANYWHERE, N_("quit"), N_("quit")),
     # Reading help or rules
     Key(
         ("right", "down", "j", " ", "pagedown", "scroll-down"),
@@ -325,6 +344,8 @@ def context_of(ui: Ui, model: TableModel) -> KeyContext:
     match ui.page:
         case Start():
             return KeyContext.START
+        case History():
+            return KeyContext.HISTORY
         case Lobby():
             return KeyContext.LOBBY
         case Gathering():

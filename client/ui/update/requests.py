@@ -119,6 +119,29 @@ class GoTo(Struct, frozen=True):
     url: str
 
 
+class LookBack(Struct, frozen=True):
+    """Show the list of finished games."""
+
+
+class ShowGame(Struct, frozen=True):
+    """Replay the finished game in this file."""
+
+    file: str
+
+
+class SaveGame(Struct, frozen=True):
+    """Copy the record of the finished game in this file, or draw a picture of it."""
+
+    file: str
+    picture: bool
+
+
+class RemoveGame(Struct, frozen=True):
+    """Remove the finished game in this file for good."""
+
+    file: str
+
+
 class TurnPage(Struct, frozen=True):
     """Turn this many pages of the lessons, backwards if negative."""
 
@@ -148,6 +171,10 @@ Request: TypeAlias = (
     | Continue
     | Host
     | GoTo
+    | LookBack
+    | ShowGame
+    | SaveGame
+    | RemoveGame
     | GoHome
     | Quit
 )

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 
+from client.past_games import PastGame
 from client.recording import Recording
 from client.table import TableModel
 from client.ui.texts.rules import RULES
@@ -41,6 +42,7 @@ class StartLine(enum.Enum):
     PLAY = enum.auto()
     HOST = enum.auto()
     JOIN = enum.auto()
+    HISTORY = enum.auto()
 
 
 class LeftGame(Struct, frozen=True):
@@ -68,6 +70,18 @@ class Start:
         """Return what can be chosen, from the top."""
         every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
         return (*every, *self.servers)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The list of finished games, the latest first; `chosen` is the line that the player is on.
+
+    `removing` if that game is to be removed as soon as the player asks again.
+    """
+
+    games: tuple[PastGame, ...]
+    chosen: int = 0
+    removing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,7 @@ class Lesson:
     last: bool = False
 
 
-Page: TypeAlias = Start | Lobby | Gathering | TablePage | Replay | Lesson
+Page: TypeAlias = Start | History | Lobby | Gathering | TablePage | Replay | Lesson
 
 
 # -- what lies over a page ------------------------------------------------------------------------
@@ -264,7 +278,7 @@ class Ui:
 def followed(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
     page = ui.page
-    if isinstance(page, Start | Replay | Lesson):  # which do not depend on a server
+    if isinstance(page, Start | History | Replay | Lesson):  # which do not depend on a server
         return ui
     here: Page
     if model.table is None:
@@ -285,7 +299,7 @@ def table_page(ui: Ui) -> TablePage | None:
             return table
         case Playing() | Scoring() | Result():
             return ui.page
-        case Start() | Lobby() | Gathering():
+        case Start() | History() | Lobby() | Gathering():
             return None
         case _:
             assert_never(ui.page)

@@ -12,6 +12,7 @@ from tests.client.ui.seen import SCREENS
 DOCUMENT = ROOT / "docs" / "client.md"
 CONTEXTS = {
     KeyContext.START: "On the start screen",
+    KeyContext.HISTORY: "The list of past games",
     KeyContext.LOBBY: "In the lobby",
     KeyContext.GATHERING: "Waiting at a table",
     KeyContext.LAYING: "Laying a tile",
@@ -33,6 +34,7 @@ SHOWN = {
     "placing": "Placing",
     "scoring-piece": "The scoring",
     "result": "The result",
+    "history": "The list of past games",
     "replay-placing": "A record",
     "learn-farmers-done": "A lesson",
 }

@@ -14,8 +14,11 @@ from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
 from client.ui.update.state import BrainChoice, LeftGame, Start, StartLine, Ui
+from engine.game import GameOptions
+from engine.record import recorded
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
+from tests.games import played
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
@@ -35,7 +38,8 @@ def test_every_line_can_be_chosen() -> None:
         (0, requests.Learn()),
         (1, requests.PlayBots(3, "greedy", random_layout=False)),
         (2, requests.Host()),
-        (4, requests.GoTo(SERVERS[0])),
+        (4, requests.LookBack()),
+        (5, requests.GoTo(SERVERS[0])),
         (9, requests.GoTo(SERVERS[1])),
     ):
         assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
@@ -139,3 +143,40 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.shows("Welcome, Zoë", "► Continue", "2 players")
         terminal.press("q")
         assert terminal.ended()[0] == 0
+
+
+def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
+    """From the start screen: a replay and back, a copy, and two presses to remove one for good."""
+    records = tmp_path / ".local" / "share" / "palatinus" / "records"
+    records.mkdir(parents=True)
+    for hour in (19, 20):
+        text = recorded(played(GameOptions(2, random_layout=True), hour).events, ("Anna", "Bruno"))
+        (records / f"20261121-{hour}0000-KRTV.txt").write_text(text, encoding="utf-8")
+    (records / "20261121-180000-KRTW.txt").write_text("palatinus record 1\nwinners 0\n")
+    with Terminal(environment={"HOME": str(tmp_path), "TZ": "UTC"}, folder=tmp_path) as terminal:
+        terminal.shows("Past games")
+        terminal.press("down", "down", "down", "down", "enter")
+        terminal.shows("PLAYERS AND POINTS", "► 2026-11-21 20:00", "Anna", "All games so far")
+        terminal.press("down", "enter")
+        terminal.shows("Replay . move 0 of")
+        terminal.press("q")
+        terminal.shows("► 2026-11-21 19:00")
+        terminal.press("w")
+        terminal.shows("Saved as palatinus-20261121-190000-KRTV.txt")
+        terminal.press("e")
+        terminal.shows("Saved as palatinus-20261121-190000-KRTV.svg")
+        terminal.press("x")
+        terminal.shows("Press x again")
+        terminal.press("x")
+        terminal.shows("The game is removed", "► 2026-11-21 18:00 .*cannot be read")
+        terminal.press("enter")
+        terminal.shows("This record cannot be read: line 2")
+        terminal.press("escape")
+        terminal.shows("Welcome")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+    assert [path.name for path in sorted(records.iterdir())] == [
+        "20261121-180000-KRTW.txt",
+        "20261121-200000-KRTV.txt",
+    ]
+    assert len(list(tmp_path.glob("palatinus-*"))) == 2

@@ -75,6 +75,8 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
             return _("Host a game"), _("on this computer, for others on your network")
         case StartLine.JOIN:
             return _("Join a game"), _("at the address the host gives you")
+        case StartLine.HISTORY:
+            return _("Past games"), _("look through the games you have played or hosted")
         case server:
             return _("Join again"), server
 

@@ -56,6 +56,8 @@ def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
             return ui, requests.PlayBots(ui.new_table.players, brain, ui.new_table.random_layout)
         case StartLine.HOST:
             return ui, requests.Host()
+        case StartLine.HISTORY:
+            return ui, requests.LookBack()
         case StartLine.JOIN:
             return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
         case server:

@@ -11,6 +11,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
 from client.news import Announcement, ServerStops
+from client.past_games import PastGame
 from client.suggestion import Suggestion
 from client.table import TableModel
 from client.ui.draw.lines import plain
@@ -21,7 +22,7 @@ from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Act, Hover, PointAt
 from client.ui.update.dispatch import pressed, updated
 from client.ui.update.news import heard, suggested
-from client.ui.update.state import Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
+from client.ui.update.state import History, Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
@@ -33,6 +34,7 @@ from protocol.absence import ByVote
 from protocol.messages import SeatSummary, Standing, TableState, TableSummary
 from tests.client.ui.seen import (
     ADDRESS,
+    NAMES,
     after,
     assert_screen,
     at_scoring_step,
@@ -109,6 +111,18 @@ def evening() -> tuple[Ui, TableModel]:
     return able, replace(model, state=structs.replace(model.state, seats=seats))
 
 
+def history() -> tuple[Ui, TableModel]:
+    """Return the list of thirty games, one of which cannot be read."""
+    games = []
+    for number in range(30):
+        code = f"KX{chr(65 + number // 26)}{chr(65 + number % 26)}"
+        seats = 2 + number % 4
+        names, points = NAMES[:seats], (14, 12, 9, 7, 11)[:seats]
+        games.append(PastGame(f"{number}.txt", code, 1.79e9 - 3600.0 * number, names, points, (number % 2,)))
+    games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
+    return Ui("", page=History(tuple(games), chosen=1)), TableModel()
+
+
 def waiting() -> tuple[Ui, TableModel]:
     state = TableState(
         "KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False), SeatSummary()], 0
@@ -147,6 +161,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "scoring-piece": lambda: over(9),
     "result": lambda: over(-1),
     "result-evening": evening,
+    "history": history,
     "stopping-lobby": lambda: (
         Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
         TableModel(),
