@@ -12,8 +12,9 @@ def confirmed(lines: Iterable[str], question: str) -> bool:
     if not sys.stdin.isatty():
         raise WrongUse(_("cannot ask for confirmation without a terminal: add --yes to remove without it"))
     print(*lines, sep="\n")
+    yes = _("y")
     try:
-        answer = input(f"{question} [{_('y')}/N] ")
+        answer = input(f"{question} [{yes}/N] ")
     except EOFError:
         answer = ""
     return answer.strip().casefold() in yes_letters()

@@ -70,11 +70,11 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     gc.freeze()  # everything loaded so far stays; collecting it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     access = Access.of(config)
-    _prepare_records(config)
     listener = listening_socket(config)
     with listener:
         journal: Journal = _journal(config)
         try:
+            _prepare_records(config)
             with _admin_endpoint(config) as endpoint:
                 fresh = chances(config.seed)
                 kept = await kept_tables(journal, fresh)

@@ -58,7 +58,7 @@ def test_the_latest_games_come_first(run: Run, records: Path) -> None:
     out = run()
     assert run("list") == out
     heading, *rows = out.splitlines()
-    assert re.split("  +", heading) == ["NO.", "ENDED", "TABLE", "PLAYERS AND POINTS"]
+    assert re.split("  +", heading) == ["#", "ENDED", "TABLE", "PLAYERS AND POINTS"]
     assert [re.split("  +", row)[0::2][:2] for row in rows] == [["1", "KRTC"], ["2", "KRTB"], ["3", "KRTA"]]
     text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
     result = replayed(text).view.result

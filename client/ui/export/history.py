@@ -12,7 +12,7 @@ def games_listing(games: Sequence[PastGame]) -> list[str]:
     """Return a heading and a numbered line for each game, or one line that says that there are none."""
     if not games:
         return [_("No finished games are kept here.")]
-    heading = (_("NO."), _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
+    heading = ("#", _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
     return _columns(
         [
             heading,

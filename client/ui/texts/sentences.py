@@ -407,13 +407,13 @@ def describe_totals(totals: Iterable[Totals]) -> str:
     return _("All games so far: {totals}.").format(totals="; ".join(each_player))
 
 
-def describe_points(game: PastGame) -> str:
-    """Return everybody's points, with a star for the winners."""
+def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:
+    """Return everybody's points, with a star for the winners; `names` are others than the record's."""
     if not game.points:
         return _("(this record cannot be read)")
     return ", ".join(
         f"{name} {points}{'*' if seat in game.winners else ''}"
-        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True))
+        for seat, (name, points) in enumerate(zip(names or game.names, game.points, strict=True))
     )
 
 

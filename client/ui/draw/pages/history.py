@@ -1,11 +1,12 @@
 """The list of finished games, and what the players have reached in them."""
 
 from msgspec import Struct
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.past_games import PastGame, totals
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, ends, line, padded, paragraphs
+from client.ui.draw.lines import EMPTY, Line, beside, cut, ends, line, padded, paragraphs
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import short_list
 from client.ui.texts.glyphs import GlyphSet
@@ -66,7 +67,13 @@ class HistoryDrawing(Struct, frozen=True):
         return block_of(rows, width)
 
     def _row(self, game: PastGame, width: int, *, chosen: bool) -> Line:
-        words = padded(local_time(game.ended), _WHEN) + padded(game.table, _TABLE) + describe_points(game)
+        room = width - 2 - _WHEN - _TABLE
+        players = describe_points(game)
+        if game.names and get_cwidth(players) > room:  # points matter more than the ends of long names
+            for_points = 6 * len(game.names)
+            each = max((room - for_points) // len(game.names), 1)
+            players = describe_points(game, [cut(name, each) for name in game.names])
+        words = padded(local_time(game.ended), _WHEN) + padded(game.table, _TABLE) + players
         if chosen:
             return line(padded(f"{self.glyphs.pointer} {words}", width), "class:chosen")
         return line(f"  {words}")

@@ -115,10 +115,11 @@ def history() -> tuple[Ui, TableModel]:
     """Return the list of thirty games, one of which cannot be read."""
     games = []
     for number in range(30):
-        code = f"KX{chr(65 + number // 26)}{chr(65 + number % 26)}"
-        seats = 2 + number % 4
-        names, points = NAMES[:seats], (14, 12, 9, 7, 11)[:seats]
-        games.append(PastGame(f"{number}.txt", code, 1.79e9 - 3600.0 * number, names, points, (number % 2,)))
+        seats = 2 + number % 3
+        names, points = NAMES[:seats], (14, 12, 9, 7)[:seats]
+        games.append(
+            PastGame(f"{number}.txt", "KXQT", 1.79e9 - 3600.0 * number, names, points, (number % 2,))
+        )
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     return Ui("", page=History(tuple(games), chosen=1)), TableModel()
 
@@ -184,6 +185,21 @@ def test_page_in_a_large_window(page: str) -> None:
     """The board has the room: larger hexes, with panel and log beside it."""
     ui, model = PAGES[page]()
     assert_screen(f"{page}-160x50", text_of(drawn(ui, model, UNICODE, 160, 50)))
+
+
+def test_points_of_past_games_are_seen_beside_long_names() -> None:
+    """Names are cut where there is no room for them, points are not."""
+    game = PastGame(
+        "1.txt", "KXQT", 0.0, tuple(letter * 20 for letter in "abcde"), (11, 22, 33, 44, 55), (4,)
+    )
+    (row,) = (
+        row
+        for row in text_of(drawn(Ui("", page=History((game,))), TableModel(), UNICODE, 80, 24)).splitlines()
+        if "KXQT" in row
+    )
+    assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
+        ("a", "11"), ("b", "22"), ("c", "33"), ("d", "44"), ("e", "55*"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
