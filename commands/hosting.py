@@ -99,6 +99,8 @@ async def _against_bots(
 
 async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
     """Serve for the network and play there too; any port will do, because the screen shows it."""
+    import sqlite3
+
     from client.seats import Seats, seats_folder
     from client.ui.game import Visit, visit
     from server.admin.endpoint import SOCKET_NAME
@@ -117,6 +119,9 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
                 there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
                 return await visit(replace(there, bots=bots, home=True))
         except JournalError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                used = _("Another server here uses the games in {folder}. Join it, or stop it first.")
+                return Visit(1, used.format(folder=data))
             return Visit(1, f"{describe_host_error(error)}.")
         except StartError as error:
             failure = error

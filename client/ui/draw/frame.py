@@ -34,13 +34,14 @@ class Block(Struct, frozen=True):
 class Frame:
     """A whole screen; not `seen` if there is no room for the page, and the screen only says so.
 
-    `window` is the title of the window.
+    `window` is the title of the window, `last_top` how far the text on the screen can be scrolled.
     """
 
     lines: tuple[Line, ...]
     targets: tuple[Target, ...] = ()
     seen: bool = True
     window: str = ""
+    last_top: int = 0
 
     def action_at(self, column: int, line: int) -> Action | None:
         """Return what a click does there."""

@@ -26,7 +26,7 @@ from client.ui.draw.pages.lesson import (
 )
 from client.ui.draw.pages.lobby import LobbyDrawing
 from client.ui.draw.pages.playing import PlayingDrawing
-from client.ui.draw.pages.reading import reading_block
+from client.ui.draw.pages.reading import reading_block, small_reading
 from client.ui.draw.pages.replay import ReplayDrawing, ReplayedDrawing
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
@@ -102,10 +102,13 @@ class _Screen(Struct, frozen=True):
 
     def small(self, width: int, height: int) -> Frame:
         """Return what fits in a window that is too small for the whole screen."""
-        page, announced = self._page(), self.ui.overlay
+        page, announced, last_top = self._page(), self.ui.overlay, 0
         least = small_window.LEAST_WIDTH, small_window.LEAST_HEIGHT
         if isinstance(announced, Announcements):
             body = announcements_block(announced, width, height - 2)
+        elif isinstance(announced, Reading):
+            shared = (self.ui, announced, self.model, self.glyphs)
+            body, last_top = small_reading(*shared, (width, height - 2))
         elif announced is not None or (small := page.small_body(width, height - 2)) is None:
             return self._too_small(page, (LEAST_WIDTH, LEAST_HEIGHT), width, height)
         else:
@@ -114,9 +117,8 @@ class _Screen(Struct, frozen=True):
             return self._too_small(page, least, width, height)
         style = "class:title-turn" if on_turn(self.model) else "class:title"
         title = self._outage(width, width - 1) or fitted(line(f" {page.place}", style), width, style)
-        return self._framed(
-            (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width)), width, height
-        )
+        parts = (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width))
+        return replace(self._framed(parts, width, height), last_top=last_top)
 
     def _too_small(self, page: PageDrawing, least: tuple[int, int], width: int, height: int) -> Frame:
         """Return that the window is smaller than `least`, what goes on, and the line being typed.

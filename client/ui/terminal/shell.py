@@ -25,7 +25,7 @@ from client.ui.terminal.input import key_bindings, mouse_handlers
 from client.ui.terminal.painter import Painter
 from client.ui.terminal.palette import DEPTHS, style_for
 from client.ui.texts.glyphs import GlyphSet, glyphs_for
-from client.ui.update.actions import Action, Hover, Insert, PointAt
+from client.ui.update.actions import Action, Hover, Insert, PointAt, Scrollable
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 _UNSEEN: Final = frozenset({"q", "c-c"})  # the keys that work on a page for which there is no room
@@ -60,6 +60,7 @@ class Shell:
         self._painter = Painter(self._application.output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
         self._hover = Hover(None)
+        self._last_top = 0
         self._error: Exception | None = None
 
     async def run(self) -> bool:
@@ -112,6 +113,9 @@ class Shell:
         size = application.output.get_size()
         with self._guarded():
             self._frame = self._frame_for(size.columns, size.rows)
+        if self._frame.last_top != self._last_top:
+            self._last_top = self._frame.last_top
+            self._act(Scrollable(self._last_top))
         self._painter.paint(self._frame.lines, size)
         self._caller.entitle(self._frame.window)
 

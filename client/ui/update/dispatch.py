@@ -7,7 +7,7 @@ from client.language import _
 from client.table import TableModel
 from client.ui.texts.sentences import confirmation
 from client.ui.update import autoplay, requests, typed_line
-from client.ui.update.actions import Act, Action, Hover, PointAt
+from client.ui.update.actions import Act, Action, Hover, PointAt, Scrollable
 from client.ui.update.keys import KeyContext, action_of, context_of
 from client.ui.update.overlays import opened, read_on
 from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, start
@@ -52,6 +52,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     ui = followed(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None
+    if isinstance(action, Scrollable):
+        return _scrollable(ui, action.last_top), None
     if ui.ticks_left is not None and action is Act.RUN:
         return autoplay.faster(ui, model), None
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
@@ -83,6 +85,14 @@ def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
         return replace(ui, notice=Notice(kept)), None
     kept = _("There is no connection. Your action will be sent when it is back.")
     return replace(ui, notice=Notice(kept), busy=True), request
+
+
+def _scrollable(ui: Ui, last_top: int) -> Ui:
+    """Return `ui` with its text scrolled no further than it can be."""
+    if not isinstance(ui.overlay, Reading):
+        return ui
+    top = min(ui.overlay.top, last_top)
+    return replace(ui, overlay=replace(ui.overlay, top=top, last_top=last_top))
 
 
 def _hovering(ui: Ui, cell: Hex | None) -> Ui:

@@ -17,8 +17,10 @@ def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
 def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
     """Return the actions that would change nothing."""
     if isinstance(ui.overlay, Reading):
-        at_last = ui.overlay.number >= ui.overlay.pages - 1
-        return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, ui.overlay.number == 0))
+        reading = ui.overlay
+        at_last = reading.number >= reading.pages - 1 and reading.top >= reading.last_top
+        at_first = reading.number == 0 and reading.top == 0
+        return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, at_first))
     match context_of(ui, model):
         case KeyContext.GATHERING:
             return _idle_while_gathering(ui, model)

@@ -1,6 +1,7 @@
 """What opens over a page: texts to read, the question whether to quit, and the line to type."""
 
 from dataclasses import replace
+from typing import Final
 
 from client.language import _
 from client.table import TableModel
@@ -10,6 +11,8 @@ from client.ui.update.entry import Entry
 from client.ui.update.requests import Request
 from client.ui.update.state import Notice, Playing, Quitting, Reading, Topic, Ui
 from client.ui.update.table.votes import next_vote
+
+_LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
 
 
 def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None] | None:
@@ -50,10 +53,14 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
 def read_on(ui: Ui, reading: Reading, action: Action) -> Ui:
     """Return the UI state after a key while a text is open."""
     match action:
-        case Act.PAGE_DOWN:
-            return replace(ui, overlay=replace(reading, number=min(reading.number + 1, reading.pages - 1)))
-        case Act.PAGE_UP:
-            return replace(ui, overlay=replace(reading, number=max(reading.number - 1, 0)))
+        case Act.PAGE_DOWN if reading.top < reading.last_top:
+            return replace(ui, overlay=replace(reading, top=min(reading.top + _LINES, reading.last_top)))
+        case Act.PAGE_UP if reading.top:
+            return replace(ui, overlay=replace(reading, top=max(reading.top - _LINES, 0)))
+        case Act.PAGE_DOWN if reading.number + 1 < reading.pages:
+            return replace(ui, overlay=replace(reading, number=reading.number + 1, top=0))
+        case Act.PAGE_UP if reading.number:
+            return replace(ui, overlay=replace(reading, number=reading.number - 1, top=0))
         case Act.CANCEL:
             return replace(ui, overlay=None)
         case _:

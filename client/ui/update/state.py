@@ -171,10 +171,15 @@ class Topic(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text that is open over the page, at its page of this number."""
+    """A text that is open over the page, at its page of this number.
+
+    In a window too small for a page, `top` is the first line shown, and `last_top` what it can be at most.
+    """
 
     topic: Topic
     number: int = 0
+    top: int = 0
+    last_top: int = 0
 
     @property
     def pages(self) -> int:

@@ -12,6 +12,7 @@ from client.ui.draw.grid import _BOXES, _DOTTED, FAINT, NONE, STRONG
 from client.ui.terminal.palette import style_for
 
 CELL, LINE, FONT, MARGIN = 8.4, 18.0, 14.0, 12.0
+SHARP = "rect, path { shape-rendering: crispEdges; }"
 GROUND, TEXT = "#16181d", "#d5d8de"
 ARMS = {character: arms for arms, character in (*_BOXES.items(), *_DOTTED.items())}
 WIDTHS = {FAINT: "1", STRONG: "2.4"}
@@ -35,9 +36,8 @@ def terminal_picture(frame: Frame, title: str) -> str:
     )
     ET.SubElement(root, "title").text = title
     fonts = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
-    ET.SubElement(
-        root, "style"
-    ).text = f"text {{ font: {FONT:g}px {fonts}; white-space: pre; }} rect, path {{ shape-rendering: crispEdges; }}"
+    style_sheet = ET.SubElement(root, "style")
+    style_sheet.text = f"text {{ font: {FONT:g}px {fonts}; white-space: pre; }} {SHARP}"
     ET.SubElement(root, "rect", width="100%", height="100%", rx="8", fill=GROUND)
     strokes: Strokes = {}
     for number, line in enumerate(frame.lines):

@@ -65,7 +65,7 @@ def _how_to_join(ui: Ui, table: str) -> list[Line]:
         lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
     lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
     if not ui.hosting.addresses and loopback(ui.address):
-        elsewhere = _("From another computer the address is different: the host's screen shows it.")
+        elsewhere = _("From another computer the address is different: palatinus serve prints it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
     if ui.hosting.bots:
         return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]

@@ -1,5 +1,6 @@
 """The pages to read: the keys, the signs and commands, and the rules in short."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, assert_never
@@ -16,6 +17,7 @@ from client.ui.draw.lines import (
     padded,
     paragraphs,
     people_style,
+    plain,
     stacked,
     wrapped,
 )
@@ -29,6 +31,7 @@ from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
 
 _KEYS_WIDTH: Final = 22
+_WHOLE_WIDTH: Final = 76  # of a page in a window of the least size
 _LABEL_WIDTH: Final = 32
 
 
@@ -68,6 +71,21 @@ def reading_block(
         height,
     )
     return Block(tuple(lines))
+
+
+def small_reading(
+    ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
+) -> tuple[Block, int]:
+    """Return what a small window shows of the open page, and the last line that it can begin with."""
+    width, height = size
+    rows: list[Line] = []
+    for content in _page(ui, reading, model, glyphs, _WHOLE_WIDTH):
+        words = re.sub(" {3,}", "  ", plain(content).strip())
+        style = next((style for style, text in content if text.strip()), "")
+        rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
+    last_top = max(len(rows) - height, 0)
+    top = min(reading.top, last_top)
+    return Block(tuple(stacked(rows[top:], width, height))), last_top
 
 
 def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:

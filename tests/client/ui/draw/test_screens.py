@@ -19,9 +19,10 @@ from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.pages.result import result_lines
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Act, Hover, PointAt
+from client.ui.update.actions import Act, Hover, PointAt, Scrollable
 from client.ui.update.dispatch import pressed, updated
 from client.ui.update.news import heard, suggested
+from client.ui.update.offered_keys import offered
 from client.ui.update.state import History, Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
 from client.ui.update.table.cursor import HEX_POSITIONS
 from client.ui.update.table.scoring_steps import last_step
@@ -269,14 +270,14 @@ def test_spectators_see_that_they_are_watching() -> None:
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered while a seat is free, if the program has bots; otherwise the start."""
     ui = Ui("Ann", ADDRESS, Hosting(bots=bots))
-    for seats, offered in (
+    for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
         ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),
         ([SeatSummary("Ann", True), SeatSummary("Bob", kept=True)], set()),
     ):
         model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
         actions = {target.action for target in drawn(ui, model, UNICODE, 80, 24).targets}
-        assert actions & {Act.SEAT_BOT, Act.START} == offered
+        assert actions & {Act.SEAT_BOT, Act.START} == expected
 
 
 def test_the_options_of_the_chosen_table_are_shown() -> None:
@@ -373,13 +374,35 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
         assert "20x8 or" in text_of(frame)
 
 
-@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 10)])
-def test_pages_to_read_are_not_cut_to_a_small_window(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 8)])
+@pytest.mark.parametrize("topic", [*Topic])
+def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[int, int]) -> None:
+    """Every word of every page is shown on the way to the end; back at the start, the first is again."""
     ui, model = placing()
-    frame = drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, *size)
-    assert "small: 80x24" in text_of(frame)
-    assert not frame.seen
+    pages = [
+        drawn(replace(ui, overlay=each), model, UNICODE, 80, 24).lines[1:-1] for each in reading_pages(topic)
+    ]
+    whole = "\n".join(plain(content) for page in pages for content in page)
+    ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
+    seen, text, screens = first, first, 1
+    while Act.PAGE_DOWN in {key.action for key in offered(ui, model)}:
+        ui, text = shown_in(after(ui, model, "pagedown"), model, size)
+        seen, screens = seen + text, screens + 1
+    words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
+    assert words <= set(re.findall(r"\w+", seen))
+    for _ in range(screens):
+        ui, text = shown_in(after(ui, model, "pageup"), model, size)
+    assert "page 1 of" in text or topic is Topic.COUNTS
     assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
+
+
+def shown_in(ui: Ui, model: TableModel, size: tuple[int, int]) -> tuple[Ui, str]:
+    """Return what a window shows, and the state after it has told how far it can be scrolled."""
+    frame = drawn(ui, model, UNICODE, *size)
+    assert frame.seen
+    ui, request = updated(ui, Scrollable(frame.last_top), model)
+    assert request is None
+    return ui, text_of(frame)
 
 
 def test_the_field_under_the_mouse_is_explained() -> None:
