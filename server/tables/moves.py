@@ -108,6 +108,7 @@ class Moves:
             await context.journal.append_last(context.code, state.entry_count, [entry], ended)
         else:
             await context.journal.append(context.code, state.entry_count, [entry])
+        had_time = not state.clocks.used_up(Seat(entry.seat))
         state.fold_move(entry, happened)
         game = state.game
         assert game is not None  # noqa: S101 - the move has begun one if there was none
@@ -122,7 +123,8 @@ class Moves:
         if ended is not None:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)
-        if begins or ended is not None:
+        clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
+        if begins or ended is not None or clock_ran_out:
             context.broadcast_state()
 
 

@@ -54,7 +54,7 @@ from server.tables.answers import Answer
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
 from server.tables.moves import Moves
-from server.tables.owner import NextTable, TableOwner
+from server.tables.owner import TableOwner
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
@@ -119,11 +119,7 @@ class Table:
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        seat, player, next_table = await self._in_order(self._next_table, session)
-        await next_table.arrive(session, message.id, player)
-        if not self._ended:
-            with contextlib.suppress(Refusal):  # it ended meanwhile
-                await self._in_order(self._admission.gone_on, session, seat)
+        await self._in_order(self._play_again, session, message)
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game; raises Refusal."""
@@ -289,8 +285,11 @@ class Table:
             case Vote():
                 await self._moves.vote(session, message)
 
-    async def _next_table(self, session: Session) -> tuple[Seat, Player, NextTable]:
-        """Return the table of the rematch; the first request opens it."""
+    async def _play_again(self, session: Session, message: Rematch) -> None:
+        """Open the table of the rematch, or find it, and let the session's player go there.
+
+        The lock is held meanwhile: nothing at this table may reach a session that already sits at the next.
+        """
         if session.table is not self:
             raise Refusal(Code.LEFT_THE_TABLE)
         seat = session.player_seat()
@@ -303,7 +302,8 @@ class Table:
             self._context.broadcast_state()
         player = self.state.players[seat]
         assert player is not None  # noqa: S101 - seats are given up only before a game
-        return seat, replace(player, standing=self.state.standing(seat)), next_table
+        await next_table.arrive(session, message.id, replace(player, standing=self.state.standing(seat)))
+        self._admission.gone_on(session, seat)
 
     async def _send_record(self, session: Session, message: GetRecord) -> None:
         if session.table is not self:

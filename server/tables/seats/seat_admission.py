@@ -129,7 +129,7 @@ class SeatAdmission:
             context.broadcast_state()
         return True
 
-    async def gone_on(self, session: Session, seat: Seat) -> None:
+    def gone_on(self, session: Session, seat: Seat) -> None:
         """Remove a player who is already at the next table."""
         audience = self._context.audience
         audience.gone_on.add(seat)

@@ -635,6 +635,17 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         assert state.seats[1] == SeatSummary("Player 1")
 
 
+async def test_everybody_is_told_when_a_game_clock_has_run_out() -> None:
+    """From then on the stand-in plays for that seat, though its player is here."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
+        time.advance(30)
+        for peer in peers:
+            state = await state_where(peer, lambda state: state.seats[0].bot)
+            assert [(seat.bot, seat.here) for seat in state.seats] == [(True, True), (False, True)]
+            assert state == table_of(server, peers).as_seen()
+
+
 async def test_the_clock_is_read_when_a_move_is_handled() -> None:
     """A move is too late if its time ran out while it was queued at the table."""
     time = ManualClock()

@@ -1,5 +1,6 @@
 """Rematches: the players of a finished game meet at the next table, in the same seats."""
 
+import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
@@ -7,11 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from protocol.codes import CloseCode, Code
-from protocol.messages import JoinTable, OpenTable, Refused, Rematch, Say, Seated, StartGame, TableState
+from protocol.messages import (
+    JoinTable,
+    OpenTable,
+    Refused,
+    Rematch,
+    Resume,
+    Say,
+    Seated,
+    StartGame,
+    TableState,
+)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite_journal import SqliteJournal
-from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on
+from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, queued_requests
 
 
 @contextlib.asynccontextmanager
@@ -123,6 +134,33 @@ async def test_a_repeated_rematch_leads_to_the_same_seat() -> None:
             second = await rematch(resumed)
             assert (second.table, second.seat) == (first.table, first.seat)
             assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
+
+
+async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
+    """A return to the old seat meanwhile leaves no seat without its player at the next table."""
+    async with (
+        memory_server() as server,
+        finished_game(server, 2) as peers,
+        connected(server.port) as again,
+    ):
+        code, token = peers[0].code, peers[0].token
+        earlier, later = server.lobby.tables[code], server.lobby.tables[(await rematch(peers[1])).table]
+        await later._lock.acquire()
+        await peers[0].send(Rematch(peers[0].next_id()))
+        await eventually(lambda: queued_requests(later) == 1)
+        busy = asyncio.create_task(earlier._lock.acquire())
+        await asyncio.sleep(0)
+        queued = queued_requests(earlier)
+        await again.send(Resume(again.next_id(), code, token))
+        await eventually(lambda: queued_requests(earlier) == queued + 1)
+        later._lock.release()
+        assert (await peers[0].until(Seated)).table == later.code
+        await busy
+        earlier._lock.release()
+        assert (await again.until(Seated)).table == code
+        assert later.players_here == 2
+        peers[0].socket.transport.abort()
+        await eventually(lambda: later.players_here == 1)
 
 
 async def test_a_restart_keeps_the_seats_of_a_rematch(tmp_path: Path) -> None:
