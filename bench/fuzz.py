@@ -33,9 +33,12 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from engine.pieces import Seat
     from engine.redaction import redacted, snapshot
     from engine.view import eyes_of
+    from protocol.absence import GameClock
     from protocol.codec import BadMessage, decode_client, decode_server, encode
     from protocol.events import event_map, legal_message
     from protocol.messages import (
+        Arrange,
+        ChangeSetting,
         ClientMessage,
         Events,
         Hello,
@@ -44,17 +47,21 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         OpenTable,
         PlacePiece,
         Refused,
+        Remove,
+        Reseated,
         Resume,
         Said,
         Say,
         Seated,
         SeatSummary,
         ServerMessage,
+        SpectatorSummary,
         Tables,
         TableState,
         TableSummary,
         Welcome,
     )
+    from protocol.settings import AbsencePolicy, Starting, Title
     from protocol.snapshot import snapshot_message
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
@@ -162,6 +169,11 @@ def from_clients() -> Iterator[ClientMessage]:
     yield Lay(4, 6, 5)
     yield PlacePiece(5, "Em*", "C4")
     yield Say(6, "well played")
+    yield ChangeSetting(7, AbsencePolicy(GameClock(600)))
+    yield ChangeSetting(8, Starting(2))
+    yield ChangeSetting(9, Title("Friday"))
+    yield Arrange(10, [1, 0, 2])
+    yield Remove(11, 3)
 
 
 def from_servers() -> Iterator[ServerMessage]:
@@ -169,6 +181,10 @@ def from_servers() -> Iterator[ServerMessage]:
     yield Welcome(1, "palatinus/1")
     yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
+    watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
+    yield TableState("KRTV", "over", [SeatSummary(vacant=True)] * 2, 1, watching=watching, title="Friday")
+    yield Reseated(1)
+    yield Refused("removed", "You were removed.")
     yield Refused("field-taken", "C4 is taken.", 7, "R4.1")
     yield Said("hm", 2)
     chance = random.Random(1)

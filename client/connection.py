@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
@@ -33,11 +33,16 @@ from protocol.codes import Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Announced,
+    Arrange,
     AtTable,
+    ChangeSetting,
     ClientMessage,
+    Dismiss,
     Done,
+    EndGame,
     Events,
     GetRecord,
+    HandOver,
     JoinTable,
     Leave,
     ListTables,
@@ -47,12 +52,14 @@ from protocol.messages import (
     Record,
     Refused,
     Rematch,
+    Remove,
     Resume,
     Say,
     Seated,
     ServerMessage,
     StartGame,
     Stopping,
+    SubstituteNow,
     Sync,
     Tables,
     TableSummary,
@@ -61,6 +68,7 @@ from protocol.messages import (
     Watching,
 )
 from protocol.moves import move_message
+from protocol.settings import Setting
 from protocol.text import printable
 
 __all__ = [
@@ -174,6 +182,7 @@ class Connection:
         self._waiting: dict[int, _Waiting] = {}
         self._tokens_sent: dict[int, str] = {}  # by the ids of unanswered requests to resume
         self._last_id = random.randrange(_FIRST_IDS)
+        self._watches_as: str | None = None
         self._syncing: int | None = None
         self._sync_due: float | None = None
         self._updates: asyncio.Queue[Update] = asyncio.Queue(_UPDATES_KEPT)
@@ -197,18 +206,23 @@ class Connection:
         starting: int | None = None,
         absence: Absence = WAIT,
         program: bool = False,
+        private: bool = False,
     ) -> Seated:
         """Open a table and take its seat 0, as a person or as a `program`."""
-        message = OpenTable(self._next_id(), players, name, random_layout, starting, absence, program)
+        message = OpenTable(
+            self._next_id(), players, name, random_layout, starting, absence, program, private
+        )
         return await self._asked(message, Seated)
 
     async def join(self, table: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
         """Take a free seat at a table, the first one if none is named, as a person or as a `program`."""
         return await self._asked(JoinTable(self._next_id(), table, name, seat, program), Seated)
 
-    async def watch(self, table: str) -> Watching:
-        """Watch a table."""
-        return await self._asked(Watch(self._next_id(), table), Watching)
+    async def watch(self, table: str, name: str | None = None) -> Watching:
+        """Watch a table; `name` is what the others see."""
+        answer = await self._asked(Watch(self._next_id(), table, name=name), Watching)
+        self._watches_as = name
+        return answer
 
     async def resume(self, table: str, token: str, after: int = 0) -> Seated:
         """Return to a seat with the token that came with it."""
@@ -231,6 +245,34 @@ class Connection:
     async def vote(self, seat: int, *, agree: bool) -> None:
         """Agree, or no longer agree, that a bot plays for an absent player."""
         await self._asked(Vote(self._next_id(), seat, agree), Done)
+
+    async def change(self, setting: Setting) -> None:
+        """Change a setting of the table (host only, as all that follows)."""
+        await self._asked(ChangeSetting(self._next_id(), setting), Done)
+
+    async def remove(self, seat: int) -> None:
+        """Remove the player of a seat; in a running game one who is away."""
+        await self._asked(Remove(self._next_id(), seat), Done)
+
+    async def dismiss(self, spectator: int) -> None:
+        """Remove the spectator with this number."""
+        await self._asked(Dismiss(self._next_id(), spectator), Done)
+
+    async def hand_over(self, seat: int) -> None:
+        """Make the player of a seat the host."""
+        await self._asked(HandOver(self._next_id(), seat), Done)
+
+    async def arrange(self, order: Sequence[int] | None) -> None:
+        """Give each seat to the player of the seat in `order`; None shuffles them."""
+        await self._asked(Arrange(self._next_id(), None if order is None else list(order)), Done)
+
+    async def substitute(self, seat: int) -> None:
+        """Have the stand-in play at once for a player who is away."""
+        await self._asked(SubstituteNow(self._next_id(), seat), Done)
+
+    async def end_game(self) -> None:
+        """End the running game without a result."""
+        await self._asked(EndGame(self._next_id()), Done)
 
     async def rematch(self) -> Seated:
         """Play again with the same players after a game: at another table, in the same seat."""
@@ -449,7 +491,7 @@ class Connection:
             return
         back: Resume | Watch
         if model.token is None:
-            back = Watch(self._next_id(), model.table, model.seq)
+            back = Watch(self._next_id(), model.table, model.seq, self._watches_as)
         else:
             back = Resume(self._next_id(), model.table, model.token, model.seq)
         try:

@@ -29,7 +29,8 @@ def check_table(state: TableState | None, view: View | None, seat: Seat | None) 
     seats = None if view is None else view.seats
     if state is not None:
         votes = (voter for each in state.seats for voter in each.votes)
-        if len(state.seats) not in DEALS or max((state.host, *votes)) >= len(state.seats):
+        named = (state.host, state.starting or 0, *votes)
+        if len(state.seats) not in DEALS or max(named) >= len(state.seats):
             raise BadMessage("no table has such seats")
         if seats not in {None, len(state.seats)}:
             raise BadMessage("the table has other seats than its game")

@@ -18,6 +18,7 @@ from protocol.messages import (
     Events,
     LegalMoves,
     Refused,
+    Reseated,
     Said,
     Seated,
     ServerMessage,
@@ -104,6 +105,9 @@ class TableModel:
                 held = self.token  # is valid at the next table as well, if this is a rematch
                 self._go_to(table, Seat(seat))
                 self.token = token or held
+            case Reseated(seat=seat) if self.seat is not None and self.view is None:
+                check_table(self.state, None, Seat(seat))
+                self.seat = Seat(seat)
             case Watching(table=table):
                 self._go_to(table, None)
             case TableState() if message.table == self.table:
@@ -178,4 +182,7 @@ class TableModel:
 def _safe(state: TableState) -> TableState:
     """Return `state` with names that no terminal interprets, whatever the server let through."""
     seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
-    return replace(state, seats=seats)
+    watching = [
+        each if each.name is None else replace(each, name=printable(each.name)) for each in state.watching
+    ]
+    return replace(state, seats=seats, watching=watching, title=printable(state.title))

@@ -31,11 +31,15 @@ class Code(enum.StrEnum):
     SERVER_STOPPING = "server-stopping"
     NO_SUCH_TABLE = "no-such-table"
     TABLE_DAMAGED = "table-damaged"
+    TOO_MANY_GUESSES = "too-many-guesses"
     TABLE_CLOSED = "table-closed"
     CLOSED_BY_SERVER = "closed-by-server"
     REMOVED_BY_SERVER = "removed-by-server"
     TABLE_FULL = "table-full"
     SPECTATORS_FULL = "spectators-full"
+    NO_SPECTATORS = "no-spectators"
+    REMOVED = "removed"
+    KNOWS_ANOTHER_HAND = "knows-another-hand"
     NO_SUCH_SEAT = "no-such-seat"
     SEAT_TAKEN = "seat-taken"
     BAD_TOKEN = "bad-token"
@@ -44,6 +48,10 @@ class Code(enum.StrEnum):
     LEFT_THE_TABLE = "left-the-table"
     NOT_A_PLAYER = "not-a-player"
     NOT_THE_HOST = "not-the-host"
+    NOT_YOURSELF = "not-yourself"
+    NOBODY_THERE = "nobody-there"
+    NO_SUCH_SPECTATOR = "no-such-spectator"
+    NOT_A_PERSON = "not-a-person"
     SEATS_EMPTY = "seats-empty"
     SEAT_KEPT = "seat-kept"
     ALREADY_STARTED = "already-started"
@@ -61,7 +69,15 @@ class Code(enum.StrEnum):
 
 
 # Without the id of a request, they say that the client is at its table no longer.
-SENT_AWAY: Final = frozenset({Code.TABLE_CLOSED, Code.CLOSED_BY_SERVER, Code.REMOVED_BY_SERVER})
+SENT_AWAY: Final = frozenset(
+    {
+        Code.TABLE_CLOSED,
+        Code.CLOSED_BY_SERVER,
+        Code.REMOVED_BY_SERVER,
+        Code.REMOVED,
+        Code.NO_SPECTATORS,
+    }
+)
 
 
 class CloseCode(enum.IntEnum):

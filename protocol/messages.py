@@ -18,9 +18,11 @@ from protocol.limits import (
     LARGEST_ID,
     NAME_LENGTH,
     PASSWORD_LENGTH,
+    TITLE_LENGTH,
     TOKEN_LENGTH,
     VERSIONS_OFFERED,
 )
+from protocol.settings import Setting
 
 CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
 Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
@@ -33,6 +35,8 @@ TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
 TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
+TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
+SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -84,7 +88,10 @@ class ListTables(_FromClient, frozen=True, tag="tables"):
 
 
 class OpenTable(_FromClient, frozen=True, tag="open"):
-    """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable."""
+    """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
+
+    A `private` table is not in the list: it is found by its code alone.
+    """
 
     id: CommandId
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -93,12 +100,14 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
     starting: SeatNumber | None = None
     absence: Absence = WAIT
     program: bool = False
+    private: bool = False
 
 
 class JoinTable(_FromClient, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    A `program` has no vote on absent players, and whenever it is away the stand-in plays for it at once.
+    In a running game that is a seat whose player the host has removed. A `program` has no vote on absent
+    players, and whenever it is away the stand-in plays for it at once.
     """
 
     id: CommandId
@@ -126,6 +135,7 @@ class Watch(_FromClient, frozen=True, tag="watch"):
     id: CommandId
     table: TableCode
     after: Seq = 0
+    name: Name | None = None
 
 
 class StartGame(_FromClient, frozen=True, tag="start"):
@@ -172,6 +182,60 @@ class Vote(_FromClient, frozen=True, tag="vote"):
     agree: bool
 
 
+class ChangeSetting(_FromClient, frozen=True, tag="set"):
+    """Change a setting of the table (host only); answered by Done."""
+
+    id: CommandId
+    setting: Setting
+
+
+class Remove(_FromClient, frozen=True, tag="remove"):
+    """Remove the player of a seat (host only); answered by Done.
+
+    In a running game only a player who is away: somebody else may then take the seat over.
+    """
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class Dismiss(_FromClient, frozen=True, tag="dismiss"):
+    """Remove a spectator (host only); answered by Done."""
+
+    id: CommandId
+    spectator: SpectatorNumber
+
+
+class HandOver(_FromClient, frozen=True, tag="host"):
+    """Make the player of a seat the host (host only); answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class Arrange(_FromClient, frozen=True, tag="arrange"):
+    """Give the seats in another order before the game (host only); answered by Done.
+
+    Seat i goes to the player of seat `order[i]`; None has the server shuffle them.
+    """
+
+    id: CommandId
+    order: Annotated[list[SeatNumber], Meta(min_length=2, max_length=5)] | None = None
+
+
+class SubstituteNow(_FromClient, frozen=True, tag="stand-in"):
+    """Have the stand-in play at once for a player who is away (host only); answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class EndGame(_FromClient, frozen=True, tag="end"):
+    """End the running game without a result (host only); answered by Done."""
+
+    id: CommandId
+
+
 class Leave(_FromClient, frozen=True, tag="leave"):
     """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
 
@@ -207,7 +271,10 @@ class Welcome(_FromServer, frozen=True, tag="welcome"):
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
-    """A table in the list: `stage` is gathering, playing or over."""
+    """A table in the list: `stage` is gathering, playing or over.
+
+    `vacant` counts the seats of a running game that somebody may take over.
+    """
 
     table: TableCode
     host: str
@@ -216,6 +283,9 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     stage: Stage
     random_layout: bool = False
     absence: Absence = WAIT
+    title: TableTitle = ""
+    no_spectators: bool = False
+    vacant: int = 0
 
 
 class Tables(_FromServer, frozen=True, tag="tables"):
@@ -235,6 +305,12 @@ class Seated(_FromServer, frozen=True, tag="seated"):
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
+
+
+class Reseated(_FromServer, frozen=True, tag="reseated"):
+    """Your seat at the table is this one now; its token is the same."""
+
+    seat: SeatNumber
 
 
 class Watching(_FromServer, frozen=True, tag="watching"):
@@ -262,7 +338,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
     game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
     whether its player has moved to the table's `next`. The `standing` counts the games that this player and
-    others have played one after another, with this one once it is over.
+    others have played one after another, with this one once it is over. The player of a `vacant` seat was
+    removed from the running game: somebody else may take it over.
     """
 
     name: str | None = None
@@ -275,12 +352,22 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     kept: bool = False
     again: bool = False
     standing: Standing = NEWCOMER
+    vacant: bool = False
+
+
+class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
+    """A spectator as others see them; no other spectator of the table ever has the same number."""
+
+    number: SpectatorNumber
+    name: str | None = None
 
 
 class TableState(_FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
     `next` is the table where the players of a finished game play again, once one of them has asked to.
+    `starting` is the seat that the host has chosen to start, None for a draw. `ended` tells that the host has
+    ended the game, so that it has no result.
     """
 
     table: TableCode
@@ -291,6 +378,12 @@ class TableState(_FromServer, frozen=True, tag="table"):
     spectators: int = 0
     absence: Absence = WAIT
     next: TableCode | None = None
+    title: TableTitle = ""
+    private: bool = False
+    no_spectators: bool = False
+    starting: SeatNumber | None = None
+    watching: list[SpectatorSummary] = []
+    ended: bool = False
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
@@ -397,7 +490,8 @@ class Pong(_FromServer, frozen=True, tag="pong"):
     id: CommandId
 
 
-AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | Leave
+HostRequest: TypeAlias = ChangeSetting | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
+AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | HostRequest | Leave
 ClientMessage: TypeAlias = (
     Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
 )
@@ -405,6 +499,7 @@ ServerMessage: TypeAlias = (
     Welcome
     | Tables
     | Seated
+    | Reseated
     | Watching
     | TableState
     | Snapshot

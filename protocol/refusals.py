@@ -67,11 +67,19 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TABLE_DAMAGED: Template(
             "Table {table} is damaged on the server. Ask the people who run the server to restore it."
         ),
+        Code.TOO_MANY_GUESSES: Template(
+            "Too many codes of tables that do not exist were tried. Try again in {seconds} seconds."
+        ),
         Code.TABLE_CLOSED: Template("Table {table} is closed."),
         Code.CLOSED_BY_SERVER: Template("The host of the server closed table {table}."),
         Code.REMOVED_BY_SERVER: Template("The host of the server removed you from table {table}."),
         Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
+        Code.NO_SPECTATORS: Template("Table {table} is closed to spectators."),
+        Code.REMOVED: Template("The host has removed you from table {table}. You cannot return for now."),
+        Code.KNOWS_ANOTHER_HAND: Template(
+            "You have sat in another seat of this game and know its hand, so you cannot take this one over."
+        ),
         Code.NO_SUCH_SEAT: Template("There is no seat {seat} at this table. Choose 1 to {last_seat}."),
         Code.SEAT_TAKEN: Template("Seat {seat} is not free. Choose one of {free_seats}."),
         Code.BAD_TOKEN: Template("Your seat at table {table} is no longer kept."),
@@ -79,7 +87,11 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NOT_AT_A_TABLE: Template("You are not at a table. Open or join one first."),
         Code.LEFT_THE_TABLE: Template("You have left the table."),
         Code.NOT_A_PLAYER: Template("You are watching. Only players can do that."),
-        Code.NOT_THE_HOST: Template("Only the host can start the game."),
+        Code.NOT_THE_HOST: Template("Only the host of the table can do that."),
+        Code.NOT_YOURSELF: Template("That cannot be done with your own seat."),
+        Code.NOBODY_THERE: Template("Nobody sits in seat {seat}."),
+        Code.NO_SUCH_SPECTATOR: Template("That spectator has left."),
+        Code.NOT_A_PERSON: Template("A program sits in seat {seat}. Choose a person."),
         Code.SEATS_EMPTY: Template("Still free: seat {free_seats}. Wait for players, or add bots."),
         Code.SEAT_KEPT: Template(
             "A seat is kept for {name}, who has not come yet. Wait until it is taken or free."
@@ -95,7 +107,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "A bot already plays for seat {seat}. It stops when the player returns."
         ),
         Code.NOT_OVER: Template("The game is not over yet."),
-        Code.NOT_AWAY: Template("The player of seat {seat} is not away. Vote on a seat marked as away."),
+        Code.NOT_AWAY: Template("The player of seat {seat} is not away. Choose a seat marked as away."),
         Code.TOO_EARLY: Template(
             "The player of seat {seat} may still come back. You can vote in {seconds} s."
         ),

@@ -14,7 +14,7 @@ from engine.errors import Fault
 from engine.final import scored_line
 from engine.pieces import FACES
 from palatinus import main
-from protocol import absence, limits, messages
+from protocol import absence, limits, messages, settings
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.app import running
@@ -82,6 +82,13 @@ def test_the_maps_inside_messages_are_documented() -> None:
     """The fields of a listed table, of a seat and of the legal moves."""
     assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
+    assert first_column(section("table", part(5)), 2) == list(messages.SpectatorSummary.__struct_fields__)
+    assert first_column(section("set", part(4)), 1) == [
+        tag(each) for each in typing.get_args(settings.Setting)
+    ]
+    for setting in typing.get_args(settings.Setting):
+        (field,) = setting.__struct_fields__
+        assert f"| `{tag(setting)}` | `{field}` " in section("set", part(4))
     policies = [tag(policy) for policy in typing.get_args(absence.Absence)]
     assert first_column(section("Absence", PROTOCOL)) == policies
     for legal in (messages.Lays, messages.Places):

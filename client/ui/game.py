@@ -47,6 +47,7 @@ from protocol.messages import Refused, TableState
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
 _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at the screen
+_OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 _TIMEOUTS: Final = Timeouts(keep_trying=math.inf)  # a person sees the title line, and decides
 
 SeatBots = Callable[[str, int], None]
@@ -166,6 +167,7 @@ class Client:
             confirms=options.confirms,
             log=options.news,
         )
+        self._name = options.name
         self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -313,7 +315,12 @@ class Client:
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
-            self._show(news.refused(self._ui, str(failure)))
+            again = request.then if isinstance(request, requests.Rename) else request
+            of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
+            if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch):
+                self._show(news.name_refused(self._ui, str(failure), again))
+            else:
+                self._show(news.refused(self._ui, str(failure)))
         except DamagedRecord as error:
             self._show(news.refused(self._ui, sentences.bad_record(error)))
         else:
@@ -332,10 +339,10 @@ class Client:
             case requests.Join(table):
                 await self._join(table)
             case requests.Watch(table):
-                await connection.watch(table)
+                await connection.watch(table, self._name)
             case requests.WatchNext(table):
                 await connection.leave()
-                await connection.watch(table)
+                await connection.watch(table, self._name)
                 self._show(news.gone_on(self._ui))
             case requests.Rematch():
                 seated = await connection.rematch()
@@ -343,6 +350,18 @@ class Client:
                 self._keeper.keep(structs.replace(seated, token=connection.model.token), self._ui.name)
             case requests.Vote(seat, agree):
                 await connection.vote(seat, agree=agree)
+            case requests.Rename():
+                await self._rename(request)
+            case (
+                requests.Set()
+                | requests.Remove()
+                | requests.Dismiss()
+                | requests.HandOver()
+                | requests.Arrange()
+                | requests.Substitute()
+                | requests.EndGame()
+            ):
+                await self._put_as_host(request)
             case requests.SeatBot():
                 if self._options.bots is not None and connection.model.table is not None:
                     self._options.bots(connection.model.table, 1)
@@ -360,21 +379,47 @@ class Client:
                 if self._options.filled:
                     self._go_home()
                     return
-                self._show(replace(news.gone_on(self._ui), name=self._options.name, log=()))
+                self._show(replace(news.gone_on(self._ui), name=self._name, log=()))
                 await self._list()
             case requests.GoHome():
                 self._go_home()
             case requests.Quit():
                 self._shell.quit()
 
+    async def _rename(self, request: requests.Rename) -> None:
+        """Take another name, and ask again what was refused under the old one."""
+        self._name = request.name
+        self._show(replace(self._ui, name=request.name))
+        if request.then is not None:
+            await self._put(request.then)
+
+    async def _put_as_host(self, request: requests.HostRequest) -> None:
+        connection = self._connection
+        match request:
+            case requests.Set(setting):
+                await connection.change(setting)
+            case requests.Remove(seat):
+                await connection.remove(seat)
+            case requests.Dismiss(spectator):
+                await connection.dismiss(spectator)
+            case requests.HandOver(seat):
+                await connection.hand_over(seat)
+            case requests.Arrange(order):
+                await connection.arrange(order)
+            case requests.Substitute(seat):
+                await connection.substitute(seat)
+            case requests.EndGame():
+                await connection.end_game()
+
     async def _open(self, request: requests.Open) -> None:
-        name, players = self._options.name, request.players
+        name, players = self._name, request.players
         seated = await self._connection.open_table(
             players,
             name,
             random_layout=request.random_layout,
             starting=request.starting,
             absence=request.absence,
+            private=request.private,
         )
         self._keeper.keep(seated, name)
         if self._options.filled and self._options.bots is not None:
@@ -424,7 +469,7 @@ class Client:
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""
-        name = self._options.name
+        name = self._name
         # A client at a table cannot join another: the server says so below.
         while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:

@@ -11,6 +11,7 @@ from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import NEWCOMER, EventMap, Lay, PlacePiece, Standing, StartGame, Substitute
+from protocol.settings import Setting
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
 
@@ -26,13 +27,17 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
 
 
 class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):
-    """A player took a seat; only the token's hash is kept."""
+    """A player took a seat; only the token's hash is kept.
+
+    A `vacant` seat of a running game has the name of the player who was removed, and no token.
+    """
 
     seat: int
     name: str
     token_hash: str
     program: bool = False
     standing: Standing = NEWCOMER
+    vacant: bool = False
 
 
 class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
@@ -95,6 +100,29 @@ class TokenRevoked(Struct, frozen=True, tag_field="t", tag="token-revoked"):
     seat: int
 
 
+class Hosted(Struct, frozen=True, tag_field="t", tag="hosted"):
+    """The player of the seat is the host."""
+
+    seat: int
+
+
+class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
+    """The host changed a setting."""
+
+    setting: Setting
+
+
+class Clocked(Struct, frozen=True, tag_field="t", tag="clocked"):
+    """How long the seats have thought in this game, and of that in the turn that is under way, in ms."""
+
+    used: list[int]
+    turn: int
+
+
+class Ended(Struct, frozen=True, tag_field="t", tag="ended"):
+    """The host ended the game without a result."""
+
+
 class Continued(Struct, frozen=True, tag_field="t", tag="continued"):
     """The players of this finished game play again at the table `code`."""
 
@@ -116,6 +144,10 @@ Entry: TypeAlias = (
     | GivenToBot
     | Returned
     | TokenRevoked
+    | Hosted
+    | Changed
+    | Clocked
+    | Ended
     | Continued
     | Forgotten
 )

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from protocol.messages import Stage
-from server.storage.entries import Entry, Freed, Kept, Opened, Played, StoodIn, Taken
+from server.storage.entries import Ended, Entry, Freed, Kept, Opened, Played, StoodIn, Taken
 
 
 class Contents(Struct, frozen=True):
@@ -31,6 +31,8 @@ def contents(entries: Iterable[Entry]) -> Contents:
                 names[seat] = ""
             case Played() | StoodIn():
                 kinds += [event.get("t") for event in entry.events]
+            case Ended():
+                kinds.append("ended")
     return Contents(_stage(kinds), tuple(names.values()), kinds.count("laid") + kinds.count("placed"))
 
 

@@ -9,7 +9,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message
-from protocol.messages import EventMap, Events, ServerMessage, Substitute
+from protocol.messages import EventMap, Events, ServerMessage, SpectatorSummary, Substitute
 from protocol.snapshot import snapshot_message
 from server.net.session import Session, framed
 
@@ -19,7 +19,8 @@ class Audience:
 
     def __init__(self) -> None:
         self.seated: dict[Seat, Session] = {}
-        self.spectators: set[Session] = set()
+        self.spectators: dict[Session, SpectatorSummary] = {}
+        self._last_number = 0
         self.gone_on: set[Seat] = set()  # whose players sit at the next table
 
     def __len__(self) -> int:
@@ -28,10 +29,15 @@ class Audience:
     def __iter__(self) -> Iterator[Session]:
         return iter((*self.seated.values(), *self.spectators))
 
+    def add_spectator(self, session: Session, name: str | None) -> None:
+        """Give a spectator the next number."""
+        self._last_number += 1
+        self.spectators[session] = SpectatorSummary(self._last_number, name)
+
     def remove(self, session: Session) -> None:
         """Remove the session, unless another one has taken over its seat meanwhile."""
         if session.seat is None:
-            self.spectators.discard(session)
+            self.spectators.pop(session, None)
         elif self.seated.get(session.seat) is session:
             del self.seated[session.seat]
         session.table, session.seat = None, None
@@ -83,10 +89,13 @@ class Audience:
                 session.post(frame)
 
 
-def catch_up(session: Session, game: Game, after: int, clock: int | None) -> None:
-    """Send what happened since event `after`: the missing events, or everything as a snapshot."""
+def catch_up(session: Session, game: Game, after: int, clock: int | None, *, moves: bool) -> None:
+    """Send what happened since event `after`: the missing events, or everything as a snapshot.
+
+    Without `moves` nobody may move now.
+    """
     eyes = _eyes(session)
-    may = redacted_legal(_legal(game, clock), eyes)
+    may = redacted_legal(_legal(game, clock) if moves else None, eyes)
     if 0 < after <= len(game.events):
         missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
         session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))

@@ -10,16 +10,32 @@ class Clocks:
     def __init__(self, policy: Absence, players: int) -> None:
         self._policy = policy
         self._used = [0] * players
+        self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
-        """Count what a turn of the seat took."""
+        """Count what a turn of the seat took since its clock was last stopped."""
         self._used[seat] += milliseconds
+        self._turn = 0
+
+    def stopped(self, seat: Seat, milliseconds: int) -> tuple[list[int], int]:
+        """Return what all seats have used, and the seat in its turn, if that is stopped after so long."""
+        used = list(self._used)
+        used[seat] += milliseconds
+        return used, self._turn + milliseconds
+
+    def set(self, used: list[int], turn: int) -> None:
+        """Set what `stopped` has returned."""
+        self._used, self._turn = list(used), turn
+
+    def change_policy(self, policy: Absence) -> None:
+        """Count by another policy from now on; what has been used stays used."""
+        self._policy = policy
 
     def allowance(self, seat: Seat) -> int | None:
         """Return how long the seat's next turn may take; None without a limit."""
         match self._policy:
             case MoveClock(seconds):
-                return 1000 * seconds
+                return max(0, 1000 * seconds - self._turn)
             case GameClock():
                 return self.left(seat)
             case _:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.pieces import Seat
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError
 from server.net.session import Session
-from server.storage.entries import Entry, GivenToBot
+from server.storage.entries import Clocked, Entry, GivenToBot
 from server.storage.journal import Journal
 from server.tables.absence.internal_messages import AwayTooLong, Scheduler
 from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
@@ -44,16 +45,12 @@ class TableContext:
     _retry: Timer | None = None
 
     def begin_policy(self) -> None:
-        """Let the absence policy begin with a game that begins, or goes on after a restart."""
+        """Let the absence policy begin: with a game, after a restart, or because it was changed."""
         if not self._stopped:
+            self.policy.stop_timers()
             self.policy = absence_policy(
                 self.state, self.audience.seated, self.stand_in, self.limits, self.scheduler
             )
-
-    def begin_policy_with_programs(self) -> None:
-        """Let a policy begin that has bots play for programs, if there was none to do so."""
-        if isinstance(self.policy, WaitingPolicy):
-            self.begin_policy()
 
     def stop_timers(self) -> None:
         """Let nothing more fall due."""
@@ -90,7 +87,25 @@ class TableContext:
     def catch_up(self, session: Session, after: int) -> None:
         """Send the session the game's events since event `after`."""
         if self.state.game is not None:
-            catch_up(session, self.state.game, after, self.policy.time_left())
+            left = self.policy.time_left()
+            catch_up(session, self.state.game, after, left, moves=self.state.stage == "playing")
+
+    def send_turn(self) -> None:
+        """Tell everyone whose turn it is, what it may do and for how long: that changed without a move."""
+        if self.state.game is not None:
+            for session in self.audience:
+                self.catch_up(session, len(self.state.game.events))
+
+    def stopped_clock(self, turn: Seat) -> Clocked:
+        """Return the entry for the seats' clocks as they stand, in the turn of the seat `turn`."""
+        return Clocked(*self.state.clocks.stopped(turn, self.policy.time_taken()))
+
+    def bot_was_seated(self) -> None:
+        """Let the stand-in play for another seat; a policy that just waits could not."""
+        if isinstance(self.policy, WaitingPolicy):
+            self.begin_policy()
+        else:
+            self.policy.reconsider()
 
     async def give_seats_to_bots(self) -> bool:
         """Let bots play for the seats that are due by now, and return whether there were any."""

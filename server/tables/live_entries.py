@@ -2,25 +2,44 @@
 
 from collections.abc import Sequence
 
-from server.storage.entries import Continued, Entry, Freed, GivenToBot, Kept, Returned, Taken, Voted
+from protocol.settings import Setting
+from server.storage.entries import (
+    Changed,
+    Clocked,
+    Continued,
+    Entry,
+    Freed,
+    GivenToBot,
+    Hosted,
+    Kept,
+    Returned,
+    Taken,
+    Voted,
+)
 
 
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
-    Players count until their seats are free again, votes and bots until they are over, and all else for good.
+    Players count until their seats are free again, votes and bots until they are over, settings until they
+    are changed, and all else for good.
     """
     others: list[int] = []
     seats: dict[int, int] = {}
     bots: dict[int, int] = {}
     votes: dict[int, dict[int, int]] = {}  # by seat and voter
-    continued: list[int] = []
+    host: dict[int, int] = {}
+    settings: dict[type[Setting], int] = {}
+    latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
     for number, entry in enumerate(entries):
         match entry:
             case Taken(seat) | Kept(seat):
                 seats[seat] = number
             case Freed(seat):
                 seats.pop(seat, None)
+                host.pop(seat, None)
+            case Hosted(seat):
+                host = {seat: number}
             case Voted(seat, by, True):
                 votes.setdefault(seat, {})[by] = number
             case Voted(seat, by):
@@ -31,9 +50,21 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Returned(seat):
                 bots.pop(seat, None)
                 votes.pop(seat, None)
-            case Continued():
-                continued = [number]
+            case Changed(setting):
+                settings[type(setting)] = number
+            case Clocked() | Continued():
+                latest[type(entry)] = number
             case _:
                 others.append(number)
     voted = (number for voters in votes.values() for number in voters.values())
-    return sorted((*others, *seats.values(), *bots.values(), *voted, *continued))
+    return sorted(
+        (
+            *others,
+            *seats.values(),
+            *bots.values(),
+            *voted,
+            *host.values(),
+            *settings.values(),
+            *latest.values(),
+        )
+    )

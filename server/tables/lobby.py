@@ -6,6 +6,7 @@ import itertools
 import logging
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -17,6 +18,7 @@ from protocol.codec import encoded_summaries
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import JoinTable, OpenTable, Resume, Watch
+from protocol.settings import Private
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, TableDamaged
@@ -26,17 +28,20 @@ from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import Continued, Entry, Opened, Taken, TokenRevoked
+from server.storage.entries import Changed, Continued, Entry, Kept, Opened, Taken, TokenRevoked
 from server.storage.journal import Journal, Part
 from server.tables.absence.stand_in import StandIn
 from server.tables.chat import ChatLimits
-from server.tables.rematch import options_to_play_again, seats_to_play_again
+from server.tables.rematch import entries_to_play_again, options_to_play_again
 from server.tables.seats.confusables import skeleton
 from server.tables.seats.names import check_name
 from server.tables.state import PersistentState
 from server.tables.table import Table
 
 log = logging.getLogger(__name__)
+
+# Refusals that tell whether there is a table with a code, to somebody who has no seat there.
+_OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
 
 
 def chances(seed: int | None) -> Iterator[RandomChance]:
@@ -102,6 +107,7 @@ class Lobby:
         self._encoded_list: msgspec.Raw | None = None  # until a table changes
         self._opened_by_connection = PerMinuteLimit(config.limits.tables_per_connection)
         self._opened_by_address = PerMinuteLimit(config.limits.tables_per_address)
+        self._guesses = PerMinuteLimit(config.limits.wrong_codes_per_address)
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._bringing_back: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
@@ -142,9 +148,13 @@ class Lobby:
     # -- what conversations ask ---------------------------------------------------------------------
 
     def encoded_list(self) -> msgspec.Raw:
-        """Return the list of tables, newest first, as many as fit into a message, ready to be sent."""
+        """Return the list of tables, newest first, as many as fit into a message, ready to be sent.
+
+        Nothing in it depends on private tables.
+        """
         if self._encoded_list is None:
-            newest = itertools.islice(reversed(self.tables.values()), ARRAY_LENGTH)
+            public = (table for table in reversed(self.tables.values()) if not table.state.private)
+            newest = itertools.islice(public, ARRAY_LENGTH)
             self._encoded_list = encoded_summaries([table.summary() for table in newest])
         return self._encoded_list
 
@@ -155,26 +165,33 @@ class Lobby:
         check_name(message.name)
         token = new_token()
         opened = Opened(message.players, message.random_layout, message.starting, message.absence)
-        host = Taken(0, message.name, token_hash(token), message.program)
-        table = await self._opened(session, opened, [host])
+        entries: list[Entry] = [Taken(0, message.name, token_hash(token), message.program)]
+        if message.private:
+            entries.append(Changed(Private(on=True)))
+        table = await self._opened(session, opened, entries)
         table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
         """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
-        await self._table(message.table).enter(session, message)
+        await self._guessed(session, message.table).enter(session, message)
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give a player the seat back, at a table brought back from the archive if need be.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        while True:
-            table = await self._found(session, message.table, token_hash(message.token))
-            try:
-                return await table.enter(session, message)
-            except Refusal:
-                if not table.archived:  # otherwise it was archived just when its player came
-                    raise
+        try:
+            while True:
+                table = await self._found(session, message.table, token_hash(message.token))
+                try:
+                    return await table.enter(session, message)
+                except Refusal:
+                    if not table.archived:  # otherwise it was archived just when its player came
+                        raise
+        except Refusal as refusal:
+            if refusal.code in _OF_CODES and not self._listed(message.table):
+                self._count_guess(session)
+            raise
 
     # -- what the host of the server asks -----------------------------------------------------------
 
@@ -241,8 +258,8 @@ class Lobby:
                 if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
                     raise
             # It is gone, or was archived without that player.
-        opened, seats = options_to_play_again(state), seats_to_play_again(state)
-        return await self._opened(session, opened, seats, (code, state.entry_count))
+        opened, entries = options_to_play_again(state), entries_to_play_again(state)
+        return await self._opened(session, opened, entries, (code, state.entry_count))
 
     # -- internals ----------------------------------------------------------------------------------
 
@@ -252,6 +269,30 @@ class Lobby:
         if (table := self.tables.get(code)) is None:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return table
+
+    def _listed(self, code: str) -> bool:
+        """Tell whether everybody may know that there is a table with this code."""
+        table = self.tables.get(code)
+        return table is not None and not table.state.private
+
+    def _guessed(self, session: Session, code: str) -> Table:
+        """Return the table with a code that may be guessed.
+
+        Raises Refusal if there is none, and, as if none but those in the list existed, after too many wrong
+        codes from one address: private tables are not to be found by trying all codes.
+        """
+        if not self._listed(code):
+            if (wait := self._guesses.wait(session.address, now := self._timers.time())) > 0:
+                raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
+            if code not in self.tables:
+                self._guesses.count(session.address, now)
+        return self._table(code)
+
+    def _count_guess(self, session: Session) -> None:
+        """Count a code with a token that does not fit; raise Refusal if there were too many lately."""
+        if (wait := self._guesses.wait(session.address, now := self._timers.time())) > 0:
+            raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
+        self._guesses.count(session.address, now)
 
     async def _found(self, session: Session, code: str, wanted: str) -> Table:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
@@ -264,13 +305,14 @@ class Lobby:
                 entries = await self._journal.archived_entries(code)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
-            revoked = {entry.seat for entry in entries if isinstance(entry, TokenRevoked)}
-            hashes = [
-                entry.token_hash
-                for entry in entries
-                if isinstance(entry, Taken) and entry.seat not in revoked
-            ]
-            if not any(hash_fits(wanted, each) for each in hashes):
+            holders: dict[int, str] = {}
+            for entry in entries:
+                match entry:
+                    case Taken(seat, _, held) | Kept(seat, _, held):
+                        holders[seat] = held
+                    case TokenRevoked(seat):
+                        holders.pop(seat, None)
+            if not any(hash_fits(wanted, each) for each in holders.values()):
                 raise Refusal(Code.BAD_TOKEN, table=code)
             self._count_opening(session)  # it costs no less than a new table
             await self._make_room(session)
@@ -286,16 +328,16 @@ class Lobby:
             return self._add(code, state)
 
     async def _opened(
-        self, session: Session, opened: Opened, seats: Sequence[Entry], before: tuple[str, int] | None = None
+        self, session: Session, opened: Opened, others: Sequence[Entry], before: tuple[str, int] | None = None
     ) -> Table:
-        """Return a new table with these seats; `before` are code and entries of the table it continues."""
+        """Return a new table; `before` are code and entry count of the table that it continues."""
         self._check_not_stopping()
         self._count_opening(session)
         await self._make_room(session)
         code = new_code(
             self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
         )
-        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *seats]
+        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))

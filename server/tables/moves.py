@@ -6,6 +6,7 @@ Decide, store, fold, broadcast: what a client receives has been committed to the
 import logging
 import time
 
+from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameEnded
 from engine.game import Game
 from engine.pieces import Seat
@@ -41,6 +42,8 @@ class Moves:
             happened = tuple(game.events)
         elif state.game is None:
             raise Refusal(Code.NOT_STARTED)
+        elif state.ended:
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
         else:
             game = state.game
             happened = game.decided(command_of(seat, move))
@@ -133,7 +136,7 @@ def _new_game(state: PersistentState, seat: Seat) -> Game:
     if state.game is not None:
         raise Refusal(Code.ALREADY_STARTED)
     if seat != state.host:
-        raise Refusal(Code.NOT_THE_HOST, seat=state.host)
+        raise Refusal(Code.NOT_THE_HOST)
     free = [number for number, player in enumerate(state.players) if player is None]
     if free:
         raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, free)))

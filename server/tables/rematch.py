@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from engine.pieces import Seat
-from server.storage.entries import Kept, Opened
+from protocol.settings import Private, Setting, Spectators, Title
+from server.storage.entries import Changed, Entry, Hosted, Kept, Opened
 from server.tables.state import PersistentState
 
 
@@ -11,13 +12,22 @@ def options_to_play_again(state: PersistentState) -> Opened:
     """Return the options of a table for another game: all as it was, but the next player clockwise starts."""
     assert state.game is not None  # noqa: S101 - a game that is over was begun
     starting = Seat((state.game.view.start.starting + 1) % len(state.players))
-    return replace(state.opened, starting=starting)
+    return replace(state.opened, starting=starting, absence=state.absence)
 
 
-def seats_to_play_again(state: PersistentState) -> list[Kept]:
-    """Return the seats of a table for another game: each is kept for its player, if not removed."""
-    return [
+def entries_to_play_again(state: PersistentState) -> list[Entry]:
+    """Return the seats and settings of a table for another game: seats are kept for players not removed."""
+    kept = [
         Kept(seat, player.name, player.token_hash, player.program, state.standing(Seat(seat)))
         for seat, player in enumerate(state.players)
         if player is not None and player.token_hash
     ]
+    settings: list[Setting] = []
+    if state.title:
+        settings.append(Title(state.title))
+    if state.private:
+        settings.append(Private(on=True))
+    if state.no_spectators:
+        settings.append(Spectators(allowed=False))
+    host = [] if state.host is None else [Hosted(state.host)]
+    return [*kept, *host, *map(Changed, settings)]

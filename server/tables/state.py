@@ -5,7 +5,7 @@ It is the fold of the table's journal entries and nothing else, so that a restar
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.events import Event
@@ -13,12 +13,17 @@ from engine.game import Chance, Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
+from protocol.settings import AbsencePolicy, Private, Setting, Spectators, Starting, Title
 from server.storage.entries import (
+    Changed,
+    Clocked,
     Continued,
+    Ended,
     Entry,
     Forgotten,
     Freed,
     GivenToBot,
+    Hosted,
     Kept,
     Opened,
     Played,
@@ -38,7 +43,9 @@ from server.tables.packed_games import packed, unpacked
 class Player:
     """Who holds a seat, a person or a `program`; a `kept` one played the game before and has not come yet.
 
-    A player who was removed from a running game has no token hash, and counts as a program: a bot plays on.
+    A player whom the host of the server removed from a running game has no token hash and counts as a
+    program: a bot plays on. A `vacant` seat of a running game is nobody's until somebody takes it over: it
+    has no token hash, and the name of the player whom the host of the table removed.
     """
 
     name: str
@@ -46,6 +53,7 @@ class Player:
     program: bool = False
     kept: bool = False
     standing: Standing = NEWCOMER  # before this table's game
+    vacant: bool = False
     answers: Answers = field(default_factory=Answers)
 
 
@@ -60,15 +68,20 @@ class PersistentState:
         self.opened = Opened(2, random_layout=False, starting=None)
         self.options = GameOptions(2)
         self.absence: Absence = WAIT
+        self.title = ""
+        self.private = False
+        self.no_spectators = False
         self.clocks = Clocks(WAIT, 0)
         self.bot_seats: set[Seat] = set()  # for which the stand-in plays
         self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
         self.players: list[Player | None] = []
         self._game: Game | None = None
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
+        self.ended = False  # by the host, without a result
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
         self.entry_count = 0
+        self._host: Seat | None = None  # unless it is still the lowest taken seat
         self._movers: set[int] = set()  # seats whose players have made a move themselves
         for entry in entries:
             self.fold(entry)
@@ -87,7 +100,7 @@ class PersistentState:
             return "over"
         if self._game is None:
             return "gathering"
-        return "over" if self._game.over else "playing"
+        return "over" if self._game.over or self.ended else "playing"
 
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
@@ -108,9 +121,18 @@ class PersistentState:
 
     @property
     def host(self) -> Seat | None:
-        """Return the lowest taken seat: when a host leaves, the next player is the host."""
-        taken = (seat for seat, player in enumerate(self.players) if player is not None and not player.kept)
-        return next(map(Seat, taken), None)
+        """Return the host's seat: the one that was made host, until its player comes the lowest taken one."""
+        taken = self.taken
+        return self._host if self._host in taken else next(iter(taken), None)
+
+    @property
+    def taken(self) -> list[Seat]:
+        """Return the seats whose players have come, and were not removed since."""
+        return [
+            Seat(seat)
+            for seat, player in enumerate(self.players)
+            if player is not None and not player.kept and player.token_hash
+        ]
 
     @property
     def programs(self) -> set[Seat]:
@@ -147,12 +169,22 @@ class PersistentState:
                     players, None if starting is None else Seat(starting), random_layout
                 )
                 self.players = [None] * players
-            case Taken(seat, name, token_hash, program, standing):
-                self.players[seat] = Player(name, token_hash, program, standing=standing)
+            case Taken(seat, name, token_hash, program, standing, vacant):
+                self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
             case Kept(seat, name, token_hash, program, standing):
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case Freed(seat):
                 self.players[seat] = None
+                if self._host == seat:
+                    self._host = None
+            case Hosted(seat):
+                self._host = Seat(seat)
+            case Changed(setting):
+                self._set(setting)
+            case Clocked(used, turn):
+                self.clocks.set(used, turn)
+            case Ended():
+                self.ended = True
             case Continued(code):
                 self.next_table = code
             case Voted(seat, by, True):
@@ -181,9 +213,22 @@ class PersistentState:
         else:
             for event in happened:
                 self.game.fold(event)
-        if entry.thought:
-            self.clocks.charge(Seat(entry.seat), entry.thought)
+        self.clocks.charge(Seat(entry.seat), entry.thought)
         if isinstance(entry, Played) and not isinstance(entry.move, StartGame):
             self._movers.add(entry.seat)
         if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
             player.answers.remember(entry.move, Done(entry.move.id))
+
+    def _set(self, setting: Setting) -> None:
+        match setting:
+            case Title(text):
+                self.title = text
+            case Private(on):
+                self.private = on
+            case Spectators(allowed):
+                self.no_spectators = not allowed
+            case Starting(seat):
+                self.options = replace(self.options, starting=None if seat is None else Seat(seat))
+            case AbsencePolicy(policy):
+                self.absence = kept(policy)
+                self.clocks.change_policy(policy)

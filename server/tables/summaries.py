@@ -14,10 +14,15 @@ def table_summary(code: str, state: PersistentState) -> TableSummary:
         code,
         "" if player is None else player.name,
         len(state.players),
-        sum(player is not None for player in state.players),
+        sum(player is not None and not player.vacant for player in state.players),
         state.stage,
         state.options.random_layout,
         state.absence,
+        state.title,
+        state.no_spectators,
+        sum(player is not None and player.vacant for player in state.players)
+        if state.stage == "playing"
+        else 0,
     )
 
 
@@ -36,6 +41,7 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
             kept=player.kept,
             again=seat in audience.gone_on,
             standing=state.standing(seat),
+            vacant=player.vacant,
         )
         seats.append(policy.summary(seat, summary))
     return TableState(
@@ -47,4 +53,10 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
         len(audience.spectators),
         state.absence,
         state.next_table,
+        state.title,
+        state.private,
+        state.no_spectators,
+        state.options.starting,
+        list(audience.spectators.values()),
+        state.ended,
     )

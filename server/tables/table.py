@@ -20,6 +20,7 @@ from protocol.messages import (
     AtTable,
     Done,
     GetRecord,
+    HostRequest,
     JoinTable,
     Lay,
     Leave,
@@ -48,11 +49,18 @@ from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Forgotten
 from server.storage.journal import Journal
-from server.tables.absence.internal_messages import FreeIfAway, InternalMessage, Scheduler, Unattended
+from server.tables.absence.internal_messages import (
+    FreeIfAway,
+    HostAway,
+    InternalMessage,
+    Scheduler,
+    Unattended,
+)
 from server.tables.absence.stand_in import StandIn
 from server.tables.answers import Answer
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
+from server.tables.host_powers import HostPowers
 from server.tables.moves import Moves
 from server.tables.owner import TableOwner
 from server.tables.priority_lock import PriorityLock
@@ -95,6 +103,7 @@ class Table:
         self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
+        self._host_powers = HostPowers(self._context, self._admission)
         self._moves = Moves(self._context)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
@@ -243,6 +252,8 @@ class Table:
         match message:
             case FreeIfAway(seat):
                 await self._admission.free_if_away(seat)
+            case HostAway():
+                await self._admission.hosting.follow()
             case Unattended():
                 await self._archive_if_unattended()
             case _:
@@ -271,7 +282,7 @@ class Table:
             player.answers.remember(message, answer)
         session.send(answer)
 
-    async def _do(self, session: Session, message: Leave | Sync | Say | Vote) -> None:
+    async def _do(self, session: Session, message: HostRequest | Leave | Sync | Say | Vote) -> None:
         match message:
             case Leave():
                 await self._admission.leave(session)
@@ -284,6 +295,8 @@ class Table:
                 self._context.audience.broadcast(Said(message.text, session.seat))
             case Vote():
                 await self._moves.vote(session, message)
+            case _:
+                await self._host_powers.use(session, message)
 
     async def _play_again(self, session: Session, message: Rematch) -> None:
         """Open the table of the rematch, or find it, and let the session's player go there.
@@ -368,7 +381,7 @@ class Table:
             session.send(self._closed().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._moves
+        del self._context, self._admission, self._host_powers, self._moves
 
     def _stop_timers(self) -> None:
         self._context.stop_timers()

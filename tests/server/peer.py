@@ -36,6 +36,7 @@ from protocol.messages import (
     Places,
     Pong,
     Refused,
+    Reseated,
     Resume,
     Seated,
     ServerMessage,
@@ -203,6 +204,8 @@ class Peer:
             case Seated():
                 self.code, self.seat = message.table, Seat(message.seat)
                 self.token = message.token or self.token
+            case Reseated(seat):
+                self.seat = Seat(seat)
             case Watching():
                 self.code, self.seat = message.table, None
             case Snapshot():

@@ -12,6 +12,10 @@ from engine.pieces import Seat
 from protocol.absence import ByVote, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
+    ChangeSetting,
+    ClientMessage,
+    Dismiss,
+    HandOver,
     Hello,
     JoinTable,
     Lay,
@@ -21,6 +25,7 @@ from protocol.messages import (
     PlacePiece,
     Refused,
     Rematch,
+    Remove,
     Resume,
     Say,
     StartGame,
@@ -28,6 +33,7 @@ from protocol.messages import (
     Vote,
     Watch,
 )
+from protocol.settings import Spectators
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -180,7 +186,7 @@ def by_newcomer(message: Callable[[Peer], JoinTable | Resume]) -> Provocation:
     return provoked
 
 
-def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote | Rematch) -> Provocation:
+def at_full_table(seat: int, message: ClientMessage) -> Provocation:
     """Return a provocation: a message as seat (2: spectator) of a full table of two before its game."""
 
     async def provoked(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -188,6 +194,48 @@ def at_full_table(seat: int, message: OpenTable | Say | StartGame | Lay | Vote |
         return await peers[seat].refused(message)
 
     return provoked
+
+
+async def removed(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2, watched=True))
+    await peers[0].done(Dismiss(6, 1))
+    while not isinstance(message := await peers[2].receive(), Refused):
+        pass
+    assert (message.code, message.id) == (Code.REMOVED, None)
+    return await peers[2].refused(JoinTable(7, peers[0].code, "Zoe"))
+
+
+async def no_spectators(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    await peers[0].done(ChangeSetting(6, Spectators(allowed=False)))
+    late = await stack.enter_async_context(connected(server.port))
+    return await late.refused(Watch(7, peers[0].code))
+
+
+async def too_many_guesses(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    server = await stack.enter_async_context(memory_server(wrong_codes_per_address=1))
+    peer = await stack.enter_async_context(connected(server.port))
+    await peer.refused(Watch(6, "AAAA"))
+    return await peer.refused(Watch(7, "AAAB"))
+
+
+async def knows_another_hand(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 3))
+    for peer in peers[1:]:
+        await peer.done(Leave(6))
+    await peers[0].done(Remove(6, 1))
+    return await peers[2].refused(JoinTable(7, peers[0].code, "Carla"))
+
+
+async def nobody_there(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    await peer.open(2)
+    return await peer.refused(Remove(7, 1))
+
+
+async def not_a_person(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2, programs={1}))
+    return await peers[0].refused(HandOver(7, 1))
 
 
 async def no_such_seat(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -324,6 +372,14 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.REMOVED_BY_SERVER: removed_by_server,
     Code.TABLE_FULL: table_full,
     Code.SPECTATORS_FULL: spectators_full,
+    Code.NO_SPECTATORS: no_spectators,
+    Code.REMOVED: removed,
+    Code.TOO_MANY_GUESSES: too_many_guesses,
+    Code.KNOWS_ANOTHER_HAND: knows_another_hand,
+    Code.NOT_YOURSELF: at_full_table(0, Remove(7, 0)),
+    Code.NOBODY_THERE: nobody_there,
+    Code.NO_SUCH_SPECTATOR: at_full_table(0, Dismiss(7, 99)),
+    Code.NOT_A_PERSON: not_a_person,
     Code.NO_SUCH_SEAT: no_such_seat,
     Code.SEAT_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "Late", 0)),
     Code.BAD_TOKEN: by_newcomer(lambda host: Resume(7, host.code, "guessed")),

@@ -11,11 +11,9 @@ from client.ui.texts.sentences import clock_time, names_of
 from client.ui.update.state import Outage, Ui
 from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat
-from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import SeatSummary
 
 _MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
@@ -35,36 +33,6 @@ def countdown(ui: Ui) -> str:
     if ui.stops_at is None:
         return ""
     return _("server stops in {time}").format(time=clock_time(ui.stops_at - ui.now))
-
-
-def describe_policy(policy: Absence) -> str:
-    """Return what happens at a table when a player is away or slow."""
-    match policy:
-        case Wait():
-            return _("the game waits for anyone who is away")
-        case MoveClock(seconds):
-            return _("{time} per move, then a bot makes it").format(time=span(seconds))
-        case GameClock(seconds):
-            return _("{time} per player for the whole game, then a bot plays").format(time=span(seconds))
-        case ByVote(0):
-            return _("a player who is away may be replaced by a bot at once, by vote")
-        case ByVote(seconds):
-            return _("after {time} away, a player may be replaced by a bot, by vote").format(
-                time=span(seconds)
-            )
-        case ByBot(0):
-            return _("a bot plays at once for anyone who is away")
-        case ByBot(seconds):
-            return _("after {time} away, a bot plays for that player").format(time=span(seconds))
-
-
-def span(seconds: int) -> str:
-    """Return a length of time as a whole number of the largest unit possible."""
-    if seconds and seconds % _HOUR == 0:
-        return _("{n} h").format(n=seconds // _HOUR)
-    if seconds and seconds % _MINUTE == 0:
-        return _("{n} min").format(n=seconds // _MINUTE)
-    return _("{n} s").format(n=seconds)
 
 
 def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:

@@ -63,6 +63,8 @@ def _prompt(entry: Entry) -> str:
     match entry.asks:
         case Asked.NAME:
             return _("your name:")
+        case Asked.TITLE:
+            return _("name of the table:")
         case Asked.ADDRESS:
             return _("the host's address:")
         case None:

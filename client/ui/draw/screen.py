@@ -16,6 +16,7 @@ from client.ui.draw.lines import Line, fitted, line, stacked, width_of, wrapped
 from client.ui.draw.news_lines import news_lines
 from client.ui.draw.page import PageDrawing, on_turn
 from client.ui.draw.pages.announcements import announcements_block
+from client.ui.draw.pages.ended import EndedDrawing
 from client.ui.draw.pages.gathering import GatheringDrawing
 from client.ui.draw.pages.history import HistoryDrawing
 from client.ui.draw.pages.lesson import (
@@ -31,11 +32,13 @@ from client.ui.draw.pages.replay import ReplayDrawing, ReplayedDrawing
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
 from client.ui.draw.pages.start import StartDrawing
+from client.ui.draw.pages.table_menu import menu_block
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_turn, names_at
 from client.ui.update.actions import Act, Action
 from client.ui.update.state import (
     Announcements,
+    Ended,
     Gathering,
     History,
     Lesson,
@@ -47,6 +50,7 @@ from client.ui.update.state import (
     Result,
     Scoring,
     Start,
+    TableMenu,
     TablePage,
     Ui,
     followed,
@@ -94,6 +98,8 @@ class _Screen(Struct, frozen=True):
             body = announcements_block(reading, width, height - 2)
         elif isinstance(reading, Reading):
             body = reading_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
+        elif isinstance(reading, TableMenu):
+            body = menu_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
         else:
             body = page.body(width, height - 2)
         return self._framed(
@@ -165,10 +171,12 @@ class _Screen(Struct, frozen=True):
                 return LobbyDrawing(*shared, page)
             case Gathering():
                 return GatheringDrawing(*shared)
-            case Playing() | Scoring() | Result() | Replay() | Lesson() if view is None:
+            case Playing() | Ended() | Scoring() | Result() | Replay() | Lesson() if view is None:
                 return GatheringDrawing(*shared)  # its game is not known yet
             case Playing():
                 return PlayingDrawing(*shared, page, view)
+            case Ended():
+                return EndedDrawing(*shared, Playing(last=next(reversed(view.placed), None)), view)
             case Scoring() | Result():
                 return self._over(page, view)
             case Replay():

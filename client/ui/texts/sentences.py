@@ -39,6 +39,7 @@ from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
+from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import SeatSummary, Stage, TableState
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
@@ -76,6 +77,9 @@ _WOLF_OF_A_PEOPLE: Final = {
     Kind.MERCHANT: N_("{people} merchant with the wolf"),
     Kind.FARMER: N_("{people} farmer with the wolf"),
 }
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
 
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
@@ -302,19 +306,86 @@ def describe_result(event: GameEnded, names: Sequence[str]) -> str:
 
 
 def describe_changes(state: TableState, before: TableState | None) -> list[str]:
-    """Return sentences on who came, went or is away, and what the others do about it."""
+    """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
     if before is None or len(before.seats) != len(state.seats):
         return []
     names = names_of(state, len(state.seats))
+    if _same_people_elsewhere(state, before):
+        sat = listed(
+            f"{seat} {name}" for seat, name in enumerate(names, start=1) if state.seats[seat - 1].name
+        )
+        return [_("The seats have changed: {seats}.").format(seats=sat)]
     return [
         sentence
         for was, now in zip(before.seats, state.seats, strict=True)
         for sentence in (_came_or_went(was, now), *_held_or_voted(was, now, names))
         if sentence
-    ]
+    ] + list(_set_by_host(state, before, names))
+
+
+def _same_people_elsewhere(state: TableState, before: TableState) -> bool:
+    was, now = ([seat.name for seat in each.seats] for each in (before, state))
+    return was != now and sorted(filter(None, was)) == sorted(filter(None, now))
+
+
+def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    if state.host != before.host and state.seats[state.host].name is not None:
+        yield _("{name} is the host now.").format(name=names[state.host])
+    if state.title != before.title:
+        yield (
+            _("The table is called {title} now.").format(title=state.title)
+            if state.title
+            else _("The table has no name any more.")
+        )
+    if state.private != before.private:
+        yield _sentence(describe_private(private=state.private))
+    if state.no_spectators != before.no_spectators:
+        yield _sentence(describe_spectators(allowed=not state.no_spectators))
+    if state.starting != before.starting and state.stage == "gathering":
+        yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
+    if state.absence != before.absence:
+        yield _("From now on: {policy}.").format(policy=describe_policy(state.absence))
+    if state.ended and not before.ended:
+        yield describe_ended()
+
+
+def _sentence(words: str) -> str:
+    """Return words that stand alone elsewhere as a sentence."""
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def describe_ended() -> str:
+    return _("The host has ended the game: nobody wins.")
+
+
+def describe_private(*, private: bool) -> str:
+    if private:
+        return _("the table is private: it is found by its code alone")
+    return _("the table is in the list")
+
+
+def describe_spectators(*, allowed: bool) -> str:
+    return _("spectators may watch") if allowed else _("the table is closed to spectators")
+
+
+def describe_starting(seat: int | None, names: Sequence[str]) -> str:
+    if seat is None:
+        return _("a draw decides who starts")
+    return _("{name} starts").format(name=names[seat])
+
+
+def spectator_name(number: int | None, name: str | None) -> str:
+    """Return what a spectator is called, by the number or name that the server told."""
+    if name is not None:
+        return name
+    return _("A spectator") if number is None else _("spectator {number}").format(number=number)
 
 
 def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
+    if now.vacant and not was.vacant:
+        return _("{name} was removed: somebody else may take the seat over.").format(name=now.name)
+    if was.vacant and not now.vacant and now.name is not None:
+        return _("{name} takes over the seat of {gone}.").format(name=now.name, gone=was.name)
     if was.name != now.name:
         if now.name is None and was.kept:
             return _("{name} did not come, so the seat is free.").format(name=was.name)
@@ -534,3 +605,33 @@ def how_to_come_back(address: str, table: str, name: str | None) -> str:
     named = "" if name is None else f" --name {shlex.quote(name)}"
     told_first = _("The game goes on, and your seat is kept. Come back with")
     return f"{told_first}\n  palatinus join {address} {table}{named}"
+
+
+def describe_policy(policy: Absence) -> str:
+    """Return what happens at a table when a player is away or slow."""
+    match policy:
+        case Wait():
+            return _("the game waits for anyone who is away")
+        case MoveClock(seconds):
+            return _("{time} per move, then a bot makes it").format(time=span(seconds))
+        case GameClock(seconds):
+            return _("{time} per player for the whole game, then a bot plays").format(time=span(seconds))
+        case ByVote(0):
+            return _("a player who is away may be replaced by a bot at once, by vote")
+        case ByVote(seconds):
+            return _("after {time} away, a player may be replaced by a bot, by vote").format(
+                time=span(seconds)
+            )
+        case ByBot(0):
+            return _("a bot plays at once for anyone who is away")
+        case ByBot(seconds):
+            return _("after {time} away, a bot plays for that player").format(time=span(seconds))
+
+
+def span(seconds: int) -> str:
+    """Return a length of time as a whole number of the largest unit possible."""
+    if seconds and seconds % _HOUR == 0:
+        return _("{n} h").format(n=seconds // _HOUR)
+    if seconds and seconds % _MINUTE == 0:
+        return _("{n} min").format(n=seconds // _MINUTE)
+    return _("{n} s").format(n=seconds)

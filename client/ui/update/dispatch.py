@@ -13,6 +13,7 @@ from client.ui.update.overlays import opened, read_on
 from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, start
 from client.ui.update.requests import Request
 from client.ui.update.state import (
+    Ended,
     Gathering,
     History,
     Lesson,
@@ -26,11 +27,13 @@ from client.ui.update.state import (
     Result,
     Scoring,
     Start,
+    TableMenu,
     Ui,
     followed,
     table_page,
     with_table_page,
 )
+from client.ui.update.table import menu
 from engine.board import Hex
 from engine.events import LayTile, Place
 
@@ -110,6 +113,8 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return replace(ui, overlay=None), requests.Quit() if action is Act.CONFIRM else None
     if (over_it := opened(ui, action, model)) is not None:
         return over_it
+    if isinstance(ui.overlay, TableMenu):
+        return menu.acted(ui, ui.overlay, action, model)
     if isinstance(ui.overlay, Reading):
         return read_on(ui, ui.overlay, action), None
     if ui.overlay is not None:
@@ -132,6 +137,8 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return gathering.acted(ui, action)
         case Playing():
             return playing.acted(ui, page, action, model)
+        case Ended():
+            return scoring.left_or_again(ui, action, model)
         case Scoring() | Result() | Replay() | Lesson() if view is None:
             return ui, None
         case Scoring() | Result():

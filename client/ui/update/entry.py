@@ -6,16 +6,17 @@ from typing import Self
 
 
 class Asked(enum.Enum):
-    """What the start screen asks for."""
+    """What the line asks for."""
 
     NAME = enum.auto()
+    TITLE = enum.auto()
     ADDRESS = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line being typed: a command, or with `chat` a message to the table, or the answer to what the start
-    screen `asks`. `at` is the cursor, `back` counts the steps back in the history.
+    """A line being typed: a command, or with `chat` a message to the table, or the answer to what a
+    page `asks`. `at` is the cursor, `back` counts the steps back in the history.
     """
 
     chat: bool = False

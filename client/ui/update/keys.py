@@ -11,6 +11,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act, Action, Insert, Pick, Way
 from client.ui.update.state import (
     Announcements,
+    Ended,
     Gathering,
     History,
     Lesson,
@@ -22,6 +23,7 @@ from client.ui.update.state import (
     Result,
     Scoring,
     Start,
+    TableMenu,
     Ui,
 )
 from engine.legal import LegalLays
@@ -38,10 +40,12 @@ class KeyContext(enum.Enum):
     PLACING = enum.auto()
     SCORING = enum.auto()
     RESULT = enum.auto()
+    ENDED = enum.auto()
     REPLAY = enum.auto()
     LESSON = enum.auto()
     READING = enum.auto()
     ANNOUNCEMENT = enum.auto()
+    MENU = enum.auto()
     QUITTING = enum.auto()
     TYPING = enum.auto()
 
@@ -83,9 +87,11 @@ _SCORING, _RESULT, _READING, _ANNOUNCEMENT, _QUITTING, _TYPING = (
 _HISTORY: Final = frozenset({KeyContext.HISTORY})
 _REPLAY: Final = frozenset({KeyContext.REPLAY})
 _LESSON: Final = frozenset({KeyContext.LESSON})
+_ENDED: Final = frozenset({KeyContext.ENDED})
+_MENU: Final = frozenset({KeyContext.MENU})
 _BOARD: Final = _LAYING | _PLACING
 _WALK: Final = _SCORING | _RESULT
-_AT_TABLE: Final = _GATHERING | _BOARD | _WALK
+_AT_TABLE: Final = _GATHERING | _BOARD | _WALK | _ENDED
 _ANYWHERE: Final = _LOBBY | _AT_TABLE | _REPLAY | _LESSON
 
 _YES: Final = "yes"  # not a key's name: each language has its own letter for it
@@ -126,7 +132,8 @@ KEYS: Final = (
         N_("join"),
     ),
     Key(("w",), Act.WATCH, _LOBBY, N_("watch the table"), N_("watch")),
-    Key(("o", "n"), Act.OPEN, _LOBBY, N_("open a new table"), N_("new table")),
+    Key(("o",), Act.OPEN, _LOBBY, N_("open a new table"), N_("new table")),
+    Key(("n",), Act.NAME, _LOBBY, N_("change the name others see"), N_("name")),
     *(Key((str(n),), Pick(n), _LOBBY, N_("new table: how many players")) for n in range(2, 6)),
     Key(
         ("x",), Act.LAYOUT, _LOBBY, N_("new table: lay the tiles, or have them laid at random"), N_("layout")
@@ -141,6 +148,7 @@ KEYS: Final = (
     ),
     Key(("+", "="), Act.MORE, _LOBBY, N_("new table: more time before it happens")),
     Key(("-",), Act.LESS, _LOBBY, N_("new table: less time before it happens")),
+    Key(("p",), Act.PRIVATE, _LOBBY, N_("new table: in the list, or found by its code alone")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen, or quit")),
     Key(("escape",), Act.QUIT, _START, N_("quit")),
@@ -157,10 +165,10 @@ KEYS: Final = (
     Key(("enter", " "), Act.CONFIRM, _LAYING, N_("lay the tile"), N_("lay")),
     Key(("escape", "backspace"), Act.CANCEL, _LAYING, N_("put the tile back as it was drawn")),
     # Placing inhabitants
-    Key(("left", "h"), Way.WEST, _PLACING, N_("west")),
-    Key(("right", "l"), Way.EAST, _PLACING, N_("east")),
-    Key(("up", "k"), Way.UP, _PLACING, N_("up")),
-    Key(("down", "j"), Way.DOWN, _PLACING, N_("down")),
+    Key(("left", "h"), Way.WEST, _PLACING, N_("west, east")),
+    Key(("right", "l"), Way.EAST, _PLACING, N_("west, east")),
+    Key(("up", "k"), Way.UP, _PLACING, N_("up, down")),
+    Key(("down", "j"), Way.DOWN, _PLACING, N_("up, down")),
     Key(("y",), Way.NORTHWEST, _PLACING, N_("north-west, north-east")),
     Key(("u",), Way.NORTHEAST, _PLACING, N_("north-west, north-east")),
     Key(("b",), Way.SOUTHWEST, _PLACING, N_("south-west, south-east")),
@@ -189,11 +197,11 @@ KEYS: Final = (
     Key(("s", "end", "escape"), Act.SKIP, _SCORING, N_("skip to the result"), N_("result")),
     Key(("r",), Act.RUN, _SCORING, N_("run by itself; again: faster; other keys stop it"), N_("run")),
     Key(("home",), Act.FIRST, _WALK, N_("back to the first step"), N_("from the start")),
-    Key(("m",), Act.REMATCH, _RESULT, N_("play again with the same players"), N_("play again")),
+    Key(("m",), Act.REMATCH, _RESULT | _ENDED, N_("play again with the same players"), N_("play again")),
     Key(("v",), Act.REVIEW, _RESULT, N_("look through the game, with everything open"), N_("review")),
     Key(("w",), Act.SAVE_RECORD, _RESULT, N_("save the game's record in a file"), N_("save")),
     Key(("e",), Act.SAVE_PICTURE, _RESULT, N_("save a picture of the board in a file"), N_("picture")),
-    Key(("escape",), Act.LEAVE, _RESULT, N_("leave the table"), N_("leave")),
+    Key(("escape",), Act.LEAVE, _RESULT | _ENDED, N_("leave the table"), N_("leave")),
     # Looking at a record
     Key(
         ("right", " ", "enter", "n", "l", "scroll-down"),
@@ -248,6 +256,7 @@ KEYS: Final = (
     Key(("pageup",), Act.PAGE_UP, _LESSON, N_("the previous page, at any time")),
     # At every table
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
+    Key(("o",), Act.MENU, _AT_TABLE, N_("the table: what its host can do"), N_("table")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
     Key(("s",), Act.HINT, _BOARD, N_("suggest a move, where the table allows hints"), N_("hint")),
     Key(("v",), Act.VOTE, _BOARD, N_("vote: let a bot play for an absent player, or not")),
@@ -260,7 +269,7 @@ KEYS: Final = (
     ),
     Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
     Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
-    Key(("?", "f1"), Act.HELP, _START | _HISTORY | _ANYWHERE, N_("show the help"), N_("help")),
+    Key(("?", "f1"), Act.HELP, _START | _HISTORY | _ANYWHERE | _MENU, N_("show the help"), N_("help")),
     Key(("i", "f2"), Act.RULES, _START | _HISTORY | _ANYWHERE, N_("the rules in short"), N_("rules")),
     Key(("q", "c-c"), Act.QUIT, _START | _HISTORY | _ANYWHERE, N_("quit"), N_("quit")),
     # Reading help or rules
@@ -281,6 +290,13 @@ KEYS: Final = (
     # What the people who run the server have to say
     Key(("escape", "enter"), Act.CANCEL, _ANNOUNCEMENT, N_("close the announcement"), N_("close")),
     Key(("c-c",), Act.QUIT, _ANNOUNCEMENT, N_("quit")),
+    # The menu of the table
+    Key(("up", "k", "scroll-up"), Way.UP, _MENU, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, _MENU, N_("the line below")),
+    Key(("enter", " "), Act.CONFIRM, _MENU, N_("choose this line"), N_("choose")),
+    Key(("escape", "backspace", "left", "q"), Act.CANCEL, _MENU, N_("back"), N_("back")),
+    Key(("o",), Act.MENU, _MENU, N_("close the menu"), N_("close")),
+    Key(("c-c",), Act.QUIT, _MENU, N_("quit")),
     # Quitting
     Key((_YES, "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
     Key(("n", "escape"), Act.CANCEL, _QUITTING, N_("stay"), N_("stay")),
@@ -307,9 +323,10 @@ _OVERLAYS: Final = {
     Reading: KeyContext.READING,
     Quitting: KeyContext.QUITTING,
     Announcements: KeyContext.ANNOUNCEMENT,
+    TableMenu: KeyContext.MENU,
 }
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE, Act.HINT})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE, Act.HINT, Act.MENU})
 
 _NAMES: Final = {
     _YES: N_("y"),
@@ -356,6 +373,8 @@ def context_of(ui: Ui, model: TableModel) -> KeyContext:
             return KeyContext.SCORING
         case Result():
             return KeyContext.RESULT
+        case Ended():
+            return KeyContext.ENDED
         case Replay():
             return KeyContext.REPLAY
         case Lesson():

@@ -20,6 +20,8 @@ from client.ui.texts.sentences import (
     said,
     server_stops,
 )
+from client.ui.update.entry import Asked, Entry
+from client.ui.update.requests import Join, Open, Watch
 from client.ui.update.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
@@ -103,6 +105,12 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
+def name_refused(ui: Ui, text: str, request: Open | Join | Watch) -> Ui:
+    """Return `ui` with a line for another name, under which the request is made again."""
+    entry = Entry(asks=Asked.NAME).filled(ui.name)
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
+
+
 def listed(
     ui: Ui, tables: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
 ) -> Ui:
@@ -126,7 +134,8 @@ def listed(
 
 
 def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
-    return table.table in kept or (table.stage == "gathering" and table.taken < table.players)
+    free = table.vacant or (table.stage == "gathering" and table.taken < table.players)
+    return table.table in kept or bool(free)
 
 
 def gone_on(ui: Ui) -> Ui:

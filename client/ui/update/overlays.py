@@ -9,7 +9,8 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.entry import Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Playing, Quitting, Reading, Topic, Ui
+from client.ui.update.state import Notice, Playing, Quitting, Reading, TableMenu, Topic, Ui
+from client.ui.update.table import menu
 from client.ui.update.table.votes import next_vote
 
 _LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
@@ -26,6 +27,8 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return replace(ui, overlay=Reading(Topic.COUNTS)), None
         case Act.COMMAND:
             return replace(ui, entry=Entry()), None
+        case Act.MENU if not isinstance(ui.overlay, TableMenu):
+            return menu.opened_menu(ui, model), None
         case Act.CHAT:
             return replace(ui, entry=Entry(chat=True)), None
         case Act.VOTE:

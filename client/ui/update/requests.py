@@ -7,6 +7,7 @@ from msgspec import Struct
 from engine.events import Command
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence
+from protocol.settings import Setting
 
 
 class Refresh(Struct, frozen=True):
@@ -20,6 +21,7 @@ class Open(Struct, frozen=True):
     random_layout: bool = False
     starting: Seat | None = None
     absence: Absence = WAIT
+    private: bool = False
 
 
 class Join(Struct, frozen=True):
@@ -73,6 +75,53 @@ class SaveRecord(Struct, frozen=True):
 
 class SavePicture(Struct, frozen=True):
     """Write a picture of the finished game's board to a file."""
+
+
+class Set(Struct, frozen=True):
+    """Change a setting of the table."""
+
+    setting: Setting
+
+
+class Remove(Struct, frozen=True):
+    """Remove the player of a seat."""
+
+    seat: int
+
+
+class Dismiss(Struct, frozen=True):
+    """Remove the spectator with this number."""
+
+    spectator: int
+
+
+class HandOver(Struct, frozen=True):
+    """Make the player of a seat the host."""
+
+    seat: int
+
+
+class Arrange(Struct, frozen=True):
+    """Give the seats in another order; without one, shuffle them."""
+
+    order: tuple[int, ...] | None
+
+
+class Substitute(Struct, frozen=True):
+    """Have a bot play at once for an absent player."""
+
+    seat: int
+
+
+class EndGame(Struct, frozen=True):
+    """End the game without a result."""
+
+
+class Rename(Struct, frozen=True):
+    """Take another name; `then` is what was refused under the old one."""
+
+    name: str
+    then: "Open | Join | Watch | None" = None
 
 
 class Say(Struct, frozen=True):
@@ -148,6 +197,13 @@ class TurnPage(Struct, frozen=True):
     pages: int
 
 
+class Misread(Struct, frozen=True):
+    """The line typed asks for nothing, for the reason in the text."""
+
+    text: str
+
+
+HostRequest: TypeAlias = Set | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
 Request: TypeAlias = (
     Command
     | Refresh
@@ -163,6 +219,8 @@ Request: TypeAlias = (
     | Review
     | SaveRecord
     | SavePicture
+    | HostRequest
+    | Rename
     | Say
     | Leave
     | TurnPage

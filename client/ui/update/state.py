@@ -11,7 +11,7 @@ from client.recording import Recording
 from client.table import TableModel
 from client.ui.texts.rules import RULES
 from client.ui.update.entry import Entry
-from client.ui.update.requests import Open
+from client.ui.update.requests import Join, Open, Watch
 from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
 from engine.pieces import Piece
@@ -20,7 +20,7 @@ from protocol.messages import TableSummary
 
 LOG_KEPT: Final = 500
 ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
-_HELP_PAGES: Final = 3
+_HELP_PAGES: Final = 4
 _NEW_TABLE: Final = Open(3)
 
 
@@ -97,6 +97,10 @@ class Gathering(Struct, frozen=True):
     """A table whose game has not begun."""
 
 
+class Ended(Struct, frozen=True):
+    """A game that its host has ended without a result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Playing:
     """A running game, with what the player points at and has chosen for the next move.
@@ -155,7 +159,7 @@ class Lesson:
     last: bool = False
 
 
-Page: TypeAlias = Start | History | Lobby | Gathering | TablePage | Replay | Lesson
+Page: TypeAlias = Start | History | Lobby | Gathering | TablePage | Ended | Replay | Lesson
 
 
 # -- what lies over a page ------------------------------------------------------------------------
@@ -206,7 +210,29 @@ class Announcements:
     texts: tuple[str, ...]
 
 
-Overlay: TypeAlias = Reading | Quitting | Announcements
+class MenuPage(enum.Enum):
+    """What the menu of a table is about."""
+
+    MAIN = enum.auto()
+    STARTING = enum.auto()
+    ABSENCE = enum.auto()
+    SWAP = enum.auto()
+    REMOVE = enum.auto()
+    HAND_OVER = enum.auto()
+    SUBSTITUTE = enum.auto()
+    SPECTATORS = enum.auto()
+    END = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class TableMenu:
+    """The menu of a table at one of its pages; `chosen` is the line that the player is on."""
+
+    page: MenuPage = MenuPage.MAIN
+    chosen: int = 0
+
+
+Overlay: TypeAlias = Reading | Quitting | Announcements | TableMenu
 
 
 # -- what belongs to every page -------------------------------------------------------------------
@@ -248,12 +274,12 @@ class Ui:
     """The UI state: a value; whatever happens makes another one of it.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
-    request waits for its answer, `typed` are those before. `busy` if a request waits for its answer. `scroll`
-    is how many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is
-    the one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step,
-    `speed` how fast it goes, from 0.
-    `now` is the time of a monotonic clock; `told_at` is when the last state of the table came, `clock_at`
-    when the clock of the seat on turn did, `stops_at` when the server is going to stop, if it is.
+    request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
+    before. `busy` if a request waits for its answer. `scroll` is how many lines of the log are below those
+    shown. With `confirms` moves have to be confirmed: `asked` is the one that waits for that. `ticks_left` is
+    how long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `now` is the
+    time of a monotonic clock; `told_at` is when the last state of the table came, `clock_at` when the clock
+    of the seat on turn did, `stops_at` when the server is going to stop, if it is.
     """
 
     name: str
@@ -264,6 +290,7 @@ class Ui:
     new_table: Open = _NEW_TABLE
     entry: Entry | None = None
     sent: Entry | None = None
+    retry: Open | Join | Watch | None = None
     typed: tuple[str, ...] = ()
     notice: Notice | None = None
     lost: Outage | None = None
@@ -290,6 +317,8 @@ def followed(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Lobby) else Lobby()
     elif model.view is None:
         here = page if isinstance(page, Gathering) else Gathering()
+    elif model.state is not None and model.state.ended:
+        here = page if isinstance(page, Ended) else Ended()
     elif model.view.phase is Phase.OVER:
         here = page if isinstance(page, Scoring | Result) else Scoring()
     else:
@@ -304,7 +333,7 @@ def table_page(ui: Ui) -> TablePage | None:
             return table
         case Playing() | Scoring() | Result():
             return ui.page
-        case Start() | History() | Lobby() | Gathering():
+        case Start() | History() | Lobby() | Gathering() | Ended():
             return None
         case _:
             assert_never(ui.page)

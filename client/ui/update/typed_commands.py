@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from client.absence import BadPolicy, policy_named
 from client.address import BadCode, table_code
 from client.language import _
+from client.names import fault_of
 from client.starting import BadStart, seat_to_start
 from client.table import TableModel
 from client.ui.update import requests
-from client.ui.update.requests import Request
+from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Replay
+from client.ui.update.table import commands
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
 from engine.events import LayTile, Place
@@ -23,12 +25,6 @@ from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
-
-
-class Misread(Struct, frozen=True):
-    """The line is not a command, for the reason in the text."""
-
-    text: str
 
 
 class Read(Struct, frozen=True):
@@ -54,7 +50,7 @@ ReplayMeaning: TypeAlias = Go | See | Read | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
-_LOBBY_WORDS: Final = ("join", "watch", "open", "refresh", *PAGES)
+_LOBBY_WORDS: Final = ("join", "watch", "open", "name ", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
@@ -71,12 +67,20 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return _join(verb, code)
         case ["open", *options]:
             return _open(options)
+        case ["name", *_name]:
+            return _renamed(text, model)
+        case ["refresh"] if model.table is not None:
+            return Misread(_("The list of tables is in the lobby. Leave the table to see it."))
         case ["refresh"]:
             return requests.Refresh()
         case ["start"]:
             return requests.Start()
+        case ["bot"] if model.view is not None:
+            return Misread(_("The game has begun: no bot can take a seat. See the table's menu."))
         case ["bot"]:
             return requests.SeatBot()
+        case [verb, *rest] if verb in commands.VERBS:
+            return commands.meaning(verb, rest, model)
         case ["again"]:
             return requests.Rematch()
         case ["review"]:
@@ -111,7 +115,7 @@ def _join(verb: str, text: str) -> Meaning:
 
 
 def _open(options: Sequence[str]) -> Meaning:
-    """Return the request to open a table: players, `random`, who starts and absence policy in any order."""
+    """Return the request to open a table: players, `random`, `private`, who starts and absence policy."""
     opening, starts = requests.Open(3), "random"
     for word in map(str.lower, options):
         if word in map(str, DEALS):
@@ -121,6 +125,8 @@ def _open(options: Sequence[str]) -> Meaning:
             return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
         elif word == "random":
             opening = replace(opening, random_layout=True)
+        elif word == "private":
+            opening = replace(opening, private=True)
         elif word.startswith("starts:"):
             starts = word.removeprefix("starts:")
         else:
@@ -132,6 +138,16 @@ def _open(options: Sequence[str]) -> Meaning:
         return replace(opening, starting=seat_to_start(starts, opening.players))
     except BadStart as error:
         return Misread(str(error))
+
+
+def _renamed(text: str, model: TableModel) -> Meaning:
+    if model.table is not None:
+        return Misread(_("Names can be changed in the lobby only. Leave the table first."))
+    name = text.partition(" ")[2].strip()
+    if not name:
+        return Misread(_("Type your name, for example: {example}").format(example="name Ann"))
+    fault = fault_of(name)
+    return requests.Rename(name) if fault is None else Misread(fault)
 
 
 def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
@@ -282,13 +298,13 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
     if model.table is None:
         yield from _LOBBY_WORDS
     elif model.view is None:
-        yield from ("start", "bot", *_TABLE_WORDS)
+        yield from ("start", "bot", *_TABLE_WORDS, *commands.lines(model))
     else:
         if model.view.phase is Phase.OVER:
             yield from ("again", "review", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
-        yield from _TABLE_WORDS
+        yield from (*_TABLE_WORDS, *commands.lines(model))
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:

@@ -6,14 +6,13 @@ from typing import Final
 from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, Insert, Way
-from client.ui.update.entry import Entry
+from client.ui.update.entry import Asked, Entry
 from client.ui.update.overlays import opened
 from client.ui.update.pages import replay, start
-from client.ui.update.requests import Request
+from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Notice, Reading, Replay, Topic, Ui, record_of
 from client.ui.update.typed_commands import (
     Go,
-    Misread,
     Read,
     See,
     completions,
@@ -32,7 +31,7 @@ def acted(ui: Ui, entry: Entry, action: Action, model: TableModel) -> tuple[Ui, 
         case Act.CONFIRM:
             return _sent(ui, entry, model)
         case Act.CANCEL:
-            return replace(ui, entry=None), None
+            return replace(ui, entry=None, retry=None), None
         case Act.ERASE if not entry.text:
             return replace(ui, entry=None), None
         case _:
@@ -74,8 +73,8 @@ def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
 
 def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     text = entry.text.strip()
-    if not text:
-        return replace(ui, entry=None), None
+    if not text and entry.asks is not Asked.TITLE:
+        return replace(ui, entry=None, retry=None), None
     closed = replace(ui, entry=None)
     if entry.asks is not None:
         return start.typed(closed, entry.asks, text)

@@ -22,6 +22,10 @@ class AwayTooLong(Struct, frozen=True):
     seat: Seat
 
 
+class HostAway(Struct, frozen=True):
+    """The host has been away for so long that somebody who is here becomes host."""
+
+
 class TimeUp(Struct, frozen=True):
     """The clock of the turn after so many events has run out."""
 
@@ -38,7 +42,7 @@ class Unattended(Struct, frozen=True):
     """Nobody has been at the table for so long that it can be archived or forgotten."""
 
 
-InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | TimeUp | MoveDue | Unattended
+InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | Unattended
 
 
 class Scheduler:

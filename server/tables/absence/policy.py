@@ -136,7 +136,8 @@ def absence_policy(
     scheduler: Scheduler,
 ) -> AbsencePolicy:
     """Return the policy for the table's game; while no game is running, that is to wait."""
-    if state.stage == "playing" and (state.programs or not isinstance(state.absence, Wait)):
+    waits = isinstance(state.absence, Wait) and not state.programs and not state.bot_seats
+    if state.stage == "playing" and not waits:
         return ActingPolicy(state, seated, stand_in, limits, scheduler)
     return WaitingPolicy()
 
@@ -337,7 +338,7 @@ class ActingPolicy:
 
     def _run_clock(self) -> None:
         """Have the turn end when what is left of its clock is used up."""
-        if self._game is not None and self._allowance:
+        if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
             self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 

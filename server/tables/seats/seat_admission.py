@@ -1,17 +1,31 @@
 """Joining and leaving a table: seats are taken, resumed, kept for a while, and freed."""
 
 import logging
+from weakref import WeakKeyDictionary
 
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import JoinTable, Resume, Seated, Watch, Watching
+from protocol.messages import JoinTable, Reseated, Resume, Seated, Watch, Watching
+from protocol.settings import Starting
 from server.logs import about
 from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import Entry, Forgotten, Freed, Returned, Taken, TokenRevoked
+from server.storage.entries import (
+    Changed,
+    Entry,
+    Forgotten,
+    Freed,
+    Hosted,
+    Kept,
+    Returned,
+    Taken,
+    TokenRevoked,
+)
 from server.tables.absence.internal_messages import FreeIfAway
 from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.seats.exclusions import Exclusions
+from server.tables.seats.hosting import Hosting
 from server.tables.seats.names import alike, check_name
 from server.tables.state import Player
 from server.timers import Timer
@@ -26,20 +40,29 @@ class SeatAdmission:
         self._table = table
         self._context = context
         self._kept_seats: dict[Seat, Timer] = {}
+        self._exclusions = Exclusions(context.scheduler.time, context.limits.removed_seconds)
+        self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
+        self.hosting = Hosting(context)
         for seat, player in enumerate(context.state.players):
             if player is not None:
                 self._keep_for_a_while(Seat(seat))
 
     def stop_timers(self) -> None:
         """Stop the timers that free seats."""
+        self.hosting.stop_timers()
         for timer in self._kept_seats.values():
             timer.cancel()
 
     async def join(self, session: Session, message: JoinTable) -> None:
         """Give the session a free seat, the first one unless it names one."""
+        self._exclusions.check(session, message.name, self._context.code)
         token = new_token()
-        seat = await self._take(message.seat, Player(message.name, token_hash(token), message.program))
+        newcomer = Player(message.name, token_hash(token), message.program)
+        seat = await self._take(message.seat, newcomer, self._hands_known.get(session))
+        if seat in self._context.state.bot_seats or seat in self._context.state.votes:
+            await self._context.store_or_log(Returned(seat))
         self.sit(session, seat, Seated(message.id, self._context.code, seat, token))
+        self._context.catch_up(session, after=0)
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give the session the seat that its token holds."""
@@ -57,17 +80,22 @@ class SeatAdmission:
         if player.token_hash in hashes:
             seat = Seat(hashes.index(player.token_hash))
         else:
-            seat = await self._take(
-                None, Player(player.name, player.token_hash, player.program, standing=player.standing)
-            )
+            newcomer = Player(player.name, player.token_hash, player.program, standing=player.standing)
+            seat = await self._take(None, newcomer, known=None)
         await self._come_back(session, seat, id, after=0)
 
     async def watch(self, session: Session, message: Watch) -> None:
         """Make the session a spectator."""
         context = self._context
+        self._exclusions.check(session, message.name, context.code)
+        if context.state.no_spectators:
+            raise Refusal(Code.NO_SPECTATORS, table=context.code)
+        if message.name is not None:
+            check_name(message.name)
+            self._check_free(message.name)
         if len(context.audience.spectators) >= context.limits.spectators:
             raise Refusal(Code.SPECTATORS_FULL, table=context.code)
-        context.audience.spectators.add(session)
+        context.audience.add_spectator(session, message.name)
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))
         context.broadcast_state()
@@ -81,6 +109,7 @@ class SeatAdmission:
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)
         context.policy.player_came(seat)
+        self.hosting.watch()
         context.broadcast_state()
 
     async def disconnected(self, session: Session) -> None:
@@ -119,15 +148,73 @@ class SeatAdmission:
             await context.store(*self._freed(seat))
         else:
             await context.store(TokenRevoked(seat))
-            context.begin_policy_with_programs()
+            context.bot_was_seated()
         log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
         if (session := context.audience.seated.get(seat)) is not None:
             session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
             await self._remove(session)
         else:
             context.policy.player_went(seat)
+            self.hosting.watch()
             context.broadcast_state()
         return True
+
+    async def vacate(self, seat: Seat, player: Player) -> None:
+        """Free a seat for the host of the table; in a running game it becomes vacant, to be taken over."""
+        context = self._context
+        if context.state.stage == "gathering":
+            await context.store(*self._freed(seat))
+        else:
+            await context.store(Taken(seat, player.name, "", vacant=True))
+        if (session := context.audience.seated.get(seat)) is not None:
+            self.exclude(session, player.name)
+            self.send_away(session, Code.REMOVED)
+        context.policy.player_went(seat)
+        self.hosting.watch()
+        context.broadcast_state()
+
+    def exclude(self, session: Session, name: str | None) -> None:
+        """Keep a client that is removed from coming straight back.
+
+        Others may share its address, on one machine or behind one router: as long as one of them is at the
+        table, only the client itself and the name are excluded.
+        """
+        others = (each for each in self._context.audience if each is not session)
+        shared = any(each.address == session.address for each in others)
+        self._exclusions.add(session, name, whole_address=not shared)
+
+    def send_away(self, session: Session, code: Code) -> None:
+        """Remove a session from the table, and say why."""
+        self._context.audience.remove(session)
+        session.send(Refusal(code, table=self._context.code).message())
+
+    async def rearrange(self, order: list[Seat]) -> None:
+        """Give each seat to the player of the seat in `order`; who starts and who is host stay the same."""
+        context = self._context
+        state, audience = context.state, context.audience
+        before = list(state.players)
+        players = [before[seat] for seat in order]
+        entries: list[Entry] = [_seat_entry(seat, player) for seat, player in enumerate(players)]
+        if state.host is not None:
+            entries.append(Hosted(order.index(state.host)))
+        if state.options.starting is not None:
+            entries.append(Changed(Starting(order.index(state.options.starting))))
+        await context.store(*entries)
+        for seat, player in enumerate(players):
+            now = state.players[seat]
+            if now is not None and player is not None:
+                now.answers = player.answers
+        sessions = [audience.seated.pop(seat, None) for seat in order]
+        for seat, session in zip(map(Seat, range(len(order))), sessions, strict=True):
+            if session is None:
+                self._keep_for_a_while(seat)
+                continue
+            self._stop_keeping(seat)
+            audience.seated[seat] = session
+            if session.seat != seat:
+                session.seat = seat
+                session.send(Reseated(seat))
+        context.broadcast_state()
 
     def gone_on(self, session: Session, seat: Seat) -> None:
         """Remove a player who is already at the next table."""
@@ -137,24 +224,34 @@ class SeatAdmission:
             del audience.seated[seat]
         self._context.broadcast_state()
 
-    async def _take(self, wanted: int | None, newcomer: Player) -> Seat:
-        """Give a free seat away, the first one unless one is wanted."""
+    async def _take(self, wanted: int | None, newcomer: Player, known: Seat | None) -> Seat:
+        """Give a free seat away, the first one unless one is wanted; `known` is a hand seen before."""
         code, state = self._context.code, self._context.state
         if state.stage == "over":
             raise Refusal(Code.GAME_FINISHED, table=code)
-        if state.stage == "playing":
-            raise Refusal(Code.GAME_RUNNING, table=code)
-        free = [seat for seat, player in enumerate(state.players) if player is None]
+        free = [seat for seat, player in enumerate(state.players) if player is None or player.vacant]
         if not free:
-            raise Refusal(Code.TABLE_FULL, table=code)
+            raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
         seat = free[0] if wanted is None else wanted
         if seat not in free:
             raise Refusal(Code.SEAT_TAKEN, seat=seat, free_seats=", ".join(map(str, free)))
+        if known not in {None, seat}:
+            raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
-        if any(player is not None and alike(player.name, newcomer.name) for player in state.players):
-            raise Refusal(Code.NAME_TAKEN)
+        self._check_free(newcomer.name, seat)
         await self._context.store(_taken(seat, newcomer))
         return Seat(seat)
+
+    def _check_free(self, name: str, seat: int | None = None) -> None:
+        """Raise Refusal if a player of another seat, or a spectator, has a name that looks the same."""
+        players = (player for at, player in enumerate(self._context.state.players) if at != seat)
+        spectators = self._context.audience.spectators.values()
+        taken = [
+            *(player.name for player in players if player is not None),
+            *(each.name for each in spectators),
+        ]
+        if any(other is not None and alike(other, name) for other in taken):
+            raise Refusal(Code.NAME_TAKEN)
 
     async def _come_back(self, session: Session, seat: Seat, id: int, after: int) -> None:  # noqa: A002 - the wire's own word
         context = self._context
@@ -176,24 +273,42 @@ class SeatAdmission:
         context, seat = self._context, session.seat
         context.audience.remove(session)
         if seat is not None:
+            if context.state.stage == "playing":
+                self._hands_known[session] = seat
             context.policy.player_went(seat)
         await context.give_seats_to_bots()
+        self.hosting.watch()
         context.broadcast_state()
 
     def _freed(self, seat: Seat) -> list[Entry]:
         """Return the entries for a player who gives the seat up: the last one closes the table."""
-        others = sum(player is not None for player in self._context.state.players) - 1
-        return [Freed(seat)] if others else [Freed(seat), Forgotten()]
+        state = self._context.state
+        if sum(player is not None for player in state.players) == 1:
+            return [Freed(seat), Forgotten()]
+        heir = self.hosting.heir(seat) if seat == state.host else None
+        return [Freed(seat)] if heir is None else [Freed(seat), Hosted(heir)]
 
     def _keep_for_a_while(self, seat: Seat) -> None:
         """Keep an absent player's seat for a while, if the game has not begun."""
-        if (earlier := self._kept_seats.pop(seat, None)) is not None:
-            earlier.cancel()
-        if self._context.state.stage == "gathering":
-            player, limits = self._context.state.players[seat], self._context.limits
-            kept = player is not None and player.kept
+        self._stop_keeping(seat)
+        player, limits = self._context.state.players[seat], self._context.limits
+        if player is not None and self._context.state.stage == "gathering":
+            kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
             self._kept_seats[seat] = self._context.scheduler.after(seconds, FreeIfAway(seat))
+
+    def _stop_keeping(self, seat: Seat) -> None:
+        if (timer := self._kept_seats.pop(seat, None)) is not None:
+            timer.cancel()
+
+
+def _seat_entry(seat: int, player: Player | None) -> Entry:
+    """Return the entry that makes a player, or nobody, sit in the seat."""
+    if player is None:
+        return Freed(seat)
+    if player.kept:
+        return Kept(seat, player.name, player.token_hash, player.program, player.standing)
+    return _taken(seat, player)
 
 
 def _taken(seat: int, player: Player) -> Taken:

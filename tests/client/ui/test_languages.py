@@ -18,7 +18,7 @@ from client.recording import Recording
 from client.table import TableModel
 from client.ui.draw.lines import Line, plain
 from client.ui.draw.pages.playing import PlayingDrawing
-from client.ui.draw.pages.reading import COMMANDS, REPLAY_COMMANDS
+from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
 from client.ui.draw.pages.result import COLUMNS as RESULT_COLUMNS
 from client.ui.draw.scene import scene
 from client.ui.draw.scoring_panel import ScoringPanel
@@ -32,9 +32,10 @@ from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KEYS
 from client.ui.update.pages.replay import opened, seen_in
+from client.ui.update.requests import Misread
 from client.ui.update.state import Playing, Replay, Scoring, Topic, Ui, table_page
 from client.ui.update.table.scoring_steps import last_step
-from client.ui.update.typed_commands import Misread, meaning, replay_meaning
+from client.ui.update.typed_commands import meaning, replay_meaning
 from commands.lessons import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
@@ -53,6 +54,8 @@ CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghij
 CYRILLIC |= {ord(letter): chr(0x410 + at) for at, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
 FILLED_IN = re.compile(r"\{[^}]*\}|%\(\w+\)[srd]|%[srd]")
 
+ALL_COMMANDS = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS, *REPLAY_COMMANDS)
+
 # The same in all languages: signs, addresses, names and commands.
 SIGNS = re.compile(
     r"\b[A-G][1-6]\b|\b[ESLMA]?[mfs]\b|\bF[12]\b|wss?://[\w.:]+|palatinus \w+|--[\w-]+|[A-Z]+_[A-Z]+"
@@ -61,7 +64,7 @@ SAME = frozenset(
     {
         *(word for name in NAMES for word in name.split()),
         *(laurel.value for laurel in Laurel),
-        *(word for typed, _ in (*COMMANDS, *REPLAY_COMMANDS) for word in re.findall(r"\w+", typed)),
+        *(word for typed, _ in ALL_COMMANDS for word in re.findall(r"\w+", typed)),
         *("KXQT", "ABCD", "Palatinus", "Livia", "Marco"),
     }
 )

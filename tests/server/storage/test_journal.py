@@ -61,8 +61,16 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         "absence": state.absence,
         "held": state.bot_seats,
         "votes": state.votes,
-        "clocks": [state.clocks.left(Seat(seat)) for seat in range(len(state.players))],
-        "players": [player and (player.name, player.token_hash) for player in state.players],
+        "clocks": [
+            (state.clocks.left(Seat(seat)), state.clocks.allowance(Seat(seat)))
+            for seat in range(len(state.players))
+        ],
+        "players": [
+            player and (player.name, player.token_hash, player.program, player.kept, player.vacant)
+            for player in state.players
+        ],
+        "settings": (state.title, state.private, state.no_spectators),
+        "ended": state.ended,
         "entries": state.entry_count,
         "stage": state.stage,
         "host": state.host,

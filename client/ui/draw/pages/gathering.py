@@ -1,14 +1,23 @@
 """The page of a table whose game has not begun: who sits there, and what it waits for."""
 
+from collections.abc import Iterator
+
 from client.address import loopback
 from client.language import _, counted, listed
 from client.table import TableModel
-from client.ui.draw.clocks import describe_policy
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import EMPTY, Line, beside, line, paragraphs
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.sentences import (
+    describe_policy,
+    describe_private,
+    describe_spectators,
+    describe_starting,
+    names_of,
+    spectator_name,
+)
 from client.ui.update.state import Ui
 from protocol.absence import WAIT
 from protocol.messages import TableState
@@ -30,6 +39,8 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if state is None:
         return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
     heading = _("Table {table}").format(table=state.table)
+    if state.title:
+        heading = f"{heading}: {state.title}"
     lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
     for seat, each in enumerate(state.seats):
         sign = glyphs.pointer if seat == model.seat else " "
@@ -45,15 +56,29 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
     lines.append(EMPTY)
     if state.spectators:
-        watching = _("spectators: {number}").format(number=state.spectators)
-        lines += [line(f"    {watching}", "class:faint"), EMPTY]
+        named = listed(spectator_name(each.number, each.name) for each in state.watching)
+        watching = _("spectators: {names}").format(names=named or state.spectators)
+        lines += [beside(line("    "), text) for text in paragraphs([watching], width - 6, "class:faint")]
+        lines.append(EMPTY)
     lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
-    if state.absence != WAIT:
-        absence = _("At this table: {policy}.").format(policy=describe_policy(state.absence))
-        lines += [beside(line("  "), text) for text in paragraphs([absence], width - 4, "class:faint")]
+    if special := list(_set_up(state)):
+        so = _("At this table: {settings}.").format(settings="; ".join(special))
+        lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
     if not ui.hosting.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table)
     return Block(tuple(lines))
+
+
+def _set_up(state: TableState) -> Iterator[str]:
+    """Yield what the host has set otherwise than usual."""
+    if state.private:
+        yield describe_private(private=True)
+    if state.no_spectators:
+        yield describe_spectators(allowed=False)
+    if state.starting is not None:
+        yield describe_starting(state.starting, names_of(state, 0))
+    if state.absence != WAIT:
+        yield describe_policy(state.absence)
 
 
 def _how_to_join(ui: Ui, table: str) -> list[Line]:

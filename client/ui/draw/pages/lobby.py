@@ -1,13 +1,18 @@
 """The lobby: the list of tables, and how a new one would be."""
 
 from client.language import _, counted
-from client.ui.draw.clocks import describe_policy
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_stage, your_seat
+from client.ui.texts.sentences import (
+    describe_policy,
+    describe_private,
+    describe_spectators,
+    describe_stage,
+    your_seat,
+)
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.requests import Open
 from client.ui.update.state import Lobby, Ui
@@ -16,7 +21,7 @@ from protocol.absence import Wait
 from protocol.messages import TableSummary
 from protocol.text import printable
 
-_WHOLE = 22  # lines that a list takes in a window of the least size
+_WHOLE = 23  # lines that a list takes in a window of the least size
 _DETAILS = 2  # lines below the list about how the chosen table is set up
 
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
@@ -42,7 +47,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 12 - _DETAILS, 1)
+    room = max(height - 13 - _DETAILS, 1)
     first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
     for at, table in enumerate(lobby.tables[first : first + room], start=first):
         rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
@@ -64,7 +69,10 @@ def _details(lobby: Lobby) -> list[Line]:
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
-    words = (_describe_layout(at_random=table.random_layout), describe_policy(table.absence))
+    layout = _describe_layout(at_random=table.random_layout)
+    closed = f"; {describe_spectators(allowed=False)}" if table.no_spectators else ""
+    named = f"{printable(table.title)}: " if table.title else ""
+    words = (f"{named}{layout}{closed}", describe_policy(table.absence))
     return [line(f"  {'':8}{each}", "class:faint") for each in words]
 
 
@@ -83,6 +91,7 @@ def _set_up(table: Open) -> list[Line]:
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),
+        ("p", describe_private(private=table.private)),
         ("s", _describe_starting(table.starting)),
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
@@ -94,7 +103,7 @@ def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     stage = padded(describe_stage(table.stage), _STAGE)
-    note = your_seat() if table.table in kept else ""
+    note = your_seat() if table.table in kept else _("a seat is free") if table.vacant else ""
     return "".join((*(padded(*cell) for cell in cells), stage, note))
 
 

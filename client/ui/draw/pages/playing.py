@@ -30,7 +30,7 @@ class PlayingDrawing(ServerPage, frozen=True):
             self.glyphs,
             (width, height),
             panel=self.panel_block,
-            sentence=vote_question(self.model),
+            sentence=self.sentence(),
         )
 
     def small_body(self, width: int, height: int) -> Block:
@@ -42,8 +42,12 @@ class PlayingDrawing(ServerPage, frozen=True):
             panel=self.panel_block,
             hand=in_hand(self.playing, self.model, self.glyphs, width),
             below=height // 4,
-            sentence=vote_question(self.model),
+            sentence=self.sentence(),
         )
+
+    def sentence(self) -> str:
+        """Return what the player should read now, if there is nothing more urgent."""
+        return vote_question(self.model)
 
     def panel_block(self, width: int, height: int) -> Block:
         return self.panel(width).of_game(height)

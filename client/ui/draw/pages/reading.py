@@ -50,6 +50,26 @@ COMMANDS: Final = (
 )
 
 
+LOBBY_COMMANDS: Final = (
+    ("name Ann", N_("change the name others see")),
+    ("open 3 private", N_("open a table that is not in the list")),
+)
+
+
+HOST_COMMANDS: Final = (
+    ("title Friday", N_("name the table")),
+    ("private on, off", N_("found by its code alone, or in the list")),
+    ("spectators on, off", N_("whether the table may be watched")),
+    ("absence bot:60s", N_("what happens when a player is away or slow")),
+    ("starts Bob, random", N_("who starts; before the game")),
+    ("swap 1 3, shuffle", N_("swap two seats, shuffle all; before the game")),
+    ("remove Bob", N_("remove a player (in a game: if away) or a spectator")),
+    ("stand-in Bob", N_("have a bot play at once for a player who is away")),
+    ("host Bob", N_("make another player the host")),
+    ("end game", N_("end the game without a result")),
+)
+
+
 REPLAY_COMMANDS: Final = (
     ("go 12, 12", N_("go to move 12")),
     ("go start, go end", N_("go to the start, to the end")),
@@ -145,7 +165,9 @@ def help_page(
         return _keys_page(here, glyphs, width, lesson=lesson)
     if number == 1:
         return _signs_page(glyphs, width)
-    return _commands_page(glyphs, REPLAY_COMMANDS if here is KeyContext.REPLAY else COMMANDS, width)
+    if number == 2:
+        return _commands_page(glyphs, REPLAY_COMMANDS if here is KeyContext.REPLAY else COMMANDS, width)
+    return _host_page(width)
 
 
 def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
@@ -231,4 +253,15 @@ def _commands_page(glyphs: GlyphSet, commands: Iterable[tuple[str, str]], width:
         EMPTY,
         line(_("COMMANDS, AFTER A COLON"), "class:heading"),
         *_rows(((command, _(words)) for command, words in commands), width),
+    ]
+
+
+def _host_page(width: int) -> list[Line]:
+    """Return what only the host of a table can type, as in its menu, and what goes in the lobby."""
+    return [
+        line(_("COMMANDS OF A TABLE'S HOST"), "class:heading"),
+        *_rows(((command, _(words)) for command, words in HOST_COMMANDS), width),
+        EMPTY,
+        line(_("COMMANDS IN THE LOBBY"), "class:heading"),
+        *_rows(((command, _(words)) for command, words in LOBBY_COMMANDS), width),
     ]

@@ -10,6 +10,7 @@ from msgspec import structs
 from client.language import _
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
+from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Open, Request
 from client.ui.update.state import Lobby, Notice, Ui
 from engine.pieces import Seat
@@ -49,6 +50,8 @@ def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
             return _at_line(ui, lobby, last), ui.new_table
         case Act.REFRESH:
             return ui, requests.Refresh()
+        case Act.NAME:
+            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case Act.LEAVE:
             return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
         case _ if (table := _set_up(ui.new_table, action)) is not None:
@@ -69,6 +72,8 @@ def _set_up(table: Open, action: Action) -> Open | None:
             return structs.replace(table, players=number, starting=starting)
         case Act.LAYOUT:
             return structs.replace(table, random_layout=not table.random_layout)
+        case Act.PRIVATE:
+            return structs.replace(table, private=not table.private)
         case Act.STARTING:
             return structs.replace(table, starting=_next_to_start(table))
         case Act.ABSENCE:
@@ -87,7 +92,7 @@ def _next_to_start(table: Open) -> Seat | None:
 
 def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
     """Return how to enter the table: as a player, or, if it is too late for that, as a spectator."""
-    if table.stage == "gathering" or table.table in kept:
+    if table.stage == "gathering" or table.vacant or table.table in kept:
         return requests.Join(table.table)
     return requests.Watch(table.table)
 

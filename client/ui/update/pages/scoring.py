@@ -28,6 +28,13 @@ def acted(
             return replace(ui, page=Scoring()), None
         case Act.SKIP:
             return replace(ui, page=Result()), None
+        case _:
+            return left_or_again(ui, action, model)
+
+
+def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key at a table whose game is over."""
+    match action:
         case Act.LEAVE:
             return ui, requests.Leave()
         case Act.REMATCH:

@@ -5,12 +5,15 @@ from dataclasses import replace
 from msgspec import structs
 
 from client.address import BadAddress, server_url
+from client.language import _
 from client.names import fault_of
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
 from client.ui.update.state import Notice, Start, StartLine, Ui
+from protocol.limits import TITLE_LENGTH
+from protocol.settings import Title
 
 
 def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
@@ -65,11 +68,18 @@ def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
-    """Take in what was asked for: a name, or the address of a server to go to."""
+    """Take in what was asked for: a name, a table's title, or the address of a server to go to."""
+    if asked is Asked.TITLE:
+        if len(text) > TITLE_LENGTH:
+            too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
+            return replace(ui, notice=Notice(too_long, refusal=True)), None
+        return ui, requests.Set(Title(text))
     if asked is Asked.NAME:
         if (fault := fault_of(text)) is not None:
             return replace(ui, notice=Notice(fault, refusal=True)), None
-        return replace(ui, name=text), None
+        if isinstance(ui.page, Start):
+            return replace(ui, name=text), None
+        return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
     try:
         return ui, requests.GoTo(server_url(text))
     except BadAddress as error:

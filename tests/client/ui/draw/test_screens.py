@@ -32,7 +32,7 @@ from engine.events import Place, Tally
 from engine.game import GameOptions
 from engine.pieces import Piece, Seat
 from protocol.absence import ByVote
-from protocol.messages import SeatSummary, Standing, TableState, TableSummary
+from protocol.messages import SeatSummary, SpectatorSummary, Standing, TableState, TableSummary
 from tests.client.ui.seen import (
     ADDRESS,
     NAMES,
@@ -148,10 +148,36 @@ def announced() -> tuple[Ui, TableModel]:
     return ui, model
 
 
+def ended() -> tuple[Ui, TableModel]:
+    """Return a game that its host has ended."""
+    ui, model = placing(3)
+    assert model.state is not None
+    model.legal = None
+    model.state = structs.replace(model.state, stage="over", ended=True)
+    return ui, model
+
+
+def menu() -> tuple[Ui, TableModel]:
+    """Return the menu of a table, open for its host before the game."""
+    ui, model = waiting()
+    assert model.state is not None
+    model.state = structs.replace(
+        model.state,
+        title="Friday",
+        private=True,
+        starting=1,
+        spectators=1,
+        watching=[SpectatorSummary(1, "Zoe")],
+    )
+    return after(ui, model, "o", "down", "down"), model
+
+
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
     "gathering": waiting,
+    "menu": menu,
+    "ended": ended,
     "laying": laying,
     "placing": placing,
     "foreseeing": foreseeing,

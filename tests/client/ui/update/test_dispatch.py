@@ -429,7 +429,6 @@ def test_the_log_scrolls_within_its_length() -> None:
         ("open starts:4 4", requests.Open(4, starting=Seat(3))),
         ("open 2 starts:Me random", requests.Open(2, random_layout=True, starting=Seat(0))),
         ("open starts:random", requests.Open(3)),
-        ("refresh", requests.Refresh()),
     ],
 )
 def test_typed_commands(text: str, request_: requests.Request) -> None:

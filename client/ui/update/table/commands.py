@@ -1,0 +1,132 @@
+"""Typed commands about the table itself: what only its host may do."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from client.absence import BadPolicy, policy_named
+from client.language import _
+from client.table import TableModel
+from client.ui.texts.sentences import spectator_name
+from client.ui.update import requests
+from client.ui.update.requests import Misread, Request
+from client.ui.update.table.menu import swapped
+from protocol.limits import TITLE_LENGTH
+from protocol.messages import TableState
+from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
+
+_ON_OR_OFF: Final = {"on": True, "off": False}
+_OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
+    "remove": requests.Remove,
+    "host": requests.HandOver,
+    "stand-in": requests.Substitute,
+}
+VERBS: Final = (
+    "title",
+    "private",
+    "spectators",
+    "starts",
+    "absence",
+    "swap",
+    "shuffle",
+    "remove",
+    "host",
+    "stand-in",
+    "end",
+)
+
+
+def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Misread:
+    """Return what a line with one of `VERBS` and further words asks for."""
+    if (state := model.state) is None:
+        return Misread(_("You are not at a table. Open or join one first."))
+    rest = " ".join(words)
+    match verb, words:
+        case "title", _words if len(rest) <= TITLE_LENGTH:
+            return requests.Set(Title(rest))
+        case "private", [answer] if answer in _ON_OR_OFF:
+            return requests.Set(Private(_ON_OR_OFF[answer]))
+        case "spectators", [answer] if answer in _ON_OR_OFF:
+            return requests.Set(Spectators(_ON_OR_OFF[answer]))
+        case "starts", ["random"]:
+            return requests.Set(Starting(None))
+        case "starts", _words if (seat := _seat(rest, state)) is not None:
+            return requests.Set(Starting(seat))
+        case "absence", [policy]:
+            try:
+                return requests.Set(AbsencePolicy(policy_named(policy)))
+            except BadPolicy as error:
+                return Misread(str(error))
+        case "swap", [one, other] if (pair := _pair(one, other, state)) is not None:
+            return requests.Arrange(swapped(len(state.seats), *pair))
+        case "shuffle", []:
+            return requests.Arrange(None)
+        case "end", ["game"]:
+            return requests.EndGame()
+        case "remove" | "host" | "stand-in", _words if (seat := _seat(rest, state)) is not None:
+            return _OF_A_SEAT[verb](seat)
+        case "remove", _words if (number := _spectator(rest, state)) is not None:
+            return requests.Dismiss(number)
+    return Misread(_("Type it like this: {example}").format(example=_EXAMPLES[verb]))
+
+
+_EXAMPLES: Final = {
+    "title": "title Friday's game",
+    "private": "private on, private off",
+    "spectators": "spectators on, spectators off",
+    "starts": "starts 2, starts Bob, starts random",
+    "absence": "absence bot:60s, absence wait",
+    "swap": "swap 1 3",
+    "shuffle": "shuffle",
+    "remove": "remove Bob",
+    "host": "host Bob",
+    "stand-in": "stand-in Bob",
+    "end": "end game",
+}
+
+
+def _seat(text: str, state: TableState) -> int | None:
+    """Return the seat with that number, or with a player of that name."""
+    wanted = text.casefold()
+    named = (
+        seat
+        for seat, each in enumerate(state.seats)
+        if wanted and wanted in {str(seat + 1), (each.name or "").casefold()}
+    )
+    return next(named, None)
+
+
+def _pair(one: str, other: str, state: TableState) -> tuple[int, int] | None:
+    first, second = _seat(one, state), _seat(other, state)
+    return None if first is None or second is None or first == second else (first, second)
+
+
+def _spectator(text: str, state: TableState) -> int | None:
+    wanted = text.casefold()
+    named = (
+        each.number for each in state.watching if wanted == spectator_name(each.number, each.name).casefold()
+    )
+    return next(named, None)
+
+
+def lines(model: TableModel) -> Iterator[str]:
+    """Yield what the host can type now."""
+    state = model.state
+    if state is None or model.seat != state.host:
+        return
+    names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
+    yield "title "
+    yield from ("private on", "private off", "spectators on", "spectators off")
+    if state.stage == "gathering":
+        yield from (
+            "shuffle",
+            "swap ",
+            "starts random",
+            *(f"starts {each.name}" for each in state.seats if each.name),
+        )
+    if state.stage == "playing":
+        yield from (f"stand-in {name}" for name in names)
+        yield "end game"
+    yield "absence "
+    yield from (f"remove {name}" for name in names)
+    yield from (f"remove {spectator_name(each.number, each.name)}" for each in state.watching)
+    yield from (f"host {name}" for name in names)

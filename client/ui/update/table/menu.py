@@ -1,0 +1,213 @@
+"""The menu of a table: what its host can do, and how the table is set up."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Final, TypeAlias, assert_never
+
+from msgspec import Struct
+
+from client.language import _
+from client.table import TableModel
+from client.ui.texts.sentences import (
+    describe_policy,
+    describe_private,
+    describe_spectators,
+    describe_starting,
+    names_of,
+    spectator_name,
+)
+from client.ui.update import requests
+from client.ui.update.actions import Act, Action, ChooseLine, Way
+from client.ui.update.entry import Asked, Entry
+from client.ui.update.requests import Request
+from client.ui.update.state import MenuPage, TableMenu, Ui
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.messages import SeatSummary, TableState
+from protocol.settings import AbsencePolicy, Private, Spectators, Starting
+
+POLICIES: Final[tuple[Absence, ...]] = (
+    WAIT,
+    ByBot(60),
+    ByBot(0),
+    ByVote(60),
+    MoveClock(60),
+    MoveClock(300),
+    GameClock(1800),
+)
+
+Effect: TypeAlias = Request | Entry | MenuPage
+
+
+class Choice(Struct, frozen=True):
+    """A line of the menu; without an effect it only says something."""
+
+    text: str
+    effect: Effect | None = None
+
+
+def opened_menu(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` with the menu open, if there is a table."""
+    return ui if model.state is None else replace(ui, overlay=TableMenu())
+
+
+def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click in the menu, and what is asked of the server."""
+    lines = choices(menu.page, model)
+    last = len(lines) - 1
+    match action:
+        case Way():
+            step = 1 if action is Way.DOWN else -1
+            return replace(ui, overlay=replace(menu, chosen=min(max(menu.chosen + step, 0), last))), None
+        case ChooseLine(number) if number != menu.chosen:
+            return replace(ui, overlay=replace(menu, chosen=min(number, last))), None
+        case Act.CONFIRM | ChooseLine() if menu.chosen <= last:
+            return _effect(ui, lines[menu.chosen].effect)
+        case Act.CANCEL if menu.page is not MenuPage.MAIN:
+            return replace(ui, overlay=TableMenu()), None
+        case Act.CANCEL | Act.MENU:
+            return replace(ui, overlay=None), None
+        case _:
+            return ui, None
+
+
+def _effect(ui: Ui, effect: Effect | None) -> tuple[Ui, Request | None]:
+    match effect:
+        case None:
+            return ui, None
+        case Entry():
+            return replace(ui, overlay=None, entry=effect), None
+        case MenuPage():
+            return replace(ui, overlay=TableMenu(effect)), None
+        case request:
+            return replace(ui, overlay=None), request
+
+
+def choices(page: MenuPage, model: TableModel) -> tuple[Choice, ...]:
+    """Return the lines of a page of the menu."""
+    state = model.state
+    if state is None:
+        return ()
+    match page:
+        case MenuPage.MAIN:
+            return tuple(_main(model, state))
+        case MenuPage.STARTING:
+            seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
+            who = [None, *seats]
+            return tuple(
+                Choice(describe_starting(seat, names_of(state, 0)), requests.Set(Starting(seat)))
+                for seat in who
+            )
+        case MenuPage.ABSENCE:
+            return tuple(
+                Choice(describe_policy(each), requests.Set(AbsencePolicy(each))) for each in POLICIES
+            )
+        case MenuPage.SWAP:
+            return tuple(
+                Choice(
+                    _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other)),
+                    requests.Arrange(swapped(len(state.seats), one, other)),
+                )
+                for one, other in combinations(range(len(state.seats)), 2)
+            )
+        case MenuPage.REMOVE:
+            return _of_seats(state, removable(model, state), requests.Remove)
+        case MenuPage.HAND_OVER:
+            return _of_seats(state, _others(model, state), requests.HandOver)
+        case MenuPage.SUBSTITUTE:
+            return _of_seats(state, to_be_substituted(model, state), requests.Substitute)
+        case MenuPage.SPECTATORS:
+            return tuple(
+                Choice(spectator_name(each.number, each.name), requests.Dismiss(each.number))
+                for each in state.watching
+            )
+        case MenuPage.END:
+            return (
+                Choice(_("no, play on"), MenuPage.MAIN),
+                Choice(_("yes: the game ends, and nobody wins"), requests.EndGame()),
+            )
+        case _:
+            assert_never(page)
+
+
+def _main(model: TableModel, state: TableState) -> Iterator[Choice]:
+    host = model.seat == state.host
+    running, gathering = state.stage == "playing", state.stage == "gathering"
+
+    def may(effect: Effect, *, when: bool = True) -> Effect | None:
+        return effect if host and when else None
+
+    title = state.title or _("none")
+    yield Choice(_("name of the table: {title}").format(title=title), may(title_entry(state)))
+    yield Choice(describe_private(private=state.private), may(requests.Set(Private(not state.private))))
+    allowed = not state.no_spectators
+    yield Choice(describe_spectators(allowed=allowed), may(requests.Set(Spectators(not allowed))))
+    if state.stage != "over":
+        yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
+    if gathering:
+        yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
+    if not host:
+        return
+    if gathering:
+        yield Choice(_("swap two seats"), MenuPage.SWAP)
+        yield Choice(_("shuffle the seats"), requests.Arrange(None))
+    if running and to_be_substituted(model, state):
+        yield Choice(_("have a bot play at once for a player who is away"), MenuPage.SUBSTITUTE)
+    if removable(model, state):
+        words = _("remove a player") if gathering else _("free the seat of a player who is away")
+        yield Choice(words, MenuPage.REMOVE)
+    if state.watching:
+        yield Choice(_("remove a spectator"), MenuPage.SPECTATORS)
+    if _others(model, state):
+        yield Choice(_("make another player the host"), MenuPage.HAND_OVER)
+    if running:
+        yield Choice(_("end the game without a result"), MenuPage.END)
+
+
+def title_entry(state: TableState) -> Entry:
+    """Return the line in which the host types the table's name."""
+    return Entry(asks=Asked.TITLE).filled(state.title)
+
+
+def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
+    """Return the order of the seats when two of them are swapped."""
+    order = list(range(seats))
+    order[one], order[other] = other, one
+    return tuple(order)
+
+
+def removable(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats whose players the host can remove: before the game all others, then absent ones."""
+    if state.stage == "over":
+        return []
+    gathering = state.stage == "gathering"
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and not each.vacant and (gathering or not each.here)
+    ]
+
+
+def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of absent players for which no bot plays yet."""
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and not each.here and not each.bot
+    ]
+
+
+def _others(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of the other players who are here."""
+    return [seat for seat, each in enumerate(state.seats) if seat != model.seat and each.here]
+
+
+def _of_seats(state: TableState, seats: list[int], effect: Callable[[int], Request]) -> tuple[Choice, ...]:
+    return tuple(Choice(_at(state, seat), effect(seat)) for seat in seats)
+
+
+def _at(state: TableState, seat: int) -> str:
+    """Return a seat with its player's name."""
+    each: SeatSummary = state.seats[seat]
+    name = _("free") if each.name is None else each.name
+    return f"{seat + 1} {name}"

@@ -1,0 +1,45 @@
+"""What the host of a table can set: each setting is a map with its tag under `t`, stored with the table."""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from protocol.absence import Absence
+from protocol.limits import TITLE_LENGTH
+
+
+class _Setting(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
+    """One of the settings."""
+
+
+class Title(_Setting, frozen=True, tag="title"):
+    """The table's name, beside its code; empty for none."""
+
+    text: Annotated[str, Meta(max_length=TITLE_LENGTH)]
+
+
+class Private(_Setting, frozen=True, tag="private"):
+    """Whether the table is left out of the list: it is found by its code alone."""
+
+    on: bool
+
+
+class Spectators(_Setting, frozen=True, tag="spectators"):
+    """Whether the table may be watched."""
+
+    allowed: bool
+
+
+class Starting(_Setting, frozen=True, tag="starting"):
+    """The seat that starts, None for a draw; only before the game."""
+
+    seat: Annotated[int, Meta(ge=0, le=4)] | None
+
+
+class AbsencePolicy(_Setting, frozen=True, tag="absence"):
+    """What happens from now on when a player is away or slow."""
+
+    policy: Absence
+
+
+Setting: TypeAlias = Title | Private | Spectators | Starting | AbsencePolicy

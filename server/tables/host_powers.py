@@ -1,0 +1,177 @@
+"""What only the host of a table may do: change its settings, remove people, hand hosting on, end the game."""
+
+import logging
+import random
+from typing import assert_never
+
+from engine.errors import Fault, IllegalCommand
+from engine.pieces import Seat
+from protocol.codes import Code
+from protocol.messages import (
+    Arrange,
+    ChangeSetting,
+    Dismiss,
+    EndGame,
+    HandOver,
+    HostRequest,
+    Remove,
+    SubstituteNow,
+)
+from protocol.settings import AbsencePolicy, Setting, Spectators, Starting, Title
+from server.logs import about
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import Changed, Entry, GivenToBot, Hosted
+from server.storage.entries import Ended as EndedEntry
+from server.tables.context import TableContext
+from server.tables.seats.names import check_name
+from server.tables.seats.seat_admission import SeatAdmission
+from server.tables.state import Player
+
+log = logging.getLogger(__name__)
+
+
+class HostPowers:
+    """Does what the host asks; what cannot be done raises Refusal, IllegalCommand or JournalError."""
+
+    def __init__(self, context: TableContext, admission: SeatAdmission) -> None:
+        self._context = context
+        self._admission = admission
+        self._rng = random.SystemRandom()
+
+    async def use(self, session: Session, request: HostRequest) -> None:
+        """Do what the session asks, if it is the host's."""
+        host = session.player_seat()
+        if host != self._context.state.host:
+            raise Refusal(Code.NOT_THE_HOST)
+        match request:
+            case ChangeSetting(_, setting):
+                await self._change(setting)
+            case Remove(_, seat):
+                await self._remove(host, Seat(seat))
+            case Dismiss(_, number):
+                self._dismiss(number)
+            case HandOver(_, seat):
+                await self._hand_over(host, Seat(seat))
+            case Arrange(_, order):
+                await self._arrange(order)
+            case SubstituteNow(_, seat):
+                await self._substitute(host, Seat(seat))
+            case EndGame():
+                await self._end_game()
+            case _:
+                assert_never(request)
+
+    async def _change(self, setting: Setting) -> None:
+        context = self._context
+        state, entries = context.state, list[Entry]([Changed(setting)])
+        match setting:
+            case Title(text) if text:
+                check_name(text)
+            case Starting(seat):
+                self._check_gathering()
+                if seat is not None:
+                    self._check_seat(seat)
+            case AbsencePolicy():
+                self._check_not_over()
+                if state.game is not None and (turn := state.game.view.turn) is not None:
+                    entries.insert(0, context.stopped_clock(turn))
+        await context.store(*entries)
+        if isinstance(setting, AbsencePolicy):
+            context.begin_policy()
+            context.send_turn()
+        if isinstance(setting, Spectators) and not setting.allowed:
+            for spectator in list(context.audience.spectators):
+                self._admission.send_away(spectator, Code.NO_SPECTATORS)
+        context.broadcast_state()
+
+    async def _remove(self, host: Seat, seat: Seat) -> None:
+        """Remove a player: before the game anybody, in a running game one who is away."""
+        context = self._context
+        player = self._player(seat)
+        self._check_not_over()
+        if seat == host:
+            raise Refusal(Code.NOT_YOURSELF)
+        if context.state.stage == "playing" and seat in context.audience.seated:
+            raise Refusal(Code.ALREADY_STARTED)
+        await self._admission.vacate(seat, player)
+
+    def _dismiss(self, number: int) -> None:
+        spectators = self._context.audience.spectators
+        found = next((each for each, spectator in spectators.items() if spectator.number == number), None)
+        if found is None:
+            raise Refusal(Code.NO_SUCH_SPECTATOR)
+        self._admission.exclude(found, spectators[found].name)
+        self._admission.send_away(found, Code.REMOVED)
+        self._context.broadcast_state()
+
+    async def _hand_over(self, host: Seat, seat: Seat) -> None:
+        context = self._context
+        player = self._player(seat)
+        if seat == host:
+            raise Refusal(Code.NOT_YOURSELF)
+        if player.program:
+            raise Refusal(Code.NOT_A_PERSON, seat=seat)
+        if seat not in context.state.taken:
+            raise Refusal(Code.NOBODY_THERE, seat=seat)
+        await context.store(Hosted(seat))
+        self._admission.hosting.watch()
+        context.broadcast_state()
+
+    async def _arrange(self, order: list[int] | None) -> None:
+        """Give the seats in another order; without one, shuffle them."""
+        self._check_gathering()
+        seats = list(range(len(self._context.state.players)))
+        if order is None:
+            order = self._rng.sample(seats, len(seats))
+        elif sorted(order) != seats:
+            raise Refusal(Code.BAD_MESSAGE, reason="order must name every seat of the table once")
+        await self._admission.rearrange(list(map(Seat, order)))
+
+    async def _substitute(self, host: Seat, seat: Seat) -> None:
+        """Have the stand-in play for an absent player from now on, whatever the policy."""
+        context = self._context
+        self._player(seat)
+        self._check_running()
+        if seat == host or seat in context.audience.seated:
+            raise Refusal(Code.NOT_AWAY, seat=seat)
+        if seat in context.state.bot_seats or seat in context.state.programs:
+            raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
+        await context.store(GivenToBot(seat))
+        context.bot_was_seated()
+        context.broadcast_state()
+
+    async def _end_game(self) -> None:
+        context = self._context
+        self._check_running()
+        await context.store(EndedEntry())
+        log.info("game ended by its host", extra=about(table=context.code))
+        context.begin_policy()
+        context.send_turn()
+        context.broadcast_state()
+
+    # -- what has to be true ------------------------------------------------------------------------
+
+    def _player(self, seat: Seat) -> Player:
+        """Return the player of a seat, who may have been removed."""
+        self._check_seat(seat)
+        if (player := self._context.state.players[seat]) is None:
+            raise Refusal(Code.NOBODY_THERE, seat=seat)
+        return player
+
+    def _check_seat(self, seat: int) -> None:
+        if seat >= (seats := len(self._context.state.players)):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=seats - 1)
+
+    def _check_gathering(self) -> None:
+        if self._context.state.game is not None:
+            raise Refusal(Code.ALREADY_STARTED)
+
+    def _check_running(self) -> None:
+        if self._context.state.game is None:
+            raise Refusal(Code.NOT_STARTED)
+        self._check_not_over()
+
+    def _check_not_over(self) -> None:
+        if self._context.state.stage == "over":
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")

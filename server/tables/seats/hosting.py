@@ -1,0 +1,67 @@
+"""Who is host: a host who leaves, or is away for long, is followed by somebody who is here."""
+
+from engine.pieces import Seat
+from server.errors import JournalError
+from server.storage.entries import Hosted
+from server.tables.absence.internal_messages import HostAway
+from server.tables.context import RETRY_SECONDS, TableContext
+from server.timers import Timer
+
+
+class Hosting:
+    """Watches whether a table's host is here; the table calls `watch` whenever somebody came or went."""
+
+    def __init__(self, context: TableContext) -> None:
+        self._context = context
+        self._timer: Timer | None = None
+        self._overdue = False  # the host has been away for long enough, but nobody was here to follow
+        self.watch()
+
+    def stop_timers(self) -> None:
+        """Let nothing more fall due."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def watch(self) -> None:
+        """Start or stop the time after which an absent host is followed by somebody else."""
+        context, host = self._context, self._context.state.host
+        if host is None or host in context.audience.seated:
+            self.stop_timers()
+            self._overdue = False
+        elif self._timer is None and not self._overdue:
+            self._timer = context.scheduler.after(context.limits.host_grace_seconds, HostAway())
+        elif self._timer is None and self._present_heir() is not None:
+            self._timer = context.scheduler.after(0, HostAway())
+
+    async def follow(self) -> None:
+        """Make somebody who is here host, if the host is still away."""
+        context = self._context
+        self._timer = None
+        if context.state.host is None or context.state.host in context.audience.seated:
+            return
+        self._overdue = True
+        if (heir := self._present_heir()) is None:
+            return
+        try:
+            await context.store(Hosted(heir))
+        except JournalError as error:
+            context.counts.journal_failed(error)
+            self._timer = context.scheduler.after(RETRY_SECONDS, HostAway())
+            return
+        context.broadcast_state()
+        self.watch()
+
+    def heir(self, leaving: Seat) -> Seat | None:
+        """Return who is host when the player of a seat leaves: people first, and those who are here."""
+        state, seated = self._context.state, self._context.audience.seated
+        others = [seat for seat in state.taken if seat != leaving]
+        return min(others, key=lambda seat: (seat in state.programs, seat not in seated, seat), default=None)
+
+    def _present_heir(self) -> Seat | None:
+        """Return who of those here is to be host: a person, unless all players are programs."""
+        state = self._context.state
+        here = [seat for seat in state.taken if seat in self._context.audience.seated]
+        people = [seat for seat in here if seat not in state.programs]
+        programs_only = len(state.programs) == len(state.taken)
+        return min(people or (here if programs_only else []), default=None)

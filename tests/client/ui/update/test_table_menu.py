@@ -1,0 +1,176 @@
+"""The menu of a table and the commands that do the same: what they ask of the server, and when."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from client.table import TableChanged, TableModel
+from client.ui.update import requests
+from client.ui.update.dispatch import pressed
+from client.ui.update.keys import KeyContext, context_of
+from client.ui.update.news import heard, name_refused
+from client.ui.update.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
+from client.ui.update.table.menu import choices
+from engine.game import GameOptions
+from engine.pieces import Seat
+from protocol.absence import ByBot
+from protocol.messages import SeatSummary, SpectatorSummary, TableState, TableSummary
+from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
+from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
+from tests.games import played
+
+WATCHING = [SpectatorSummary(1, "Zoe"), SpectatorSummary(7)]
+
+
+def gathering(seat: int | None = 0) -> tuple[Ui, TableModel]:
+    seats = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
+    state = TableState("KXQT", "gathering", seats, 0, spectators=2, watching=WATCHING)
+    return Ui("Ann"), TableModel("KXQT", None if seat is None else Seat(seat), state=state)
+
+
+def running(seat: int = 0) -> tuple[Ui, TableModel]:
+    """Return a game of three whose third player is away."""
+    game = played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), seat)
+    model = model_of(game, seat, away=2)
+    return ui_of(game, model), model
+
+
+def effects(page: MenuPage, model: TableModel) -> list[object]:
+    return [choice.effect for choice in choices(page, model)]
+
+
+def test_the_host_finds_everything_in_the_menu() -> None:
+    """Before the game all settings, seats and people; in it those who are away, and the end."""
+    _, model = gathering()
+    assert set(MenuPage) - {MenuPage.MAIN, MenuPage.SUBSTITUTE, MenuPage.END} <= set(
+        effects(MenuPage.MAIN, model)
+    )
+    _, model = running()
+    assert {MenuPage.SUBSTITUTE, MenuPage.REMOVE, MenuPage.HAND_OVER, MenuPage.ABSENCE, MenuPage.END} <= set(
+        effects(MenuPage.MAIN, model)
+    )
+    assert effects(MenuPage.SUBSTITUTE, model) == [requests.Substitute(2)]
+    assert effects(MenuPage.REMOVE, model) == [requests.Remove(2)]
+    assert effects(MenuPage.HAND_OVER, model) == [requests.HandOver(1)]
+    assert requests.EndGame() in effects(MenuPage.END, model)
+
+
+@pytest.mark.parametrize("seat", [1, None])
+def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
+    _, model = gathering(seat)
+    assert effects(MenuPage.MAIN, model) == [None] * 5
+
+
+def test_the_menu_is_walked_and_closed() -> None:
+    """A choice without a target is made at once; one with a target has a page, from which Esc leads back."""
+    ui, model = gathering()
+    assert request_after(ui, model, "o", "down", "enter") == requests.Set(Private(on=True))
+    on_page = after(ui, model, "o", *["down"] * 4, "enter")
+    assert on_page.overlay == TableMenu(MenuPage.STARTING)
+    assert request_after(on_page, model, "down", "down", "enter") == requests.Set(Starting(1))
+    assert after(on_page, model, "escape").overlay == TableMenu()
+    assert after(on_page, model, "escape", "escape").overlay is None
+    assert after(ui, model, "o", "o").overlay is None
+    titled = after(ui, model, "o", "enter", *"Friday")
+    assert request_after(titled, model, "enter") == requests.Set(Title("Friday"))
+    assert request_after(after(ui, model, "o", "enter"), model, "enter") == requests.Set(Title(""))
+
+
+def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
+    ui, model = gathering()
+    far = replace(ui, overlay=TableMenu(MenuPage.SPECTATORS, 1))
+    assert model.state is not None
+    model.state = structs.replace(model.state, watching=[])
+    assert after(far, model, "enter").overlay == TableMenu(MenuPage.SPECTATORS, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "request_"),
+    [
+        ("title The Friday game", requests.Set(Title("The Friday game"))),
+        ("title", requests.Set(Title(""))),
+        ("private on", requests.Set(Private(on=True))),
+        ("spectators off", requests.Set(Spectators(allowed=False))),
+        ("starts Bob", requests.Set(Starting(1))),
+        ("starts random", requests.Set(Starting(None))),
+        ("absence bot:60s", requests.Set(AbsencePolicy(ByBot(60)))),
+        ("swap 1 3", requests.Arrange((2, 1, 0))),
+        ("swap ann bob", requests.Arrange((1, 0, 2))),
+        ("shuffle", requests.Arrange(None)),
+        ("remove bob", requests.Remove(1)),
+        ("remove zoe", requests.Dismiss(1)),
+        ("remove spectator 7", requests.Dismiss(7)),
+        ("host 2", requests.HandOver(1)),
+        ("stand-in Bob", requests.Substitute(1)),
+        ("end game", requests.EndGame()),
+    ],
+)
+def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
+    ui, model = gathering()
+    assert request_after(ui, model, *typed(line)) == request_
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["private", "swap 1", "swap 1 1", "remove Nobody", "absence soon", "end", "shuffle 1", "bot", "refresh"],
+)
+def test_what_makes_no_sense_is_explained(line: str) -> None:
+    ui, model = running()
+    notice = after(ui, model, *typed(line)).notice
+    assert notice is not None
+    assert notice.refusal
+
+
+def test_a_taken_name_is_changed_on_the_spot() -> None:
+    """The line for another name is open, and what was refused is asked again under it."""
+    ui = Ui("Ann", page=Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
+    model = TableModel()
+    refused = name_refused(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
+    assert context_of(refused, model) is KeyContext.TYPING
+    named, request = pressed(after(refused, model, " ", "2"), "enter", model)
+    assert request == requests.Rename("Ann 2", requests.Join("KXQT"))
+    assert named.name == "Ann 2"
+    given_up = after(refused, model, "escape")
+    assert request_after(given_up, model, "n", "!", "enter") == requests.Rename("Ann!")
+
+
+def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
+    """The board as it was left; the players can play again or leave."""
+    ui, model = running()
+    assert model.state is not None
+    before, model.state = model.state, structs.replace(model.state, stage="over", ended=True)
+    ui = heard(ui, TableChanged(model.state, before), model)
+    assert isinstance(followed(ui, model).page, Ended)
+    assert "nobody wins" in ui.log[-1]
+    assert request_after(ui, model, "m") == requests.Rematch()
+    assert request_after(ui, model, "escape") == requests.Leave()
+
+
+def test_the_log_tells_what_the_host_did() -> None:
+    ui, model = gathering(1)
+    before = model.state
+    assert before is not None
+    swapped = structs.replace(before, seats=[before.seats[1], before.seats[0], before.seats[2]], host=1)
+    assert heard(ui, TableChanged(swapped, before), model).log == (
+        "The seats have changed: 1 Bob and 2 Ann.",
+    )
+    for changes, sentence in (
+        ({"host": 1}, "Bob is the host now."),
+        ({"title": "Friday"}, "The table is called Friday now."),
+        ({"private": True}, "The table is private: it is found by its code alone."),
+        ({"starting": 1}, "From now on: Bob starts."),
+        ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
+    ):
+        state = structs.replace(before, **changes)
+        assert heard(ui, TableChanged(state, before), model).log == (sentence,)
+    seats = [before.seats[0], structs.replace(before.seats[1], vacant=True, here=False), before.seats[2]]
+    vacant = structs.replace(before, seats=seats)
+    assert "somebody else may take the seat" in heard(ui, TableChanged(vacant, before), model).log[0]
+    taken = structs.replace(vacant, seats=[seats[0], SeatSummary("Zoe", here=True), seats[2]])
+    assert heard(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
+
+
+def test_a_table_with_a_vacant_seat_is_joined() -> None:
+    tables = (TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),)
+    assert request_after(Ui("Ann", page=Lobby(tables)), TableModel(), "enter") == requests.Join("KXQT")
