@@ -43,13 +43,18 @@ async def against_bots(
     from server.errors import JournalError
 
     there = replace(options, players=players, random_layout=random_layout)
-    try:
-        with new_game(brains, players) as game:
-            return await _at_game(there, game, config)
-    except (OSError, JournalError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error.about.get("reason", error)
-        there = replace(there, news=(game_not_kept(str(reason)),))
-        return await _against_bots(there, brains, config, players - 1)
+    with contextlib.ExitStack() as held:
+        try:
+            game = held.enter_context(new_game(brains, players))
+        except OSError as error:
+            reason = error.strerror
+        else:
+            try:
+                return await _at_game(there, game, config)
+            except JournalError as error:
+                reason = str(error.about.get("reason", error))
+    there = replace(there, news=(game_not_kept(str(reason)),))
+    return await _against_bots(there, brains, config, players - 1)
 
 
 async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "Visit":

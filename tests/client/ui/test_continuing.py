@@ -135,3 +135,16 @@ def test_an_unreadable_game_is_named() -> None:
     (game.folder / "game.json").write_text("{")
     assert kept_games() == ((), (game.folder,))
     assert game.folder.exists()
+
+
+def test_where_no_game_can_be_kept_it_is_played_all_the_same(environment: dict[str, str]) -> None:
+    """The log says why it cannot be kept."""
+    games_folder().parent.mkdir(parents=True)
+    games_folder().write_text("in the way")
+    with Terminal(*GAME, environment=environment) as terminal:
+        terminal.shows("Your turn: place")
+        terminal.resize(140, 60)
+        terminal.shows(r"cannot be kept for later \(.*\)")
+        terminal.press("q", "y")
+        code, said = terminal.ended()
+    assert (code, "--continue" in said) == (0, False)
