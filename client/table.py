@@ -54,10 +54,11 @@ class TableChanged(Struct, frozen=True):
 
 
 class Heard(Struct, frozen=True):
-    """Somebody said something; `seat` is None for a spectator. The text is safe to show."""
+    """Somebody said something; `seat` is None for a spectator, who may have a name. All is safe to show."""
 
     seat: Seat | None
     text: str
+    spectator: str | None = None
 
 
 class TableClosed(Struct, frozen=True):
@@ -124,7 +125,7 @@ class TableModel:
             case Events() if self.table is not None:
                 return self._fold(message)
             case Said() if self.table is not None:
-                return (Heard(None if message.seat is None else Seat(message.seat), printable(message.text)),)
+                return (self._heard(message),)
             case Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
                 self.clear()
                 return (TableClosed(message),)
@@ -163,6 +164,12 @@ class TableModel:
         if events:
             return (Happened(events, last, message.by),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
+
+    def _heard(self, message: Said) -> Heard:
+        """Return what was said, with the name of a spectator who has one."""
+        watching = () if self.state is None else self.state.watching
+        name = next((each.name for each in watching if each.number == message.spectator), None)
+        return Heard(None if message.seat is None else Seat(message.seat), printable(message.text), name)
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""

@@ -466,10 +466,11 @@ class Record(_FromServer, frozen=True, tag="record"):
 
 
 class Said(_FromServer, frozen=True, tag="said"):
-    """A chat message; a spectator has no seat."""
+    """A chat message, from a seat or from the spectator with this number."""
 
     text: str
     seat: SeatNumber | None = None
+    spectator: SpectatorNumber | None = None
 
 
 class Announced(_FromServer, frozen=True, tag="announced"):

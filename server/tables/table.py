@@ -292,7 +292,10 @@ class Table:
                 if (reason := unsafe(message.text)) is not None:
                     raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
                 self._context.chat.count(session, self.code)
-                self._context.audience.broadcast(Said(message.text, session.seat))
+                audience = self._context.audience
+                spectator = audience.spectators.get(session)
+                number = None if spectator is None else spectator.number
+                audience.broadcast(Said(message.text, session.seat, number))
             case Vote():
                 await self._moves.vote(session, message)
             case _:

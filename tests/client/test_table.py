@@ -24,6 +24,7 @@ from protocol.messages import (
     Seated,
     SeatSummary,
     Snapshot,
+    SpectatorSummary,
     TableState,
     Watching,
 )
@@ -213,6 +214,10 @@ def test_changes_of_the_table_and_chat_are_updates() -> None:
     assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
     assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
     assert model.take(Said("hi")) == (Heard(None, "hi"),)
+    watched = replace(STATE, watching=[SpectatorSummary(3, "Zoe\x1b"), SpectatorSummary(4)])
+    model.take(watched)
+    assert model.take(Said("hi", spectator=3)) == (Heard(None, "hi", "Zoe\\x1b"),)
+    assert model.take(Said("hi", spectator=4)) == (Heard(None, "hi"),)
 
 
 def test_a_table_that_was_closed_is_left() -> None:

@@ -506,8 +506,9 @@ def bad_record(error: DamagedRecord) -> str:
     return _("The server sent a record that cannot be read: {reason}.").format(reason=reason)
 
 
-def said(seat: Seat | None, text: str, names: Sequence[str]) -> str:
-    name = _("A spectator") if seat is None else names[seat]
+def said(seat: Seat | None, text: str, names: Sequence[str], spectator: str | None = None) -> str:
+    """Return what somebody said; `spectator` is the name of a spectator who has one."""
+    name = spectator_name(None, spectator) if seat is None else names[seat]
     return f"{name}: {text}"
 
 

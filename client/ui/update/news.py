@@ -70,8 +70,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             # After the end, nobody waits for players who leave.
             over = model.view is not None and model.view.phase is Phase.OVER
             return ui if over else _come_or_gone(ui, describe_changes(state, before))
-        case Heard(seat, text):
-            return logged(ui, [said(seat, text, names_at(model))])
+        case Heard(seat, text, spectator):
+            return logged(ui, [said(seat, text, names_at(model), spectator)])
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):

@@ -455,7 +455,7 @@ async def test_chat_reaches_everybody_at_the_table() -> None:
             chat = [message for message in peer.received if isinstance(message, Said)]
             while len(chat) < 2:
                 chat.append(await peer.until(Said))
-            assert chat == [Said("hello 🦊", 1), Said("I watch")]
+            assert chat == [Said("hello 🦊", 1), Said("I watch", spectator=1)]
         await other.nothing_but_pong()
 
 
