@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from client.bots.brains import NamedBrain, brain_named
-from client.bots.tally import wilson
+from client.bots.win_shares import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.redaction import snapshot

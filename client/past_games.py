@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from protocol.messages import NEWCOMER, Standing
+
 
 class PastGame(Struct, frozen=True):
     """A finished game by its record's file name; `ended` is in seconds since 1970.
@@ -19,27 +21,18 @@ class PastGame(Struct, frozen=True):
     winners: tuple[int, ...] = ()
 
 
-class Totals(Struct, frozen=True):
-    """What a player has reached in several games: a shared victory counts for every winner."""
-
-    name: str
-    games: int = 0
-    wins: int = 0
-    points: int = 0
-
-
-def totals(games: Iterable[PastGame]) -> list[Totals]:
+def standings(games: Iterable[PastGame]) -> list[tuple[str, Standing]]:
     """Return what everybody has reached, the best first; players are told apart by their names."""
-    found: dict[str, Totals] = {}
+    found: dict[str, Standing] = {}
     for game in games:
         for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True)):
-            before = found.get(name, Totals(name))
-            found[name] = Totals(
-                name, before.games + 1, before.wins + (seat in game.winners), before.points + points
+            before = found.get(name, NEWCOMER)
+            found[name] = Standing(
+                before.games + 1, before.wins + (seat in game.winners), before.points + points
             )
-    return best_first(found.values())
+    return best_first(found.items())
 
 
-def best_first(totals: Iterable[Totals]) -> list[Totals]:
+def best_first(standings: Iterable[tuple[str, Standing]]) -> list[tuple[str, Standing]]:
     """Return the players in order: more wins come first, then more points."""
-    return sorted(totals, key=lambda each: (-each.wins, -each.points, each.name))
+    return sorted(standings, key=lambda each: (-each[1].wins, -each[1].points, each[0]))

@@ -111,14 +111,16 @@ def _listed(arguments: argparse.Namespace) -> int:
 
 
 def _standings(arguments: argparse.Namespace) -> int:
-    from client.past_games import totals
-    from client.ui.export.history import totals_listing
+    from msgspec.structs import asdict
 
-    standings = totals(_games(arguments)[: arguments.last])
+    from client.past_games import standings
+    from client.ui.export.history import standings_listing
+
+    best_first = standings(_games(arguments)[: arguments.last])
     if arguments.json:
-        _print_json(standings)
+        _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
     else:
-        print(*totals_listing(standings), sep="\n")
+        print(*standings_listing(best_first), sep="\n")
     return 0
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from client.past_games import PastGame, totals
+from client.past_games import PastGame, standings
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from palatinus import main
+from protocol.messages import Standing
 from server.app import running
 from server.config import Config
 from tests.client.ui.pty_terminal import Terminal
@@ -110,8 +111,9 @@ def test_players_with_more_wins_come_first_then_with_more_points() -> None:
         PastGame("2", "B", 0.0, ("Bruno", "Carla"), (3, 30), (1,)),
         PastGame("3", "C", 0.0),
     ]
-    found = [(each.name, each.games, each.wins, each.points) for each in totals(games)]
-    assert found == [("Carla", 1, 1, 30), ("Bruno", 2, 1, 13), ("Anna", 1, 1, 10)]
+    assert standings(games) == [
+        ("Carla", Standing(1, 1, 30)), ("Bruno", Standing(2, 1, 13)), ("Anna", Standing(1, 1, 10)),
+    ]  # fmt: skip
 
 
 def test_only_games_that_are_named_are_removed(run: Run, records: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.tally import Tally
+from client.bots.win_shares import WinShares
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.language import _, listed
 from client.news import Closed
@@ -108,11 +108,11 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
                 bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options.kept_in)
                 stack.callback(bot.release_seat)
                 bots.append(bot)
-            tally = Tally()
+            shares = WinShares()
             for number in range(1, options.games + 1):
-                await _play_game(bots, options, number, out, tally)
-            if tally.games > 1:
-                print(*tally.lines(), sep="\n", file=out, flush=True)
+                await _play_game(bots, options, number, out, shares)
+            if shares.games > 1:
+                print(*shares.lines(), sep="\n", file=out, flush=True)
     except (WrongUse, NoSuchBrain) as error:
         print(error, file=errors)
         return 2
@@ -125,7 +125,9 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
     return 0
 
 
-async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: TextIO, tally: Tally) -> None:
+async def _play_game(
+    bots: list["_Bot"], options: BotOptions, number: int, out: TextIO, shares: WinShares
+) -> None:
     """Take seats at a table, play its game, and more if others want to, and leave."""
     if options.table is None:
         table = await bots[0].open(options)
@@ -134,9 +136,9 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, out: 
         table = await bots[0].join(options.table)
     for bot in bots[1:]:
         await bot.join(table)
-    await _play_to_the_end(bots, number, out, tally)
+    await _play_to_the_end(bots, number, out, shares)
     while options.rematch and await _played_again(bots):
-        await _play_to_the_end(bots, number, out, tally)
+        await _play_to_the_end(bots, number, out, shares)
     for bot in bots:
         await bot.connection.leave()
 
@@ -154,7 +156,7 @@ async def _played_again(bots: list["_Bot"]) -> bool:
     return True
 
 
-async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, tally: Tally) -> None:
+async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, shares: WinShares) -> None:
     """Play the game, print its result and count it."""
     failed: Exception | None = None
     try:
@@ -167,7 +169,7 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, tally: 
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
     result = playing[0].result()
-    tally.add(_names(state), result)
+    shares.add(_names(state), result)
     text = _("Game {number}: {result}").format(number=number, result=result_line(state, result))
     print(text, file=out, flush=True)
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from client.language import _
-from client.past_games import PastGame, Totals
+from client.past_games import PastGame
 from client.ui.draw.lines import padded
 from client.ui.texts.sentences import describe_points, local_time
+from protocol.messages import Standing
 
 
 def games_listing(games: Sequence[PastGame]) -> list[str]:
@@ -24,9 +25,9 @@ def games_listing(games: Sequence[PastGame]) -> list[str]:
     )
 
 
-def totals_listing(totals: Iterable[Totals]) -> list[str]:
+def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
     """Return a heading and a line for each player, or one line that says that there are none."""
-    rows = [(each.name, str(each.games), str(each.wins), str(each.points)) for each in totals]
+    rows = [(name, str(each.games), str(each.wins), str(each.points)) for name, each in standings]
     if not rows:
         return [_("No finished games are kept here.")]
     return _columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])

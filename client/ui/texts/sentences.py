@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Self, assert_never
 
 from client.language import N_, _, counted, listed
-from client.past_games import PastGame, Totals, best_first
+from client.past_games import PastGame, best_first
 from client.table import TableModel
 from engine.board import Field
 from engine.components import LAUREL_WORTH
@@ -40,7 +40,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import Phase
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
-from protocol.messages import SeatSummary, Stage, TableState
+from protocol.messages import SeatSummary, Stage, Standing, TableState
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
 _WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
@@ -461,19 +461,17 @@ def describe_standings(state: TableState) -> str:
     """Return what the players have reached in several games, the best first; empty after a single one."""
     if all(seat.standing.games < 2 for seat in state.seats):
         return ""
-    return describe_totals(
-        best_first(
-            Totals(seat.name, seat.standing.games, seat.standing.wins, seat.standing.points)
-            for seat in state.seats
-            if seat.name is not None
-        )
+    return list_standings(
+        best_first((seat.name, seat.standing) for seat in state.seats if seat.name is not None)
     )
 
 
-def describe_totals(totals: Iterable[Totals]) -> str:
+def list_standings(standings: Iterable[tuple[str, Standing]]) -> str:
+    """Return the players' standings in one sentence."""
     form = _("{name}: {wins} of {games} won, {points} points")
     each_player = (
-        form.format(name=each.name, wins=each.wins, games=each.games, points=each.points) for each in totals
+        form.format(name=name, wins=each.wins, games=each.games, points=each.points)
+        for name, each in standings
     )
     return _("All games so far: {totals}.").format(totals="; ".join(each_player))
 

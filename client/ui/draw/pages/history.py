@@ -4,19 +4,19 @@ from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
-from client.past_games import PastGame, totals
+from client.past_games import PastGame, standings
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, cut, ends, line, padded, paragraphs
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_points, describe_totals, local_time
+from client.ui.texts.sentences import describe_points, list_standings, local_time
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import History, Ui
 
 _WHEN, _TABLE = 18, 6  # columns
 _OTHERS = 9  # lines that are no games in a window of any size
-_TOTALS_SHOWN = 8  # players
+_PLAYERS_SHOWN = 8  # in the standings
 
 
 class HistoryDrawing(Struct, frozen=True):
@@ -60,7 +60,7 @@ class HistoryDrawing(Struct, frozen=True):
         for at, game in enumerate(games[first : first + room], start=first):
             rows.append((self._row(game, width, chosen=at == chosen), ChooseLine(at)))
         rows.append((EMPTY, None))
-        best = describe_totals(totals(games)[:_TOTALS_SHOWN])
+        best = list_standings(standings(games)[:_PLAYERS_SHOWN])
         rows += [
             (beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")
         ]

@@ -19,7 +19,7 @@ def wilson(share: float, games: int) -> tuple[float, float]:
 
 
 @dataclass(slots=True)
-class Tally:
+class WinShares:
     """Everybody's wins and points by name; a shared victory is divided among the winners."""
 
     games: int = 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.bots.tally import Tally, wilson
+from client.bots.win_shares import WinShares, wilson
 from engine.game import GameOptions
 from tests.games import played
 
@@ -16,13 +16,13 @@ def test_wilsons_interval() -> None:
 
 def test_shares_add_up_to_the_games() -> None:
     """Shared victories are divided, so that everybody's shares together are all of them."""
-    tally, names = Tally(), ["a", "b", "c"]
+    shares, names = WinShares(), ["a", "b", "c"]
     for seed in range(30):
         result = played(GameOptions(3, random_layout=True), seed).view.result
         assert result is not None
-        tally.add(names, result)
-    assert sum(tally.wins.values()) == pytest.approx(30)
-    heading, *rows = tally.lines()
+        shares.add(names, result)
+    assert sum(shares.wins.values()) == pytest.approx(30)
+    heading, *rows = shares.lines()
     assert heading == "30 games (in brackets: 95 per cent intervals):"
     assert {row.partition(":")[0] for row in rows} == set(names)
-    assert rows[0].startswith(max(names, key=lambda name: (tally.wins[name], tally.points[name])))
+    assert rows[0].startswith(max(names, key=lambda name: (shares.wins[name], shares.points[name])))
