@@ -519,5 +519,6 @@ class Connection:
 
 
 def _retry_in(message: Refused) -> int | None:
+    """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
     seconds = (message.about or {}).get("seconds", "")
-    return int(seconds) if seconds.isdecimal() and len(seconds) < 5 else None
+    return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None

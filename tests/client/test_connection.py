@@ -56,7 +56,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
-from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queued_updates, scripted
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Act, Peer, next_update, queued_updates, scripted
 from tests.games import played
 
 SHORT_TIMEOUTS = dataclasses.replace(FAST_RETRIES, opening=0.05, answer=0.05)
@@ -271,6 +271,22 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
             "R4.1",
         )
         await connection.ping()
+
+
+@pytest.mark.parametrize(("seconds", "waits"), [("30", 30), ("0", 1), ("99999", None), ("soon", None)])
+async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None) -> None:
+    """Never at once, whatever the server says: bots wait so long between two requests."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        message = await peer.receive(OpenTable)
+        await peer.send(Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
+        await peer.until_closed()
+
+    async with scripted(act) as url, connected(url) as connection:
+        with pytest.raises(RequestRefused) as refusal:
+            await connection.open_table(2, "ann")
+        assert refusal.value.retry_in == waits
 
 
 async def test_a_request_without_an_answer_times_out() -> None:
@@ -523,6 +539,56 @@ def test_pauses_grow_and_differ_between_clients() -> None:
     for one in pauses:
         for number, pause in enumerate(one):
             assert min(0.1 * 2**number, 2.5) <= pause <= min(0.2 * 2**number, 5.0)
+
+
+def test_a_minute_has_few_attempts() -> None:
+    """A server that is gone, or sends everybody away, is tried some twenty times a minute by each client."""
+    assert sum(itertools.islice(Timeouts().pauses(), 28)) > 60
+
+
+async def reset_at_once(peer: Peer) -> None:
+    peer.drop()
+
+
+async def close_at_once(peer: Peer) -> None:
+    await peer.socket.close(1001)
+
+
+async def close_after_the_welcome(peer: Peer) -> None:
+    await peer.welcome()
+    await peer.socket.close(1013)
+
+
+async def close_after_the_return(peer: Peer) -> None:
+    await peer.welcome()
+    await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 0))
+    await peer.socket.close(1001)
+
+
+@pytest.mark.parametrize(
+    "hostile", [reset_at_once, close_at_once, close_after_the_welcome, close_after_the_return]
+)
+async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act) -> None:
+    """However far a client gets before the connection ends again, each pause is longer than the last."""
+    timeouts = dataclasses.replace(FAST_RETRIES, first_pause=0.001, longest_pause=TIMEOUT)
+    attempts = 7
+
+    async def let_in(peer: Peer) -> None:
+        await seat_joiner(peer)
+        peer.drop()
+
+    async def end(peer: Peer) -> None:
+        await peer.socket.close(1008, "the end")
+
+    async with (
+        scripted(let_in, *[hostile] * attempts, end) as url,
+        connected(url, timeouts=timeouts) as connection,
+    ):
+        await connection.join("ABCD", "ann")
+        async with asyncio.timeout(TIMEOUT):
+            pauses = [update.retry_in async for update in connection.updates() if isinstance(update, Lost)]
+    assert len(pauses) == attempts + 1
+    assert all(0.001 * 2**number <= pause <= 0.002 * 2**number for number, pause in enumerate(pauses))
 
 
 async def test_in_the_lobby_nothing_is_resumed() -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from websockets.asyncio.client import connect
@@ -16,6 +17,7 @@ from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
+from server.event_loop import new_loop
 from server.net.access import Access
 from server.net.addresses import counted_as
 from server.net.connections import freed_memory
@@ -206,16 +208,49 @@ async def test_silent_connections_do_not_delay_the_shutdown() -> None:
     slow.close()
 
 
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"])
+def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """In each turn of the loop only few are accepted: asyncio alone would take all that wait."""
+    flood = 200
+
+    async def accepted_in_each_turn() -> list[int]:
+        connection_limits = ConnectionLimits(Limits())
+        with contextlib.ExitStack() as clients, listening_socket(Config()) as listener:
+            for _ in range(flood):
+                clients.enter_context(socket.create_connection(listener.getsockname()))
+            counts = []
+            async with websocket_server(
+                listener, Access(None, None), Limits(), connection_limits, converse_with_nobody
+            ):
+                async with asyncio.timeout(TIMEOUT):
+                    while len(connection_limits) < flood:
+                        counts.append(len(connection_limits))
+                        await asyncio.sleep(0)
+                counts.append(len(connection_limits))
+                connection_limits.stop()
+        return [after - before for before, after in itertools.pairwise(counts)]
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        accepted = runner.run(accepted_in_each_turn())
+    assert sum(accepted) == flood
+    assert max(accepted) <= 20
+
+
+async def converse_with_nobody(_: ServerConnection) -> None:
+    raise AssertionError
+
+
 async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
     """Some are accepted before it has stopped listening, and could wait for long."""
     limits = Limits(hello_seconds=TIMEOUT * 5)
     connection_limits = ConnectionLimits(limits)
 
-    async def converse(_: ServerConnection) -> None:
-        raise AssertionError
-
     with listening_socket(Config()) as listener:
-        async with websocket_server(listener, Access(None, None), limits, connection_limits, converse):
+        async with websocket_server(
+            listener, Access(None, None), limits, connection_limits, converse_with_nobody
+        ):
             connection_limits.stop()
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             async with asyncio.timeout(TIMEOUT):
