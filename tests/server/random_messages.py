@@ -1,0 +1,68 @@
+"""Random messages of every kind that the protocol has: new kinds and fields come in by themselves."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, get_args
+
+import msgspec
+
+from engine.board import FIELDS
+from engine.pieces import NOTATIONS
+from protocol.codec import decode_client
+from protocol.messages import ClientMessage
+
+KINDS: Final = get_args(ClientMessage)
+_TEXTS: Final = ("Anna", "Αnna", "a", "é" * 20, "w" * 20, "\x1b[2J", " ", "x" * 200)  # of any length
+_STRINGS_BY_FIELD: Final[Mapping[str, Sequence[str]]] = {
+    "piece": sorted(NOTATIONS),
+    "field": FIELDS,
+    "password": ["secret"],
+}
+
+
+class RandomMessages:
+    """Makes messages; a field named in `values` gets one of these, any other one anything that it allows."""
+
+    def __init__(self, rng: random.Random, values: Mapping[str, Sequence[Any]]) -> None:
+        self._rng = rng
+        self._values = values
+
+    def of(self, kind: type[ClientMessage], **fields: Any) -> ClientMessage:
+        """Return a message of this kind with these fields, the others at random."""
+        info = msgspec.inspect.type_info(kind)
+        assert isinstance(info, msgspec.inspect.StructType)
+        content = self._content(info) | fields
+        try:
+            return decode_client(msgspec.msgpack.encode(content))
+        except ValueError:  # a text was too long for its field
+            return self.of(kind, **fields)
+
+    def _content(self, info: msgspec.inspect.StructType) -> dict[str, Any]:
+        content: dict[str, Any] = {} if info.tag is None else {str(info.tag_field): info.tag}
+        for field in info.fields:
+            if field.required or self._rng.random() < 0.5:
+                known = self._values.get(field.name) or _STRINGS_BY_FIELD.get(field.name)
+                value = self._rng.choice(known) if known else self._value(field.type)
+                content[field.encode_name] = msgspec.to_builtins(value)
+        return content
+
+    def _value(self, info: msgspec.inspect.Type) -> Any:
+        rng = self._rng
+        match info:
+            case msgspec.inspect.UnionType(types):
+                return self._value(rng.choice(types))
+            case msgspec.inspect.StructType():
+                return self._content(info)
+            case msgspec.inspect.ListType(item_type=item, max_length=most):
+                return [self._value(item) for _ in range(rng.randint(1, most or 5))]
+            case msgspec.inspect.IntType(ge=least, le=most):
+                bounds = (least or 0, 2**31 - 1 if most is None else most)
+                return rng.choice((*bounds, rng.randint(*bounds)))
+            case msgspec.inspect.BoolType():
+                return rng.random() < 0.5
+            case msgspec.inspect.NoneType():
+                return None
+            case msgspec.inspect.StrType():
+                return rng.choice(_TEXTS)
+            case _:
+                raise TypeError(f"no values for {info}")
