@@ -359,7 +359,7 @@ class Round:
         judge.check_records([record.read_text(encoding="utf-8") for record in records])
         for tap in taps:
             judge.listen(tap, {player.token for player in party.players})
-        check_chat(table, taps, judge.verdict)
+        check_chat(table, taps, judge.verdict, archives=self._plan.most_tables < self._plan.games)
         check_kept_seats(table, entries, taps, judge.verdict)
         self.verdict.add(judge.verdict)
 

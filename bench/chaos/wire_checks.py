@@ -88,15 +88,16 @@ class _Hearing:
     said: dict[str, list[int]]  # the last event before each time that the text came
 
 
-def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
+def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archives: bool) -> None:
     """What is said at a table reaches everybody there once, and in the same order.
 
-    Answers to spectators are not remembered: what one of them sends again is said again.
+    Answers to spectators are not remembered: what one of them sends again is said again. So is what a player
+    sends again if the table was archived meanwhile, as it may be where the server `archives`.
     """
-    spectators = Counter(
+    repeatable = Counter(
         asked.message.text
         for tap in taps
-        if any(heard.table == table and heard.seat is None for heard in tap.heard)
+        if archives or any(heard.table == table and heard.seat is None for heard in tap.heard)
         for asked in tap.asked
         if isinstance(asked.message, Say)
     )
@@ -108,13 +109,13 @@ def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> None:
             moments[hearing.life, text].update(ats)
             if hearing.seat is not None:
                 times[hearing.life, hearing.seat, text] += len(ats)
-            elif len(ats) > max(1, spectators[text]):
+            elif len(ats) > max(1, repeatable[text]):
                 verdict.doubled.append(f"{table}: a spectator was sent {text!r} {len(ats)} times")
     for (_, seat, text), number in times.items():
-        if number > max(1, spectators[text]):
+        if number > max(1, repeatable[text]):
             verdict.doubled.append(f"{table}: seat {seat} was sent {text!r} {number} times")
     for (life, text), after in moments.items():
-        if len(after) > max(1, spectators[text]):
+        if len(after) > max(1, repeatable[text]):
             verdict.different.append(f"{table}: {text!r} came after event {sorted(after)}")
         at = min(after)
         for hearing in hearings:
