@@ -1,9 +1,10 @@
 """What commands ask a running server over its admin socket."""
 
+import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import closing
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
@@ -14,7 +15,8 @@ from commands.parsing import WrongUse
 if TYPE_CHECKING:
     from engine.events import Event
     from server.admin.failures import AdminFailure
-    from server.admin.messages import CopyReport, GameReport, Request, StoredReport
+    from server.admin.messages import CopyReport, GameReport, Request, SnapshotReport, StoredReport
+    from server.storage.data_folder import DataFolder
 
 R = TypeVar("R")
 
@@ -101,6 +103,31 @@ class ServedTables:
 
         return asked(self._path, Game(code), GameReport)
 
+    def restore(self, code: str) -> int:
+        """Put a damaged table back into play at its last whole move; return that move's number."""
+        from server.admin.messages import Restore, StoredReport
+
+        return asked(self._path, Restore(code), StoredReport).moves
+
+    @contextlib.contextmanager
+    def snapshot(self) -> "Iterator[DataFolder]":
+        """Yield what the server's disk holds, to be looked at closely without disturbing the server."""
+        from server.admin.client import ask
+        from server.admin.messages import Snapshot, SnapshotReport
+        from server.storage.commit_list import FILE_NAME as LIST_NAME
+        from server.storage.data_folder import DataFolder
+        from server.storage.journal_file import FILE_NAME
+
+        with tempfile.TemporaryDirectory(prefix="palatinus-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            file = folder / FILE_NAME
+            report = _worded(
+                self._path, lambda: ask(self._path, Snapshot(), SnapshotReport, _writer_into(file))
+            )
+            (folder / LIST_NAME).write_bytes(report.listed)
+            with DataFolder(folder, kept=self._path.parent) as opened:
+                yield opened
+
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; people who are there are told."""
         from server.admin.messages import Close
@@ -110,19 +137,12 @@ class ServedTables:
 
 def backed_up(path: Path, file: Path) -> "CopyReport":
     """Write a copy of the server's journal into `file`, whole or not at all; raises WrongUse."""
-    from server.admin.client import ask, copied
+    from server.admin.client import ask
     from server.admin.messages import Backup, CopyReport
 
     unfinished = file.with_name(f"{file.name}.unfinished")
-
-    def receive(report: CopyReport, source: BinaryIO) -> None:
-        with os.fdopen(_private(unfinished), "wb") as target:
-            copied(source, target, report.bytes)
-            target.flush()
-            os.fsync(target.fileno())
-
     try:
-        report = _worded(path, lambda: ask(path, Backup(), CopyReport, receive))
+        report = _worded(path, lambda: ask(path, Backup(), CopyReport, _writer_into(unfinished)))
         _check_copy(unfinished)
         try:
             unfinished.replace(file)
@@ -132,6 +152,20 @@ def backed_up(path: Path, file: Path) -> "CopyReport":
     finally:
         unfinished.unlink(missing_ok=True)
     return report
+
+
+def _writer_into(file: Path) -> "Callable[[CopyReport | SnapshotReport, BinaryIO], None]":
+    """Return what writes the bytes that follow a report into a new file."""
+
+    def write(report: "CopyReport | SnapshotReport", source: BinaryIO) -> None:
+        from server.admin.client import copied
+
+        with os.fdopen(_private(file), "wb") as target:
+            copied(source, target, report.bytes)
+            target.flush()
+            os.fsync(target.fileno())
+
+    return write
 
 
 def _private(file: Path) -> int:
@@ -147,7 +181,9 @@ def _private(file: Path) -> int:
 def _check_copy(file: Path) -> None:
     """Raise WrongUse unless the copy is a sound database."""
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as copy:
+        with contextlib.closing(
+            sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        ) as copy:
             found = copy.execute("PRAGMA integrity_check").fetchone()[0]
     except sqlite3.Error as error:
         found = str(error)

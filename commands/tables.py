@@ -85,8 +85,15 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTable
 
 
 @contextlib.contextmanager
+def _opened_closely(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder, or a copy from the server that is using it; raises WrongUse if that fails."""
+    with _opened(arguments) as folder, contextlib.ExitStack() as copy:
+        yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
+
+
+@contextlib.contextmanager
 def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
-    """Open the data folder; raises WrongUse if that fails, as beside a running server."""
+    """Open the data folder; raises WrongUse if that fails."""
     from server.errors import JournalError
     from server.storage.data_folder import DataFolder
 
@@ -133,6 +140,9 @@ def _table_shown(arguments: argparse.Namespace) -> int:
 def _table_exported(arguments: argparse.Namespace) -> int:
     with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
+        if table.damaged:
+            text = _("table {code} is damaged. Get what is whole of it with palatinus tables salvage")
+            raise WrongUse(text.format(code=table.code))
         events = folder.game(table.code)
     write_record(table, events, arguments.file)
     return 0
@@ -155,22 +165,25 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
 def _tables_checked(arguments: argparse.Namespace) -> int:
     from commands.damaged_tables import show_check
 
-    with _opened_alone(arguments) as folder:
+    with _opened_closely(arguments) as folder:
         return show_check(folder)
 
 
 def _tables_salvaged(arguments: argparse.Namespace) -> int:
     from commands.damaged_tables import write_salvaged
 
-    with _opened_alone(arguments) as folder:
+    with _opened_closely(arguments) as folder:
         return write_salvaged(folder, arguments.codes, arguments.to)
 
 
 def _table_restored(arguments: argparse.Namespace) -> int:
-    with _opened_alone(arguments) as folder:
+    with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         if not table.damaged:
             raise WrongUse(_("table {code} is not damaged").format(code=table.code))
-        folder.restore(table.code)
-    print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=table.moves))
+        if table.lost:
+            text = _("table {code} is lost. Look for it in the copies with palatinus tables salvage")
+            raise WrongUse(text.format(code=table.code))
+        moves = folder.restore(table.code)
+    print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=moves))
     return 0

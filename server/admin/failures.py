@@ -21,6 +21,7 @@ class FailureCode(enum.StrEnum):
     NOTHING_STORED = "nothing-stored"
     BACKUP_RUNS = "backup-runs"
     SEAT_FREE = "seat-free"
+    NOTHING_LEFT = "nothing-left"
 
 
 FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
@@ -33,10 +34,11 @@ FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         FailureCode.BUSY: Template("too many admin commands are running at this server. Try again"),
         FailureCode.FAILED: Template("the server failed to do that: {reason}"),
         FailureCode.NOTHING_STORED: Template(
-            "this server keeps nothing on disk, so there is nothing to back up"
+            "this server keeps nothing on disk, so there is nothing to copy"
         ),
-        FailureCode.BACKUP_RUNS: Template("another backup is running. Try again when it has ended"),
+        FailureCode.BACKUP_RUNS: Template("another backup or check is running. Try again when it has ended"),
         FailureCode.SEAT_FREE: Template("nobody has seat {seat} at table {table}"),
+        FailureCode.NOTHING_LEFT: Template("nothing of table {table} can be restored"),
     }
 )
 

@@ -57,8 +57,14 @@ class Remove(_Asked, frozen=True, tag="remove"):
     seat: Annotated[int, Meta(ge=0, le=4)]
 
 
+class Restore(_Asked, frozen=True, tag="restore"):
+    """Put a damaged table back into play at its last whole move; answered by StoredReport."""
+
+    table: TableCode
+
+
 class Stored(_Asked, frozen=True, tag="stored"):
-    """All tables, archived ones too; answered by a list of StoredReport."""
+    """All tables, archived and damaged ones too; answered by a list of StoredReport."""
 
 
 class Game(_Asked, frozen=True, tag="game"):
@@ -69,6 +75,10 @@ class Game(_Asked, frozen=True, tag="game"):
 
 class Backup(_Asked, frozen=True, tag="backup"):
     """A copy of the journal as it is at one moment; answered by CopyReport, and then its bytes."""
+
+
+class Snapshot(_Asked, frozen=True, tag="snapshot"):
+    """What the disk holds of the journal at one moment, damage too; answered by SnapshotReport and bytes."""
 
 
 class Drain(_Asked, frozen=True, tag="drain"):
@@ -84,7 +94,19 @@ class SetLogLevel(_Asked, frozen=True, tag="log-level"):
 
 
 Request: TypeAlias = (
-    Status | Tables | Who | Announce | Close | Remove | Stored | Game | Backup | Drain | SetLogLevel
+    Status
+    | Tables
+    | Who
+    | Announce
+    | Close
+    | Remove
+    | Restore
+    | Stored
+    | Game
+    | Backup
+    | Snapshot
+    | Drain
+    | SetLogLevel
 )
 
 
@@ -160,7 +182,10 @@ class ClientReport(Struct, frozen=True):
 
 
 class StoredReport(Struct, frozen=True):
-    """A table in a few words: free seats have empty names; times are seconds since 1970 if known."""
+    """A table in a few words: free seats have empty names; times are seconds since 1970 if known.
+
+    A damaged one is whole up to its number of moves; nothing is left of a lost one.
+    """
 
     code: str
     stage: Stage
@@ -170,6 +195,7 @@ class StoredReport(Struct, frozen=True):
     opened: int | None
     changed: int | None
     damaged: bool = False
+    lost: bool = False
 
 
 class GameReport(Struct, frozen=True):
@@ -188,6 +214,13 @@ class Told(Struct, frozen=True):
 class CopyReport(Struct, frozen=True):
     """How many bytes of the copy follow."""
 
+    bytes: int
+
+
+class SnapshotReport(Struct, frozen=True):
+    """How many bytes of the journal follow; `listed` is the commit list of the same moment."""
+
+    listed: bytes
     bytes: int
 
 

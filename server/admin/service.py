@@ -7,9 +7,9 @@ import logging
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, get_args
+from typing import BinaryIO, Final, TypeVar, get_args
 
 from engine.events import Event, Placed, TileLaid
 from engine.game import Game as PlayedGame
@@ -33,8 +33,11 @@ from server.admin.messages import (
     GameReport,
     Remove,
     Request,
+    Restore,
     SeatReport,
     SetLogLevel,
+    Snapshot,
+    SnapshotReport,
     Status,
     StatusReport,
     Stored,
@@ -55,11 +58,15 @@ from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.journal import Journal
 from server.storage.journal_file import FILE_NAME
 from server.storage.stored_tables import ArchivedTable
+from server.storage.stored_tables import Stored as StoredTable
+from server.storage.table_summary import contents
 from server.tables.lobby import Lobby
 from server.tables.table import Table
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 BACKUP_NAME: Final = "palatinus.backup.unfinished"
 _TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their turn
@@ -99,6 +106,8 @@ class AdminService:
         match request:
             case Backup():
                 return await self._backup()
+            case Snapshot():
+                return await self._snapshot()
             case Status():
                 return self._status(), None
             case Tables():
@@ -113,8 +122,8 @@ class AdminService:
                 return await self._changed(request), None
 
     async def _changed(
-        self, request: Announce | Close | Remove | Drain | SetLogLevel
-    ) -> Told | DrainReport | None:
+        self, request: Announce | Close | Remove | Restore | Drain | SetLogLevel
+    ) -> Told | StoredReport | DrainReport | None:
         """Carry out a request that changes something."""
         match request:
             case Announce(text):
@@ -131,6 +140,8 @@ class AdminService:
             case Remove(code, seat):
                 await self._remove(code, seat)
                 return None
+            case Restore(code):
+                return await self._restored(code)
             case Drain(None):
                 self._drain.cancel()
             case Drain(seconds):
@@ -198,6 +209,8 @@ class AdminService:
             times = await self._journal.times(codes)
             tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
             found += [_live_report(table, *times.get(table.code, (None, None))) for table in tables]
+        for codes in _parts(list(self._journal.codes_set_aside)):
+            found += map(_set_aside_report, await self._journal.tables_set_aside(codes))
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> GameReport:
@@ -205,6 +218,8 @@ class AdminService:
         if (table := self._lobby.tables.get(code)) is not None:
             report = _live_report(table, *times.get(code, (None, None)))
             return GameReport(report, list(map(event_map, _events(table))))
+        for damaged in await self._journal.tables_set_aside([code]):
+            return GameReport(_set_aside_report(damaged), [])
         entries = await self._journal.archived_entries(code) if code in self._lobby.archived else []
         archived = await self._journal.archived_tables([code]) if entries else []
         if not archived:
@@ -220,8 +235,24 @@ class AdminService:
         if not await self._lobby.remove_player(code, Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat + 1, table=code)
 
+    async def _restored(self, code: str) -> StoredReport:
+        table = await self._lobby.restore_damaged(code)
+        if table is None:
+            raise failure(FailureCode.NOTHING_LEFT, table=code)
+        times = await self._journal.times([code])
+        return _live_report(table, *times.get(code, (None, None)))
+
     async def _backup(self) -> Answer:
-        """Copy the journal, and return the copy, which nobody else can open or find."""
+        copy, size, _ = await self._copied(self._journal.backup)
+        log.info("backed up", extra=about(bytes=size))
+        return CopyReport(size), copy
+
+    async def _snapshot(self) -> Answer:
+        copy, size, listed = await self._copied(self._journal.snapshot)
+        return SnapshotReport(listed, size), copy
+
+    async def _copied(self, copied: Callable[[Path], Awaitable[T]]) -> tuple[BinaryIO, int, T]:
+        """Return a private copy of the journal, already removed, its size, and what `copied` returns."""
         if self._config.data is None:
             raise failure(FailureCode.NOTHING_STORED)
         if self._backing_up:
@@ -230,15 +261,13 @@ class AdminService:
         self._backing_up = True
         try:
             path.unlink(missing_ok=True)
-            await self._journal.backup(path)
+            result = await copied(path)
             copy: BinaryIO = path.open("rb")
         finally:
             self._backing_up = False
             with contextlib.suppress(OSError):  # on Windows an open file cannot be removed
                 path.unlink(missing_ok=True)
-        size = os.fstat(copy.fileno()).st_size
-        log.info("backed up", extra=about(bytes=size))
-        return CopyReport(size), copy
+        return copy, os.fstat(copy.fileno()).st_size, result
 
 
 def _check_text(text: str) -> None:
@@ -278,6 +307,21 @@ def _archived_report(table: ArchivedTable) -> StoredReport:
         table.opened,
         table.changed,
         not table.whole,
+    )
+
+
+def _set_aside_report(table: StoredTable) -> StoredReport:
+    found, rows = contents(table.entries), table.rows
+    return StoredReport(
+        table.code,
+        found.stage,
+        False,
+        list(found.names),
+        found.moves,
+        rows[0].time if rows else None,
+        rows[-1].time if rows else None,
+        damaged=True,
+        lost=not table.entries,
     )
 
 

@@ -29,7 +29,6 @@ from server.storage.stored_tables import (
     Stored,
     archive_list,
     archived_table,
-    checked,
     in_use,
     remove,
     restore,
@@ -51,6 +50,7 @@ class StoredTable:
     opened: int | None
     changed: int | None
     damaged: bool = False  # then it is whole up to this number of moves
+    lost: bool = False  # nothing of it is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,14 @@ class Salvaged:
 
 
 class DataFolder:
-    """The tables of the journal in the folder `data`.
+    """The tables of the journal in the folder `data`; repairs have kept copies of earlier ones in `kept`.
 
     Raises JournalError if there is none, it cannot be used, or a server is using it.
     """
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, kept: Path | None = None) -> None:
         self._data = data
+        self._kept = kept or data
         self._path = data / FILE_NAME
         if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
@@ -133,8 +134,7 @@ class DataFolder:
         with self._reading() as database:
             if (found := table_in_use(database, code) or archived_table(database, code)) is not None:
                 return _stored(found)
-            aside = (table for table in set_aside_tables(database) if table.code == code)
-            return next(map(_stored_aside, aside), None)
+            return next(map(_stored_aside, set_aside_tables(database, [code])), None)
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return the events of this table's game, hidden kinds included; none if it has not started.
@@ -153,9 +153,18 @@ class DataFolder:
         """Remove all these tables for good; if JournalError is raised, none is removed."""
         self._change(lambda database: remove(database, codes))
 
-    def restore(self, code: str) -> None:
-        """Put a table that was set aside back into play at its last whole move; raises JournalError."""
-        self._change(lambda database: restore(database, code))
+    def restore(self, code: str) -> int:
+        """Put a table that was set aside back into play at its last whole move; return that move's number.
+
+        Raises JournalError.
+        """
+        self._check_files()
+        with self._reading() as database:
+            whole = [_foldable(table.whole_part.entries) for table in set_aside_tables(database, [code])]
+        if not whole or not whole[0]:
+            raise JournalError("nothing of table {table} can be restored", table=code)
+        self._change(lambda database: restore(database, code, len(whole[0])))
+        return contents(whole[0]).moves
 
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
@@ -180,9 +189,9 @@ class DataFolder:
         return list(best.values())
 
     def _all_findings(self) -> Iterator[Findings]:
-        for suffix in ("", *copies(self._data)):
+        for folder, suffix in ((self._data, ""), *((self._kept, suffix) for suffix in copies(self._kept))):
             with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
-                yield inspected(self._data, closely=True, suffix=suffix)
+                yield inspected(folder, closely=True, suffix=suffix)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -192,9 +201,13 @@ class DataFolder:
         except (sqlite3.Error, OSError, ValueError) as error:
             raise self._damaged(getattr(error, "strerror", None) or error) from error
 
-    def _change(self, work: Callable[[sqlite3.Connection], Changes]) -> None:
+    def _check_files(self) -> None:
+        """Raise JournalError if anything is damaged that no server has set aside yet."""
         if faults := inspected(self._data).faults:
             raise self._damaged("; ".join(map(str, faults)))
+
+    def _change(self, work: Callable[[sqlite3.Connection], Changes]) -> None:
+        self._check_files()
         try:
             with contextlib.closing(opened(self._path)) as database:
                 ledger = Ledger(database, self._data)
@@ -264,9 +277,8 @@ def _stored(table: Stored) -> StoredTable:
 
 
 def _stored_aside(table: SetAside) -> StoredTable:
-    rows = table.rows[: table.whole]
-    found = checked(table.code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)])
-    return replace(_stored(found), damaged=True)
+    found = table.whole_part
+    return replace(_stored(found), damaged=True, lost=not found.entries)
 
 
 def _archived(table: ArchivedTable) -> StoredTable:

@@ -19,7 +19,7 @@ from server.storage.evidence import Evidence, View, beside, content_of, reading,
 from server.storage.identity import is_copy
 from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.standing import Place, Standing
-from server.storage.stored_tables import Row, SetAside, Stored, checked
+from server.storage.stored_tables import Row, SetAside, Stored, rechecked
 from server.storage.table_summary import contents
 
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
@@ -242,7 +242,7 @@ def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View 
 
 
 def _made(code: str, rows: list[Row]) -> Stored:
-    found = checked(code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)])
+    found = rechecked(code, rows)
     return Stored(code, rows, found.entries, damage=found.damage)
 
 

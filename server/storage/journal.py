@@ -8,7 +8,7 @@ from server.counts import Durations
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, LiveEntries
-from server.storage.stored_tables import ArchivedTable
+from server.storage.stored_tables import ArchivedTable, Stored
 
 # A table's code, the number of the first entry, and the entries.
 Part: TypeAlias = tuple[str, int, Sequence[Entry]]
@@ -84,13 +84,25 @@ class Journal(Protocol):
         """Restore a table from the archive; further entries are appended to those it has."""
 
     async def remove(self, code: str) -> None:
-        """Remove an archived table for good."""
+        """Remove a table for good that is archived or was set aside."""
 
     async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
         """Return what the archive says of those of these tables that are in it."""
 
     async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
         """Return when the first and the last entry of these tables were stored, if they are not archived."""
+
+    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
+        """Return what is whole of those of these tables that were set aside."""
+
+    async def restore(self, code: str, entries: int) -> None:
+        """Put the first `entries` of a table that was set aside back into use."""
+
+    async def snapshot(self, path: Path) -> bytes:
+        """Copy everything as it is at one moment, damage too, into the new file `path`; raises OSError too.
+
+        Return the commit list of the same moment. Others go on appending meanwhile.
+        """
 
     async def backup(self, path: Path) -> None:
         """Write a copy of everything into the new file `path`; raises OSError too.
@@ -160,6 +172,15 @@ class NoJournal:
 
     async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:  # noqa: ARG002 - as Journal has it
         return {}
+
+    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:  # noqa: ARG002 - as Journal has it
+        return []
+
+    async def restore(self, code: str, entries: int) -> None:
+        pass
+
+    async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
+        raise JournalError("a journal that keeps nothing cannot be copied")
 
     async def backup(self, path: Path) -> None:  # noqa: ARG002 - as Journal has it
         raise JournalError("a journal that keeps nothing cannot be copied")

@@ -18,7 +18,7 @@ SCHEMA_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 # A second server on the same file would number the same tables' entries again. With this variant of SQLite's
 # file access the process locks the file, not one connection, and no commit has to ask the system for a lock.
-_OF_THIS_PROCESS: Final = "" if sys.platform == "win32" else "?vfs=unix-excl"
+_OF_THIS_PROCESS: Final = "" if sys.platform == "win32" else "&vfs=unix-excl"
 
 _ARCHIVE_2: Final = """CREATE TABLE archive (
     code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
@@ -102,13 +102,16 @@ def locked(data: Path) -> FolderLock:
 
 
 def connected(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
-    """Return a connection to the file; other connections of this process may use it meanwhile.
+    """Return a connection to the file, which must exist; others of this process may use it meanwhile.
 
     Raises sqlite3.Error.
     """
     # One thread at a time uses the connection, though not always the same.
     database = sqlite3.connect(
-        f"{path.absolute().as_uri()}{_OF_THIS_PROCESS}", timeout=1.0, check_same_thread=False, uri=True
+        f"{path.absolute().as_uri()}?mode=rw{_OF_THIS_PROCESS}",
+        timeout=1.0,
+        check_same_thread=False,
+        uri=True,
     )
     try:
         database.execute(f"PRAGMA synchronous = {durable.upper()}")

@@ -21,11 +21,13 @@ class OnlineBackup:
     SQLite's backup carries on with what its own connection changes between two steps, so it neither begins
     again nor mixes two states: the copy is the database as it is at the last step. Python runs all steps in
     one call, so that call has a thread of its own, which moves only while `step` waits for it.
+    Only an `exact` copy belongs to the same commit list as the database.
     """
 
-    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, database: sqlite3.Connection, path: Path, *, exact: bool = False) -> None:
         self._database = database
         self._path = path
+        self._exact = exact
         self._go = threading.Semaphore(0)
         self._stepped = threading.Semaphore(0)
         self._error: BaseException | None = None
@@ -63,7 +65,8 @@ class OnlineBackup:
                     # It is thrown away if anything fails; waiting for the disk would hold up a step.
                     copy.execute("PRAGMA synchronous = OFF")
                     self._database.backup(copy, pages=PAGES_PER_STEP, progress=self._pause)
-                    mark_as_copy(copy)
+                    if not self._exact:
+                        mark_as_copy(copy)
                     copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, not three
         except _GivenUp:
             pass

@@ -22,9 +22,11 @@ from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
 from server.storage.checkpoints import Checkpoints, checkpoint
+from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.entries import Entry, Forgotten, LiveEntries
+from server.storage.evidence import content_of
 from server.storage.journal import Part
-from server.storage.journal_file import FILE_NAME, copied, locked, mark, opened, unusable
+from server.storage.journal_file import FILE_NAME, connected, copied, locked, mark, opened, unusable
 from server.storage.ledger import Ledger
 from server.storage.online_backup import OnlineBackup
 from server.storage.open_files import OpenFiles
@@ -36,10 +38,12 @@ from server.storage.stored_tables import (
     archive_list,
     archived_table,
     bring_back,
+    codes_set_aside,
     in_use,
     record_written,
     records_due,
     remove,
+    restore,
     set_aside,
     set_aside_tables,
     shorten,
@@ -135,7 +139,7 @@ class SqliteJournal:
                 opening.callback(self._database.close)
                 for table in archive_list(self._database):
                     self._archive.add(table.code, table.game)
-                self._set_aside = {table.code for table in set_aside_tables(self._database)}
+                self._set_aside = codes_set_aside(self._database)
                 self._ledger = Ledger(self._database, data, self._check_files)
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
@@ -266,10 +270,21 @@ class SqliteJournal:
     async def remove(self, code: str) -> None:
         await self._changed(lambda database: remove(database, [code]))
         self._archive.discard(code)
+        self._set_aside.discard(code)
 
     async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
         found: list[ArchivedTable] = await self._done(lambda: list(archive_list(self._database, codes)))
         return found
+
+    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
+        found: list[Stored] = await self._done(
+            lambda: [table.whole_part for table in set_aside_tables(self._database, codes)]
+        )
+        return found
+
+    async def restore(self, code: str, entries: int) -> None:
+        await self._changed(lambda database: restore(database, code, entries))
+        self._set_aside.discard(code)
 
     async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
         found: dict[str, tuple[int | None, int | None]] = await self._done(
@@ -284,6 +299,36 @@ class SqliteJournal:
                 pass  # and moves have their turn
         finally:
             await self._done(copy.close)
+
+    async def snapshot(self, path: Path) -> bytes:
+        frozen: tuple[sqlite3.Connection, bytes] = await self._done(self._frozen)
+        database, listed = frozen
+        copy = OnlineBackup(database, path, exact=True)
+        try:
+            while await asyncio.to_thread(copy.step):
+                pass
+        except sqlite3.Error as error:
+            raise JournalError("the journal could not be used: {reason}", reason=error) from error
+        finally:
+            await asyncio.to_thread(copy.close)
+            database.close()
+        return listed
+
+    def _frozen(self) -> tuple[sqlite3.Connection, bytes]:
+        """Return a connection that sees the journal as it is now, and the commit list.
+
+        It reads the disk, not what the connection of the commits remembers. Checkpoints leave what it sees
+        where it is, so the log grows until it is closed.
+        """
+        self._check_files()
+        database = connected(self.path)
+        try:
+            database.execute("BEGIN")
+            database.execute("SELECT id FROM journal").fetchone()
+            return database, content_of(self.path.with_name(LIST_NAME))
+        except BaseException:
+            database.close()
+            raise
 
     async def close(self) -> None:
         self._next_look.cancel()

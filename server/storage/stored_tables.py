@@ -68,6 +68,11 @@ class SetAside:
     whole: int
     length: int
 
+    @property
+    def whole_part(self) -> Stored:
+        """The table up to the damage; it has no entries if nothing is left."""
+        return rechecked(self.code, self.rows[: self.whole])
+
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTable:
@@ -158,6 +163,12 @@ def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: 
     return Stored(code, rows, entries, archived, None if rows else "it has no entries")
 
 
+def rechecked(code: str, rows: Iterable[Row], archived: int | None = None) -> Stored:
+    """Return the table `code` from rows that may have been damaged since they were linked."""
+    numbered = ((number, row.body, row.time, row.link) for number, row in enumerate(rows))
+    return checked(code, numbered, archived)
+
+
 def _by_number(row: tuple[Any, Any, Any, Any]) -> tuple[bool, int]:
     number = row[0]
     return (False, number) if isinstance(number, int) else (True, 0)
@@ -197,7 +208,7 @@ def archived_from(row: Sequence[Any]) -> tuple[Stored, ArchivedGame]:
 
 def _unpacked(code: str, when: int, content: object, *, whole: bool) -> Stored:
     rows = unpacked(content) if isinstance(content, bytes) else []
-    found = checked(code, [(number, row.body, row.time, row.link) for number, row in enumerate(rows)], when)
+    found = rechecked(code, rows, when)
     if found.damage is None and not whole:
         return Stored(code, found.rows, found.entries, when, "its row in the archive is damaged")
     return found
@@ -362,15 +373,20 @@ def standings(database: sqlite3.Connection) -> dict[str, Standing]:
         " (SELECT code, max(number) FROM entry GROUP BY code)"
     ):
         found[code] = Standing(Place.IN_USE, length, link)
-    for (code,) in database.execute("SELECT code FROM set_aside"):
-        found[code] = SET_ASIDE
-    return found
+    return found | dict.fromkeys(codes_set_aside(database), SET_ASIDE)
 
 
-def set_aside_tables(database: sqlite3.Connection) -> list[SetAside]:
-    """Return the tables that were set aside, the latest first."""
+def codes_set_aside(database: sqlite3.Connection) -> set[str]:
+    """Return the codes of the tables that were set aside."""
+    return {code for (code,) in database.execute("SELECT code FROM set_aside")}
+
+
+def set_aside_tables(database: sqlite3.Connection, codes: Sequence[str] | None = None) -> list[SetAside]:
+    """Return the tables that were set aside, or those of them in `codes`, the latest first."""
+    only = "" if codes is None else f"WHERE code IN ({', '.join('?' * len(codes))})"
     rows = database.execute(
-        "SELECT code, since, reason, entries, whole, length FROM set_aside ORDER BY since DESC, code"
+        f"SELECT code, since, reason, entries, whole, length FROM set_aside {only} ORDER BY since DESC, code",  # noqa: S608 - question marks
+        codes or (),
     )
     return [
         SetAside(code, since, reason, unpacked(content), whole, length)
@@ -398,12 +414,15 @@ def set_aside(database: sqlite3.Connection, code: str, whole: int, reason: str) 
     return {code: SET_ASIDE}
 
 
-def restore(database: sqlite3.Connection, code: str) -> Changes:
-    """Put the whole entries of a table that was set aside back into use; raises ValueError if it has none."""
-    table = next((each for each in set_aside_tables(database) if each.code == code), None)
-    if table is None or not table.whole:
-        raise ValueError(f"nothing of table {code} can be restored")
-    rows = table.rows[: table.whole]
+def restore(database: sqlite3.Connection, code: str, entries: int) -> Changes:
+    """Put the first `entries` of a table that was set aside back into use.
+
+    Raises ValueError if it has fewer that are whole.
+    """
+    (table,) = set_aside_tables(database, [code])
+    rows = table.whole_part.rows[:entries]
+    if len(rows) < entries:
+        raise ValueError(f"table {code} has only {len(rows)} whole entries")
     insert(database, code, rows)
     database.execute("DELETE FROM set_aside WHERE code = ?", (code,))
     return {code: Standing(Place.IN_USE, len(rows), rows[-1].link)}

@@ -78,6 +78,17 @@ async def _folded(
     return state
 
 
+def _folded_as_far_as_possible(entries: Sequence[Entry], chance: RandomChance) -> tuple[PersistentState, int]:
+    """Return the fold of the entries before the first one that makes no sense, and how many they are."""
+    state = PersistentState((), chance)
+    for number, entry in enumerate(entries):
+        try:
+            state.fold(entry)
+        except Exception:  # noqa: BLE001 - whatever the error, no server wrote this
+            return PersistentState(entries[:number], chance), number
+    return state, len(entries)
+
+
 class Lobby:
     """The tables of a server; what falls due at them runs in `tasks`.
 
@@ -110,7 +121,7 @@ class Lobby:
         self._guesses = PerMinuteLimit(config.limits.wrong_codes_per_address)
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
-        self._bringing_back: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
+        self._moving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
         self._timers_stopped = False
         self._coming: set[str] = set()  # codes of tables that are being stored or brought back
         self._going: set[Table] = set()  # tables that are being archived
@@ -209,11 +220,41 @@ class Lobby:
 
         Raises Refusal if there is none, or JournalError, and changes nothing.
         """
-        if code in self._journal.archived:
-            await self._journal.remove(code)
-            log.warning("archived table removed by the host", extra=about(table=code))
-        else:
-            await self._table(code).close(reason)
+        async with self._moving_lock(code):
+            if code in self._journal.archived:
+                await self._journal.remove(code)
+                log.warning("archived table removed by the host", extra=about(table=code))
+                return
+            if code in self._journal.codes_set_aside:
+                await self._journal.remove(code)
+                log.warning("damaged table removed by the host", extra=about(table=code))
+                return
+        await self._table(code).close(reason)
+
+    async def restore_damaged(self, code: str) -> Table | None:
+        """Put a damaged table back into play at its last whole move; return None if nothing of it is left.
+
+        Raises Refusal if none with this code is damaged, or JournalError, and changes nothing.
+        """
+        async with self._moving_lock(code):
+            self._check_not_stopping()
+            if code in self._journal.archived:
+                with contextlib.suppress(TableDamaged):  # which sets it aside
+                    await self._journal.archived_entries(code)
+            if code not in self._journal.codes_set_aside:
+                raise Refusal(Code.NO_SUCH_TABLE, table=code)
+            (stored,) = await self._journal.tables_set_aside([code])
+            state, whole = _folded_as_far_as_possible(stored.entries, next(self._chances))
+            if not whole:
+                return None
+            await self._make_room(None)
+            self._coming.add(code)
+            try:
+                await self._journal.restore(code, whole)
+            finally:
+                self._coming.discard(code)
+            log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
+            return self._add(code, state)
 
     async def remove_player(self, code: str, seat: Seat) -> bool:
         """Take a seat at a table from its player, unless it is free.
@@ -294,10 +335,13 @@ class Lobby:
             raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
         self._guesses.count(session.address, now)
 
+    def _moving_lock(self, code: str) -> asyncio.Lock:
+        """Return the lock of whoever takes the table `code` out of the archive or from those set aside."""
+        return self._moving.setdefault(code, asyncio.Lock())
+
     async def _found(self, session: Session, code: str, wanted: str) -> Table:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`."""
-        lock = self._bringing_back.setdefault(code, asyncio.Lock())
-        async with lock:  # two players of one game may come at the same time
+        async with self._moving_lock(code):  # two players of one game may come at the same time
             if code in self.tables or code not in self._journal.archived:
                 return self._table(code)
             self._check_not_stopping()
@@ -315,7 +359,7 @@ class Lobby:
             if not any(hash_fits(wanted, each) for each in holders.values()):
                 raise Refusal(Code.BAD_TOKEN, table=code)
             self._count_opening(session)  # it costs no less than a new table
-            await self._make_room(session)
+            await self._make_room(self._origins.of(session.address))
             self._coming.add(code)
             try:
                 state = await _folded(self._journal, code, entries, next(self._chances))
@@ -333,7 +377,7 @@ class Lobby:
         """Return a new table; `before` are code and entry count of the table that it continues."""
         self._check_not_stopping()
         self._count_opening(session)
-        await self._make_room(session)
+        await self._make_room(self._origins.of(session.address))
         code = new_code(
             self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
         )
@@ -365,14 +409,13 @@ class Lobby:
         self._opened_by_connection.count(session.name, now)
         self._opened_by_address.count(session.address, now)
 
-    async def _make_room(self, session: Session) -> None:
-        """Archive tables that everybody has left until there is room for one more.
+    async def _make_room(self, origin: str | None) -> None:
+        """Archive tables that everybody has left until there is room for one more, for an opener at `origin`.
 
         Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
         tried: set[Table] = set()
         while len(self.tables) + len(self._coming) >= self._config.limits.tables:
-            origin = self._origins.of(session.address)
             left = (table for table in self.tables.values() if table not in self._going | tried)
             table = min(
                 (table for table in left if table.unattended_since is not None),
@@ -388,7 +431,7 @@ class Lobby:
             finally:
                 self._going.discard(table)
 
-    def _worth(self, table: Table, origin: str) -> tuple[bool, bool, bool, bool, float]:
+    def _worth(self, table: Table, origin: str | None) -> tuple[bool, bool, bool, bool, float]:
         """Return a table's place in the order of archiving for an opener at `origin`.
 
         First those that lose nothing, then those that `origin` opened; games that were played come last.

@@ -32,6 +32,8 @@ class Table(Protocol):
     def changed(self) -> int | None: ...
     @property
     def damaged(self) -> bool: ...
+    @property
+    def lost(self) -> bool: ...
 
 
 class CheckedTable(Protocol):
@@ -146,6 +148,8 @@ def _names(table: Table) -> list[str]:
 
 
 def _stage(table: Table) -> str:
+    if table.lost:
+        return _("lost")
     stage = describe_stage(table.stage)
     if table.damaged:
         return _("{stage}, damaged").format(stage=stage)
