@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from protocol.messages import (
     ClientMessage,
     Events,
     Hello,
+    HostRequest,
     JoinTable,
     Leave,
     OpenTable,
@@ -182,6 +183,9 @@ class Stranger(Peer):
             if chance < 0.95:
                 return Resume(self.next_id(), code, token)
             return self._random_messages(token).of(Watch)
+        hosts = self.state is not None and self.state.host == self.seat
+        if hosts and chance < 0.16:
+            return self._random_messages(token).of(rng.choice(get_args(HostRequest)))
         if self.legal is not None:
             return self.random_move(rng)
         match self.state and self.state.stage:
