@@ -54,11 +54,15 @@ class TableChanged(Struct, frozen=True):
 
 
 class Heard(Struct, frozen=True):
-    """Somebody said something; `seat` is None for a spectator, who may have a name. All is safe to show."""
+    """Somebody said something: a player, or the spectator with this number, who may have a name.
+
+    All is safe to show.
+    """
 
     seat: Seat | None
     text: str
     spectator: str | None = None
+    number: int | None = None
 
 
 class TableClosed(Struct, frozen=True):
@@ -169,7 +173,8 @@ class TableModel:
         """Return what was said, with the name of a spectator who has one."""
         watching = () if self.state is None else self.state.watching
         name = next((each.name for each in watching if each.number == message.spectator), None)
-        return Heard(None if message.seat is None else Seat(message.seat), printable(message.text), name)
+        seat = None if message.seat is None else Seat(message.seat)
+        return Heard(seat, printable(message.text), name, message.spectator)
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""

@@ -35,6 +35,7 @@ from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.pages.replay import opened
 from client.ui.update.requests import Request
 from client.ui.update.state import Hosting, Notice, Ui
+from client.ui.update.talk import Talk
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.legal import Legal
@@ -343,10 +344,10 @@ class Client:
             case requests.WatchNext(table):
                 await connection.leave()
                 await connection.watch(table, self._name)
-                self._show(news.gone_on(self._ui))
+                self._show(news.gone_on(self._ui, connection.model))
             case requests.Rematch():
                 seated = await connection.rematch()
-                self._show(news.gone_on(self._ui))
+                self._show(news.gone_on(self._ui, connection.model))
                 self._keeper.keep(structs.replace(seated, token=connection.model.token), self._ui.name)
             case requests.Vote(seat, agree):
                 await connection.vote(seat, agree=agree)
@@ -379,7 +380,8 @@ class Client:
                 if self._options.filled:
                     self._go_home()
                     return
-                self._show(replace(news.gone_on(self._ui), name=self._name, log=()))
+                left = news.gone_on(self._ui, connection.model)
+                self._show(replace(left, name=self._name, log=(), talk=Talk()))
                 await self._list()
             case requests.GoHome():
                 self._go_home()

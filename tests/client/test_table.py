@@ -216,8 +216,8 @@ def test_changes_of_the_table_and_chat_are_updates() -> None:
     assert model.take(Said("hi")) == (Heard(None, "hi"),)
     watched = replace(STATE, watching=[SpectatorSummary(3, "Zoe\x1b"), SpectatorSummary(4)])
     model.take(watched)
-    assert model.take(Said("hi", spectator=3)) == (Heard(None, "hi", "Zoe\\x1b"),)
-    assert model.take(Said("hi", spectator=4)) == (Heard(None, "hi"),)
+    assert model.take(Said("hi", spectator=3)) == (Heard(None, "hi", "Zoe\\x1b", 3),)
+    assert model.take(Said("hi", spectator=4)) == (Heard(None, "hi", None, 4),)
 
 
 def test_a_table_that_was_closed_is_left() -> None:

@@ -11,7 +11,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act
 from client.ui.update.autoplay import SPEEDS
 from client.ui.update.entry import Asked, Entry
-from client.ui.update.keys import key_name
+from client.ui.update.keys import Key, key_name
 from client.ui.update.offered_keys import offered
 from client.ui.update.state import Ui, record_of
 from client.ui.update.typed_commands import completions
@@ -28,11 +28,11 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
         words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
         return Block((fitted(line(f" {words}", "class:info"), width),))
     keys = list(offered(ui, model))
-    hints = [
-        beside(line(key_name(key.names[0], glyphs), "class:key"), line(f" {_(key.short)}  ")) for key in keys
-    ]
-    while len(hints) > len(_LASTING) and sum(map(width_of, hints)) > width:  # the last gap is invisible
-        at = max(at for at, key in enumerate(keys) if key.action not in _LASTING)
+    hints = [_hint(key, ui, glyphs) for key in keys]
+    lasting = (*_LASTING, Act.TALK) if ui.talk.unread else _LASTING
+    # The last gap is invisible.
+    while any(key.action not in lasting for key in keys) and sum(map(width_of, hints)) > width:
+        at = max(at for at, key in enumerate(keys) if key.action not in lasting)
         del hints[at], keys[at]
     ends_at = list(accumulate(map(width_of, hints), initial=1))
     targets = (
@@ -40,6 +40,14 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
         for key, column, end in zip(keys, ends_at, ends_at[1:], strict=False)
     )
     return Block((fitted(beside(line(" "), *hints), width),), tuple(targets))
+
+
+def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
+    """Return a key with its word, and how many remarks it would show that have not been read."""
+    name = line(key_name(key.names[0], glyphs), "class:key")
+    if key.action is Act.TALK and ui.talk.unread:
+        return beside(name, line(" "), line(f"{_(key.short)} ({ui.talk.unread})", "class:unread"), line("  "))
+    return beside(name, line(f" {_(key.short)}  "))
 
 
 def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:

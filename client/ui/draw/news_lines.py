@@ -5,6 +5,7 @@ from typing import Final
 from client.language import _
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, begun, fitted, line, stacked, wrapped
+from client.ui.draw.talk_lines import latest_talk
 from client.ui.update.state import Lesson, Quitting, Ui
 
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
@@ -21,11 +22,11 @@ def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
     """Return how many lines the latest news takes, and what should be read now."""
     words, _style = _now(ui, sentence)
     latest = wrapped(ui.log[-1], width - 4) if ui.log else []
-    return len(wrapped(words, width - 2)) + len(latest)
+    return len(wrapped(words, width - 2)) + len(latest) + bool(ui.talk.unread)
 
 
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
-    """Return the last lines of the log, and below them what should be read now."""
+    """Return the latest talk, the last lines of the log, and below them what should be read now."""
     in_lesson = isinstance(ui.page, Lesson)  # where the log says what to do
     words, style = _now(ui, sentence)
     marked = style == "class:refusal" or ui.notice is not None  # over the whole width
@@ -33,7 +34,8 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
         fitted(line(f" {row}", style), width, style if marked else "")
         for row in begun(wrapped(words, width - 2), height, width - 2)
     ]
-    room_left = max(height - len(now), 0)
+    talk = latest_talk(ui, width, max(height - len(now), 0))
+    room_left = max(height - len(now) - len(talk), 0)
     entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
     if not in_lesson and entries and len(entries[-1]) > room_left:
         entries[-1] = begun(entries[-1], room_left, width - 4)
@@ -44,7 +46,7 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     older = [f"{'   ' if at else ' '}{row}" for rows in shown for at, row in enumerate(rows)]
     style = "class:info" if in_lesson else ""
     log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]
-    return [*stacked(log, width, room_left), *now]
+    return [*stacked(talk, width, len(talk)), *stacked(log, width, room_left), *now]
 
 
 def _now(ui: Ui, sentence: str) -> tuple[str, str]:

@@ -33,6 +33,7 @@ from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
 from client.ui.draw.pages.start import StartDrawing
 from client.ui.draw.pages.table_menu import menu_block
+from client.ui.draw.talk_lines import talk_block
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import describe_turn, names_at
 from client.ui.update.actions import Act, Action
@@ -52,6 +53,7 @@ from client.ui.update.state import (
     Start,
     TableMenu,
     TablePage,
+    TalkPage,
     Ui,
     followed,
 )
@@ -92,7 +94,7 @@ class _Screen(Struct, frozen=True):
     glyphs: GlyphSet
 
     def whole(self, width: int, height: int) -> Frame:
-        page, reading = self._page(), self.ui.overlay
+        page, reading, last_top = self._page(), self.ui.overlay, 0
         title = self._outage(width, width - 2) or page.title(width)
         if isinstance(reading, Announcements):
             body = announcements_block(reading, width, height - 2)
@@ -100,11 +102,12 @@ class _Screen(Struct, frozen=True):
             body = reading_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
         elif isinstance(reading, TableMenu):
             body = menu_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
+        elif isinstance(reading, TalkPage):
+            body, last_top = talk_block(self.ui, reading, width, height - 2)
         else:
             body = page.body(width, height - 2)
-        return self._framed(
-            (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width)), width, height
-        )
+        parts = (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width))
+        return replace(self._framed(parts, width, height), last_top=last_top)
 
     def small(self, width: int, height: int) -> Frame:
         """Return what fits in a window that is too small for the whole screen."""
@@ -115,6 +118,8 @@ class _Screen(Struct, frozen=True):
         elif isinstance(announced, Reading):
             shared = (self.ui, announced, self.model, self.glyphs)
             body, last_top = small_reading(*shared, (width, height - 2))
+        elif isinstance(announced, TalkPage):
+            body, last_top = talk_block(self.ui, announced, width, height - 2)
         elif announced is not None or (small := page.small_body(width, height - 2)) is None:
             return self._too_small(page, (LEAST_WIDTH, LEAST_HEIGHT), width, height)
         else:

@@ -126,6 +126,8 @@ _ATTRIBUTES: Final = {
     "refusal": "reverse bold",
     "info": "bold",
     "away": "italic",
+    "talk": "italic",
+    "unread": "reverse bold",
     "typing": "bold",
 }
 

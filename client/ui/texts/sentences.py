@@ -381,6 +381,11 @@ def spectator_name(number: int | None, name: str | None) -> str:
     return _("A spectator") if number is None else _("spectator {number}").format(number=number)
 
 
+def watching_name(called: str, name: str | None) -> str:
+    """Return what a spectator is called among players: without a name, it says so by itself."""
+    return called if name is None else _("{name} (spectator)").format(name=called)
+
+
 def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if now.vacant and not was.vacant:
         return _("{name} was removed: somebody else may take the seat over.").format(name=now.name)
@@ -502,12 +507,6 @@ def not_saved(path: Path, error: OSError) -> str:
 def bad_record(error: DamagedRecord) -> str:
     reason = _(error.text).format(**error.about)
     return _("The server sent a record that cannot be read: {reason}.").format(reason=reason)
-
-
-def said(seat: Seat | None, text: str, names: Sequence[str], spectator: str | None = None) -> str:
-    """Return what somebody said; `spectator` is the name of a spectator who has one."""
-    name = spectator_name(None, spectator) if seat is None else names[seat]
-    return f"{name}: {text}"
 
 
 def announcement(text: str) -> str:

@@ -53,6 +53,7 @@ class Act(enum.Enum):
     MENU = enum.auto()
     COMMAND = enum.auto()
     CHAT = enum.auto()
+    TALK = enum.auto()
     HELP = enum.auto()
     RULES = enum.auto()
     COUNTS = enum.auto()

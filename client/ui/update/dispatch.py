@@ -9,7 +9,7 @@ from client.ui.texts.sentences import confirmation
 from client.ui.update import autoplay, requests, typed_line
 from client.ui.update.actions import Act, Action, Hover, PointAt, Scrollable
 from client.ui.update.keys import KeyContext, action_of, context_of
-from client.ui.update.overlays import opened, read_on
+from client.ui.update.overlays import opened, read_on, read_talk
 from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, start
 from client.ui.update.requests import Request
 from client.ui.update.state import (
@@ -28,6 +28,7 @@ from client.ui.update.state import (
     Scoring,
     Start,
     TableMenu,
+    TalkPage,
     Ui,
     followed,
     table_page,
@@ -92,6 +93,8 @@ def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
 
 def _scrollable(ui: Ui, last_top: int) -> Ui:
     """Return `ui` with its text scrolled no further than it can be."""
+    if isinstance(ui.overlay, TalkPage):
+        return replace(ui, overlay=replace(ui.overlay, last_top=last_top))
     if not isinstance(ui.overlay, Reading):
         return ui
     top = min(ui.overlay.top, last_top)
@@ -117,6 +120,8 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return menu.acted(ui, ui.overlay, action, model)
     if isinstance(ui.overlay, Reading):
         return read_on(ui, ui.overlay, action), None
+    if isinstance(ui.overlay, TalkPage):
+        return read_talk(ui, ui.overlay, action), None
     if ui.overlay is not None:
         return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
     return _on_page(ui, action, model)

@@ -24,6 +24,7 @@ from client.ui.update.state import (
     Scoring,
     Start,
     TableMenu,
+    TalkPage,
     Ui,
 )
 from engine.legal import LegalLays
@@ -45,6 +46,7 @@ class KeyContext(enum.Enum):
     LESSON = enum.auto()
     READING = enum.auto()
     ANNOUNCEMENT = enum.auto()
+    TALK = enum.auto()
     MENU = enum.auto()
     QUITTING = enum.auto()
     TYPING = enum.auto()
@@ -89,6 +91,7 @@ _REPLAY: Final = frozenset({KeyContext.REPLAY})
 _LESSON: Final = frozenset({KeyContext.LESSON})
 _ENDED: Final = frozenset({KeyContext.ENDED})
 _MENU: Final = frozenset({KeyContext.MENU})
+_TALK: Final = frozenset({KeyContext.TALK})
 _BOARD: Final = _LAYING | _PLACING
 _WALK: Final = _SCORING | _RESULT
 _AT_TABLE: Final = _GATHERING | _BOARD | _WALK | _ENDED
@@ -258,6 +261,7 @@ KEYS: Final = (
     Key((":", "/"), Act.COMMAND, _ANYWHERE, N_("type a command"), N_("command")),
     Key(("o",), Act.MENU, _AT_TABLE, N_("the table: what its host can do"), N_("table")),
     Key(("t",), Act.CHAT, _AT_TABLE, N_("say something to the table"), N_("say")),
+    Key(("T",), Act.TALK, _AT_TABLE, N_("read all that was said at the table"), N_("read")),
     Key(("s",), Act.HINT, _BOARD, N_("suggest a move, where the table allows hints"), N_("hint")),
     Key(("v",), Act.VOTE, _BOARD, N_("vote: let a bot play for an absent player, or not")),
     Key(
@@ -269,7 +273,9 @@ KEYS: Final = (
     ),
     Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
     Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
-    Key(("?", "f1"), Act.HELP, _START | _HISTORY | _ANYWHERE | _MENU, N_("show the help"), N_("help")),
+    Key(
+        ("?", "f1"), Act.HELP, _START | _HISTORY | _ANYWHERE | _MENU | _TALK, N_("show the help"), N_("help")
+    ),
     Key(("i", "f2"), Act.RULES, _START | _HISTORY | _ANYWHERE, N_("the rules in short"), N_("rules")),
     Key(("q", "c-c"), Act.QUIT, _START | _HISTORY | _ANYWHERE, N_("quit"), N_("quit")),
     # Reading help or rules
@@ -290,6 +296,12 @@ KEYS: Final = (
     # What the people who run the server have to say
     Key(("escape", "enter"), Act.CANCEL, _ANNOUNCEMENT, N_("close the announcement"), N_("close")),
     Key(("c-c",), Act.QUIT, _ANNOUNCEMENT, N_("quit")),
+    # All that was said
+    Key(("up", "k", "pageup", "scroll-up"), Act.PAGE_UP, _TALK, N_("earlier lines"), N_("earlier")),
+    Key(("down", "j", "pagedown", "scroll-down"), Act.PAGE_DOWN, _TALK, N_("later lines"), N_("later")),
+    Key(("t",), Act.CHAT, _TALK, N_("say something to the table"), N_("say")),
+    Key(("escape", "enter", "q", "T"), Act.CANCEL, _TALK, N_("back to the table"), N_("close")),
+    Key(("c-c",), Act.QUIT, _TALK, N_("quit")),
     # The menu of the table
     Key(("up", "k", "scroll-up"), Way.UP, _MENU, N_("the line above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _MENU, N_("the line below")),
@@ -324,9 +336,10 @@ _OVERLAYS: Final = {
     Quitting: KeyContext.QUITTING,
     Announcements: KeyContext.ANNOUNCEMENT,
     TableMenu: KeyContext.MENU,
+    TalkPage: KeyContext.TALK,
 }
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.VOTE, Act.HINT, Act.MENU})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.HINT, Act.MENU})
 
 _NAMES: Final = {
     _YES: N_("y"),

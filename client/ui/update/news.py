@@ -17,7 +17,6 @@ from client.ui.texts.sentences import (
     describe_event,
     describe_stand_in,
     names_at,
-    said,
     server_stops,
 )
 from client.ui.update.entry import Asked, Entry
@@ -32,11 +31,13 @@ from client.ui.update.state import (
     Playing,
     Result,
     Scoring,
+    TalkPage,
     Ui,
     followed,
     table_page,
     with_table_page,
 )
+from client.ui.update.talk import with_remark
 from engine.events import (
     Captured,
     GameEnded,
@@ -70,8 +71,9 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             # After the end, nobody waits for players who leave.
             over = model.view is not None and model.view.phase is Phase.OVER
             return ui if over else _come_or_gone(ui, describe_changes(state, before))
-        case Heard(seat, text, spectator):
-            return logged(ui, [said(seat, text, names_at(model), spectator)])
+        case Heard():
+            reads = isinstance(ui.overlay, TalkPage)
+            return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):
@@ -138,8 +140,8 @@ def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
     return table.table in kept or bool(free)
 
 
-def gone_on(ui: Ui) -> Ui:
-    """Return `ui` at another table: what was typed and set up stays, and so does the log."""
+def gone_on(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
     return Ui(
         ui.name,
         ui.address,
@@ -148,6 +150,7 @@ def gone_on(ui: Ui) -> Ui:
         confirms=ui.confirms,
         typed=ui.typed,
         log=ui.log,
+        talk=replace(ui.talk, table=model.table),
         lost=ui.lost,
         now=ui.now,
         told_at=ui.told_at,
@@ -211,7 +214,7 @@ def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model:
             case Placed() | WolfPlaced(), Playing() as table:
                 ui = with_table_page(ui, replace(table, last=event.field))
             case GameEnded(), Scoring() | Result():
-                overlay = ui.overlay if isinstance(ui.overlay, Announcements) else None
+                overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
                 ui = with_table_page(replace(ui, overlay=overlay, entry=None), Scoring())
             case _:
                 pass

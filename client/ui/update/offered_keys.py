@@ -3,14 +3,14 @@
 from client.table import TableModel
 from client.ui.update.actions import Act
 from client.ui.update.keys import Key, KeyContext, context_of, keys_at
-from client.ui.update.state import Lesson, Reading, Ui
+from client.ui.update.state import Lesson, Reading, TalkPage, Ui
 from engine.view import Phase
 
 
 def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     """Return the keys that the function bar shows if there is room for all."""
     keys = keys_at(context_of(ui, model), lesson=isinstance(ui.page, Lesson))
-    idle = _idle(ui, model)
+    idle = _idle(ui, model) | _those((Act.TALK, not ui.talk.remarks))
     return tuple(key for key in keys if key.short and key.action not in idle)
 
 
@@ -20,6 +20,11 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
         reading = ui.overlay
         at_last = reading.number >= reading.pages - 1 and reading.top >= reading.last_top
         at_first = reading.number == 0 and reading.top == 0
+        return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, at_first))
+    if isinstance(ui.overlay, TalkPage):
+        page = ui.overlay
+        at_last = page.top is None or page.top >= page.last_top
+        at_first = page.top == 0 or page.last_top == 0
         return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, at_first))
     match context_of(ui, model):
         case KeyContext.GATHERING:

@@ -9,7 +9,7 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.entry import Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Playing, Quitting, Reading, TableMenu, Topic, Ui
+from client.ui.update.state import Notice, Playing, Quitting, Reading, TableMenu, TalkPage, Topic, Ui
 from client.ui.update.table import menu
 from client.ui.update.table.votes import next_vote
 
@@ -31,6 +31,8 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return menu.opened_menu(ui, model), None
         case Act.CHAT:
             return replace(ui, entry=Entry(chat=True)), None
+        case Act.TALK:
+            return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
             if (vote := next_vote(model)) is None:
                 return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
@@ -51,6 +53,21 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
     if model.legal is None:
         return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
     return ui, requests.Hint()
+
+
+def read_talk(ui: Ui, page: TalkPage, action: Action) -> Ui:
+    """Return the UI state after a key while all that was said is open."""
+    top = page.last_top if page.top is None else page.top
+    match action:
+        case Act.PAGE_UP:
+            return replace(ui, overlay=replace(page, top=max(top - _LINES, 0)))
+        case Act.PAGE_DOWN:
+            top += _LINES
+            return replace(ui, overlay=replace(page, top=None if top >= page.last_top else top))
+        case Act.CANCEL:
+            return replace(ui, overlay=None)
+        case _:
+            return ui
 
 
 def read_on(ui: Ui, reading: Reading, action: Action) -> Ui:

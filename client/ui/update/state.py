@@ -12,6 +12,7 @@ from client.table import TableModel
 from client.ui.texts.rules import RULES
 from client.ui.update.entry import Entry
 from client.ui.update.requests import Join, Open, Watch
+from client.ui.update.talk import Talk
 from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
 from engine.pieces import Piece
@@ -22,6 +23,7 @@ LOG_KEPT: Final = 500
 ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
 _HELP_PAGES: Final = 4
 _NEW_TABLE: Final = Open(3)
+_SILENCE: Final = Talk()
 
 
 # -- the pages ------------------------------------------------------------------------------------
@@ -210,6 +212,17 @@ class Announcements:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TalkPage:
+    """All that was said at the table, from line `top` on; without one, as far as the latest.
+
+    `last_top` is the last line that it can begin with.
+    """
+
+    top: int | None = None
+    last_top: int = 0
+
+
 class MenuPage(enum.Enum):
     """What the menu of a table is about."""
 
@@ -232,7 +245,7 @@ class TableMenu:
     chosen: int = 0
 
 
-Overlay: TypeAlias = Reading | Quitting | Announcements | TableMenu
+Overlay: TypeAlias = Reading | Quitting | Announcements | TableMenu | TalkPage
 
 
 # -- what belongs to every page -------------------------------------------------------------------
@@ -296,6 +309,7 @@ class Ui:
     lost: Outage | None = None
     log: tuple[str, ...] = ()
     scroll: int = 0
+    talk: Talk = _SILENCE
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
@@ -312,6 +326,9 @@ def followed(ui: Ui, model: TableModel) -> Ui:
     page = ui.page
     if isinstance(page, Start | History | Replay | Lesson):  # which do not depend on a server
         return ui
+    if ui.talk.table != model.table:
+        overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
+        ui = replace(ui, talk=Talk(model.table), overlay=overlay)
     here: Page
     if model.table is None:
         here = page if isinstance(page, Lobby) else Lobby()

@@ -79,7 +79,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     if entry.asks is not None:
         return start.typed(closed, entry.asks, text)
     if entry.chat:
-        return closed, requests.Say(text)
+        return replace(closed, talk=replace(ui.talk, unread=0)), requests.Say(text)
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = record_of(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)

@@ -25,6 +25,7 @@ CONTEXTS = {
     KeyContext.LESSON: "In the lessons",
     KeyContext.READING: "Reading help or rules",
     KeyContext.ANNOUNCEMENT: "Reading an announcement",
+    KeyContext.TALK: "Reading all that was said",
     KeyContext.QUITTING: "Asked whether to quit",
     KeyContext.TYPING: "Typing a line",
 }

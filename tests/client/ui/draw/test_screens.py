@@ -10,10 +10,10 @@ from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
-from client.news import Announcement, ServerStops
+from client.news import Announcement, Back, ServerStops
 from client.past_games import PastGame
 from client.suggestion import Suggestion
-from client.table import TableModel
+from client.table import Heard, TableModel
 from client.ui.draw.lines import plain
 from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.pages.result import result_lines
@@ -148,6 +148,22 @@ def announced() -> tuple[Ui, TableModel]:
     return ui, model
 
 
+def talking() -> tuple[Ui, TableModel]:
+    """Return a running game at which a player and two spectators have said something."""
+    ui, model = placing()
+    long = "Shall we have a remark that does not quite fit into the one line that it is given here?"
+    said = (Heard(Seat(1), long), Heard(None, "Lovely.", "Zoe", 1), Heard(None, "Indeed.", None, 7))
+    for each in said:
+        ui = heard(ui, each, model)
+    return ui, model
+
+
+def read() -> tuple[Ui, TableModel]:
+    """Return all that was said there."""
+    ui, model = talking()
+    return after(ui, model, "T"), model
+
+
 def ended() -> tuple[Ui, TableModel]:
     """Return a game that its host has ended."""
     ui, model = placing(3)
@@ -196,6 +212,8 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     ),
     "stopping": stopping,
     "announcement": announced,
+    "talking": talking,
+    "talk": read,
 }
 
 
@@ -205,6 +223,33 @@ def test_page(page: str, size: str) -> None:
     """Every page is shown at the least size and at one with large hexes."""
     ui, model = PAGES[page]()
     assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
+
+
+def test_talk_stays_above_the_log_until_it_is_read() -> None:
+    """Whatever happens, the board stays where it was, and the bar of any window counts what was not read."""
+    ui, model = talking()
+    quiet, _ = placing()
+    for _turn in range(50):
+        ui = heard(ui, Back(), model)
+    screen = text_of(drawn(ui, model, UNICODE, 80, 24))
+    assert "spectator 7: Indeed." in screen
+    assert "T read (3)" in screen
+    silent = text_of(drawn(quiet, model, UNICODE, 80, 24))
+    assert screen.splitlines()[:20] == silent.splitlines()[:20]
+    for size in ((79, 24), (40, 16), (24, 10), (20, 8)):
+        small = text_of(drawn(ui, model, UNICODE, *size))
+        assert "T read (3)" in small
+        everything = after(ui, model, "T")
+        shown = ""
+        for _line in range(20):
+            frame = drawn(everything, model, UNICODE, *size)
+            shown = text_of(frame) + shown
+            everything, _request = updated(everything, Scrollable(frame.last_top), model)
+            everything = after(everything, model, "up")
+        assert all(word in shown for word in ("Shall", "here?", "Lovely.", "Indeed."))
+    read = text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 80, 24))
+    assert "Indeed." not in read
+    assert "Indeed." in text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 120, 40))
 
 
 @pytest.mark.parametrize("page", ["placing", "scoring-piece"])

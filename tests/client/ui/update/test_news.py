@@ -10,10 +10,12 @@ from client.news import Announcement, Back, Closed, Lost, ServerStops
 from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from client.ui.texts.sentences import announcement, describe_rematch
 from client.ui.update.autoplay import counting
+from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KeyContext, context_of
 from client.ui.update.news import gone_on, heard, listed, refused
-from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui
+from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
 from client.ui.update.table.scoring_steps import last_step
+from client.ui.update.talk import REMARKS_KEPT, Talk
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
@@ -124,7 +126,7 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
         assert after(ui, model, key) == ui
     both = heard(ui, Announcement("Really."), model)
     assert both.overlay == Announcements(("Down at ten.", "Really."))
-    assert gone_on(both).overlay == both.overlay
+    assert gone_on(both, model).overlay == both.overlay
     for key in ("escape", "enter"):
         assert after(both, model, key).overlay is None
 
@@ -164,7 +166,7 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     assert ui.stops_at == 400
     assert ui.log == ("The server stops in 5:00, and opens no more tables.",)
     assert counting(ui, model)
-    assert gone_on(ui).stops_at == 400
+    assert gone_on(ui, model).stops_at == 400
     back = heard(ui, ServerStops(None), model)
     assert back.stops_at is None
     assert back.log[-1] == "The server does not stop after all."
@@ -197,10 +199,52 @@ def test_a_move_made_because_time_was_up_is_explained() -> None:
     assert len(heard(Ui("Eve"), Happened((placed,), 9, "bot"), model).log) == 1
 
 
-def test_chat_is_logged_with_its_speaker() -> None:
-    model = TableModel("KXQT", state=state_of(2))
-    ui = heard(heard(Ui("Ann"), Heard(None, "hi"), model), Heard(model.seat or 1, "ho"), model)  # type: ignore[arg-type]
-    assert ui.log == ("A spectator: hi", "Bob: ho")
+def test_talk_stands_apart_from_the_log() -> None:
+    """Each remark has its speaker, spectators are marked as such, and players have their people's colour."""
+    game = played(GameOptions(2, random_layout=True), 1, 4)
+    model = model_of(game, 0)
+    ui = ui_of(game, model)
+    for said in (
+        Heard(None, "hi"),
+        Heard(None, "hm", "Zoe", 3),
+        Heard(None, "oh", None, 7),
+        Heard(Seat(1), "ho"),
+    ):
+        after_it = heard(ui, said, model)
+        assert after_it.log == ui.log
+        ui = after_it
+    speakers = [remark.speaker for remark in ui.talk.remarks]
+    assert speakers == ["A spectator", "Zoe (spectator)", "spectator 7", "Bob"]
+    assert ui.talk.remarks[-1].people == game.view.start.peoples[1][0]
+    assert ui.talk.remarks[0].people is None
+
+
+def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:
+    game = played(GameOptions(2, random_layout=True), 1, 4)
+    model = model_of(game, 0)
+    ui = heard(heard(ui_of(game, model), Heard(Seat(1), "hi"), model), Heard(None, "hm", "Ann", 3), model)
+    assert ui.talk.unread == 2
+    assert after(ui, model, "?", "escape", "c", "escape").talk.unread == 2
+    assert after(ui, model, "t", "o", "escape").talk.unread == 2
+    assert after(ui, model, "T").talk.unread == 0
+    assert pressed(after(ui, model, "t", "o"), "enter", model)[0].talk.unread == 0
+    assert heard(after(ui, model, "T"), Heard(Seat(1), "so"), model).talk.unread == 0
+    assert heard(after(ui, model, "T", "T"), Heard(Seat(1), "so"), model).talk.unread == 1
+    assert heard(ui, Heard(Seat(0), "mine"), model).talk.unread == 0
+    model.seat = None
+    assert heard(ui, Heard(None, "mine", ui.name, 4), model).talk.unread == 0
+
+
+def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
+    game = played(GameOptions(2, random_layout=True), 1)
+    model = model_of(game, 0)
+    ui = heard(ui_of(game, model), Heard(Seat(1), "hi"), model)
+    for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
+        assert after(ui, model, *keys).talk.remarks == ui.talk.remarks
+    again = TableModel("ABCD", Seat(0), state=state_of(2))
+    assert followed(gone_on(ui, again), again).talk.remarks == ui.talk.remarks
+    assert followed(gone_on(ui, model), TableModel()).talk == Talk()
+    assert followed(after(ui, model, "T"), TableModel()).overlay is None
 
 
 def test_a_lost_connection_is_shown_until_it_is_back() -> None:
@@ -224,11 +268,13 @@ def test_a_refusal_is_shown_and_allows_the_next_request() -> None:
 def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
-    ui = heard(ui, Heard(None, "new"), model)
+    ui = heard(ui, ServerStops(None), model)
     assert ui.scroll == 4
     for _ in range(LOG_KEPT + 5):
+        ui = heard(ui, ServerStops(None), model)
         ui = heard(ui, Heard(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
+    assert len(ui.talk.remarks) == REMARKS_KEPT
     assert ui.scroll < LOG_KEPT
 
 

@@ -16,6 +16,7 @@ from client.ui.update.state import (
     Ui,
     followed,
 )
+from client.ui.update.talk import Talk
 from engine.game import GameOptions
 from engine.pieces import Piece
 from protocol.messages import TableSummary
@@ -39,7 +40,7 @@ def test_the_page_follows_the_table() -> None:
         (TableModel(), Lobby()),
     ):
         ui = followed(ui, model)
-        assert ui == Ui("Ann", page=page)
+        assert ui == Ui("Ann", page=page, talk=Talk(model.table))
 
 
 def test_choices_stay_on_the_same_page() -> None:
@@ -49,7 +50,7 @@ def test_choices_stay_on_the_same_page() -> None:
         (Scoring(5), OVER),
         (Result(), OVER),
     ):
-        assert followed(Ui("Ann", page=page), model) == Ui("Ann", page=page)
+        assert followed(Ui("Ann", page=page), model) == Ui("Ann", page=page, talk=Talk(model.table))
 
 
 def test_a_page_without_a_server_stays() -> None:
