@@ -38,6 +38,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from protocol.events import event_map, legal_message
     from protocol.messages import (
         Arrange,
+        ChangeSeat,
         ChangeSetting,
         ClientMessage,
         Events,
@@ -52,6 +53,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Resume,
         Said,
         Say,
+        SayReady,
         Seated,
         SeatSummary,
         ServerMessage,
@@ -174,6 +176,8 @@ def from_clients() -> Iterator[ClientMessage]:
     yield ChangeSetting(9, Title("Friday"))
     yield Arrange(10, [1, 0, 2])
     yield Remove(11, 3)
+    yield SayReady(12, on=True)
+    yield ChangeSeat(13, 2)
 
 
 def from_servers() -> Iterator[ServerMessage]:

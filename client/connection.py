@@ -35,6 +35,7 @@ from protocol.messages import (
     Announced,
     Arrange,
     AtTable,
+    ChangeSeat,
     ChangeSetting,
     ClientMessage,
     Dismiss,
@@ -55,6 +56,7 @@ from protocol.messages import (
     Remove,
     Resume,
     Say,
+    SayReady,
     Seated,
     ServerMessage,
     StartGame,
@@ -245,6 +247,14 @@ class Connection:
     async def vote(self, seat: int, *, agree: bool) -> None:
         """Agree, or no longer agree, that a bot plays for an absent player."""
         await self._asked(Vote(self._next_id(), seat, agree), Done)
+
+    async def say_ready(self, *, on: bool) -> None:
+        """Say before the game that this player is ready, or take that back."""
+        await self._asked(SayReady(self._next_id(), on), Done)
+
+    async def change_seat(self, seat: int) -> None:
+        """Move to a free seat before the game."""
+        await self._asked(ChangeSeat(self._next_id(), seat), Done)
 
     async def change(self, setting: Setting) -> None:
         """Change a setting of the table (host only, as all that follows)."""

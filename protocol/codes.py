@@ -42,6 +42,7 @@ class Code(enum.StrEnum):
     KNOWS_ANOTHER_HAND = "knows-another-hand"
     NO_SUCH_SEAT = "no-such-seat"
     SEAT_TAKEN = "seat-taken"
+    NO_FREE_SEAT = "no-free-seat"
     BAD_TOKEN = "bad-token"
     AT_A_TABLE = "at-a-table"
     NOT_AT_A_TABLE = "not-at-a-table"

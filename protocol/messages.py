@@ -236,6 +236,20 @@ class EndGame(_FromClient, frozen=True, tag="end"):
     id: CommandId
 
 
+class SayReady(_FromClient, frozen=True, tag="ready"):
+    """Say before the game that you are ready, or take that back; answered by Done."""
+
+    id: CommandId
+    on: bool
+
+
+class ChangeSeat(_FromClient, frozen=True, tag="seat"):
+    """Move to a free seat before the game; answered by Reseated and Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
 class Leave(_FromClient, frozen=True, tag="leave"):
     """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
 
@@ -339,7 +353,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
     whether its player has moved to the table's `next`. The `standing` counts the games that this player and
     others have played one after another, with this one once it is over. The player of a `vacant` seat was
-    removed from the running game: somebody else may take it over.
+    removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
+    player has said so, or is a program.
     """
 
     name: str | None = None
@@ -353,6 +368,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     again: bool = False
     standing: Standing = NEWCOMER
     vacant: bool = False
+    ready: bool = False
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
@@ -492,7 +508,8 @@ class Pong(_FromServer, frozen=True, tag="pong"):
 
 
 HostRequest: TypeAlias = ChangeSetting | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
-AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | HostRequest | Leave
+PlayerRequest: TypeAlias = SayReady | ChangeSeat
+AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | PlayerRequest | HostRequest | Leave
 ClientMessage: TypeAlias = (
     Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
 )

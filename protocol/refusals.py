@@ -82,6 +82,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         ),
         Code.NO_SUCH_SEAT: Template("There is no seat {seat} at this table. Choose 1 to {last_seat}."),
         Code.SEAT_TAKEN: Template("Seat {seat} is not free. Choose one of {free_seats}."),
+        Code.NO_FREE_SEAT: Template("No seat is free. The host can swap seats."),
         Code.BAD_TOKEN: Template("Your seat at table {table} is no longer kept."),
         Code.AT_A_TABLE: Template("You are at a table. Leave it first."),
         Code.NOT_AT_A_TABLE: Template("You are not at a table. Open or join one first."),

@@ -354,7 +354,9 @@ class Client:
             case requests.Rename():
                 await self._rename(request)
             case (
-                requests.Set()
+                requests.SayReady()
+                | requests.ChangeSeat()
+                | requests.Set()
                 | requests.Remove()
                 | requests.Dismiss()
                 | requests.HandOver()
@@ -362,7 +364,7 @@ class Client:
                 | requests.Substitute()
                 | requests.EndGame()
             ):
-                await self._put_as_host(request)
+                await self._put_about_table(request)
             case requests.SeatBot():
                 if self._options.bots is not None and connection.model.table is not None:
                     self._options.bots(connection.model.table, 1)
@@ -395,9 +397,13 @@ class Client:
         if request.then is not None:
             await self._put(request.then)
 
-    async def _put_as_host(self, request: requests.HostRequest) -> None:
+    async def _put_about_table(self, request: requests.TableRequest) -> None:
         connection = self._connection
         match request:
+            case requests.SayReady(on):
+                await connection.say_ready(on=on)
+            case requests.ChangeSeat(seat):
+                await connection.change_seat(seat)
             case requests.Set(setting):
                 await connection.change(setting)
             case requests.Remove(seat):

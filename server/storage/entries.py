@@ -106,6 +106,13 @@ class Hosted(Struct, frozen=True, tag_field="t", tag="hosted"):
     seat: int
 
 
+class SaidReady(Struct, frozen=True, tag_field="t", tag="ready"):
+    """The seat's player is ready for the game, or no longer."""
+
+    seat: int
+    on: bool
+
+
 class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
     """The host changed a setting."""
 
@@ -145,6 +152,7 @@ Entry: TypeAlias = (
     | Returned
     | TokenRevoked
     | Hosted
+    | SaidReady
     | Changed
     | Clocked
     | Ended

@@ -8,7 +8,7 @@ from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError
 from server.net.session import Session
-from server.storage.entries import Clocked, Entry, GivenToBot
+from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
 from server.tables.absence.internal_messages import AwayTooLong, Scheduler
 from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
@@ -99,6 +99,10 @@ class TableContext:
     def stopped_clock(self, turn: Seat) -> Clocked:
         """Return the entry for the seats' clocks as they stand, in the turn of the seat `turn`."""
         return Clocked(*self.state.clocks.stopped(turn, self.policy.time_taken()))
+
+    def nobody_ready(self) -> list[Entry]:
+        """Return the entries by which nobody is ready any more: the game ahead is not what it was."""
+        return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
 
     def bot_was_seated(self) -> None:
         """Let the stand-in play for another seat; a policy that just waits could not."""

@@ -72,10 +72,12 @@ class HostPowers:
                 self._check_gathering()
                 if seat is not None:
                     self._check_seat(seat)
+                entries += context.nobody_ready()
             case AbsencePolicy():
                 self._check_not_over()
                 if state.game is not None and (turn := state.game.view.turn) is not None:
                     entries.insert(0, context.stopped_clock(turn))
+                entries += context.nobody_ready()
         await context.store(*entries)
         if isinstance(setting, AbsencePolicy):
             context.begin_policy()

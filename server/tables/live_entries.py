@@ -13,6 +13,7 @@ from server.storage.entries import (
     Hosted,
     Kept,
     Returned,
+    SaidReady,
     Taken,
     Voted,
 )
@@ -21,14 +22,15 @@ from server.storage.entries import (
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
-    Players count until their seats are free again, votes and bots until they are over, settings until they
-    are changed, and all else for good.
+    Players count until their seats are free again, votes, bots and who is ready until that is over, settings
+    until they are changed, and all else for good.
     """
     others: list[int] = []
     seats: dict[int, int] = {}
     bots: dict[int, int] = {}
     votes: dict[int, dict[int, int]] = {}  # by seat and voter
     host: dict[int, int] = {}
+    ready: dict[int, int] = {}
     settings: dict[type[Setting], int] = {}
     latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
     for number, entry in enumerate(entries):
@@ -38,8 +40,13 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Freed(seat):
                 seats.pop(seat, None)
                 host.pop(seat, None)
+                ready.pop(seat, None)
             case Hosted(seat):
                 host = {seat: number}
+            case SaidReady(seat, True):
+                ready[seat] = number
+            case SaidReady(seat):
+                ready.pop(seat, None)
             case Voted(seat, by, True):
                 votes.setdefault(seat, {})[by] = number
             case Voted(seat, by):
@@ -64,6 +71,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             *bots.values(),
             *voted,
             *host.values(),
+            *ready.values(),
             *settings.values(),
             *latest.values(),
         )

@@ -28,6 +28,7 @@ from server.storage.entries import (
     Opened,
     Played,
     Returned,
+    SaidReady,
     StoodIn,
     Taken,
     TokenRevoked,
@@ -81,6 +82,7 @@ class PersistentState:
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
         self.entry_count = 0
+        self.ready: set[Seat] = set()  # whose players have said that they are
         self._host: Seat | None = None  # unless it is still the lowest taken seat
         self._movers: set[int] = set()  # seats whose players have made a move themselves
         for entry in entries:
@@ -175,10 +177,13 @@ class PersistentState:
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case Freed(seat):
                 self.players[seat] = None
+                self.ready.discard(Seat(seat))
                 if self._host == seat:
                     self._host = None
             case Hosted(seat):
                 self._host = Seat(seat)
+            case SaidReady(seat, on):
+                self.ready = self.ready | {Seat(seat)} if on else self.ready - {Seat(seat)}
             case Changed(setting):
                 self._set(setting)
             case Clocked(used, turn):

@@ -42,6 +42,8 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
             again=seat in audience.gone_on,
             standing=state.standing(seat),
             vacant=player.vacant,
+            ready=state.stage == "gathering"
+            and (seat in state.ready or (player.program and not player.kept)),
         )
         seats.append(policy.summary(seat, summary))
     return TableState(

@@ -18,6 +18,7 @@ from protocol.codes import Code
 from protocol.messages import (
     Announced,
     AtTable,
+    ChangeSeat,
     Done,
     GetRecord,
     HostRequest,
@@ -25,12 +26,14 @@ from protocol.messages import (
     Lay,
     Leave,
     PlacePiece,
+    PlayerRequest,
     Record,
     Refused,
     Rematch,
     Resume,
     Said,
     Say,
+    SayReady,
     Seated,
     StartGame,
     Sync,
@@ -63,6 +66,7 @@ from server.tables.context import TableContext
 from server.tables.host_powers import HostPowers
 from server.tables.moves import Moves
 from server.tables.owner import TableOwner
+from server.tables.preparation import Preparation
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
@@ -104,6 +108,7 @@ class Table:
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._host_powers = HostPowers(self._context, self._admission)
+        self._preparation = Preparation(self._context, self._admission)
         self._moves = Moves(self._context)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
@@ -282,7 +287,9 @@ class Table:
             player.answers.remember(message, answer)
         session.send(answer)
 
-    async def _do(self, session: Session, message: HostRequest | Leave | Sync | Say | Vote) -> None:
+    async def _do(
+        self, session: Session, message: HostRequest | PlayerRequest | Leave | Sync | Say | Vote
+    ) -> None:
         match message:
             case Leave():
                 await self._admission.leave(session)
@@ -298,6 +305,8 @@ class Table:
                 audience.broadcast(Said(message.text, session.seat, number))
             case Vote():
                 await self._moves.vote(session, message)
+            case SayReady() | ChangeSeat():
+                await self._preparation.settle(session, message)
             case _:
                 await self._host_powers.use(session, message)
 
@@ -384,7 +393,7 @@ class Table:
             session.send(self._closed().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._host_powers, self._moves
+        del self._context, self._admission, self._host_powers, self._preparation, self._moves
 
     def _stop_timers(self) -> None:
         self._context.stop_timers()

@@ -12,6 +12,7 @@ from engine.pieces import Seat
 from protocol.absence import ByVote, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
+    ChangeSeat,
     ChangeSetting,
     ClientMessage,
     Dismiss,
@@ -243,6 +244,11 @@ async def no_such_seat(server: Running, stack: contextlib.AsyncExitStack) -> Ref
     return await peer.refused(OpenTable(7, 2, "Anna", starting=2))
 
 
+async def no_free_seat(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    return await peers[1].refused(ChangeSeat(7, 0))
+
+
 async def seats_empty(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peer = await stack.enter_async_context(connected(server.port))
     await peer.open(2)
@@ -381,6 +387,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NO_SUCH_SPECTATOR: at_full_table(0, Dismiss(7, 99)),
     Code.NOT_A_PERSON: not_a_person,
     Code.NO_SUCH_SEAT: no_such_seat,
+    Code.NO_FREE_SEAT: no_free_seat,
     Code.SEAT_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "Late", 0)),
     Code.BAD_TOKEN: by_newcomer(lambda host: Resume(7, host.code, "guessed")),
     Code.AT_A_TABLE: at_full_table(0, OpenTable(7, 2, "Anna")),

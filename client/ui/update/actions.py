@@ -32,6 +32,7 @@ class Act(enum.Enum):
     WATCH = enum.auto()
     REFRESH = enum.auto()
     START = enum.auto()
+    READY = enum.auto()
     ABSENCE = enum.auto()
     PRIVATE = enum.auto()
     MORE = enum.auto()

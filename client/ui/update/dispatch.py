@@ -139,7 +139,7 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Lobby():
             return lobby.acted(ui, page, action)
         case Gathering():
-            return gathering.acted(ui, action)
+            return gathering.acted(ui, action, model)
         case Playing():
             return playing.acted(ui, page, action, model)
         case Ended():

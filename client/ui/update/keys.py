@@ -157,6 +157,7 @@ KEYS: Final = (
     Key(("escape",), Act.QUIT, _START, N_("quit")),
     # Waiting at a table
     Key(("enter", "s"), Act.START, _GATHERING, N_("start the game (host only)"), N_("start")),
+    Key(("r",), Act.READY, _GATHERING, N_("say that you are ready, or take that back"), N_("ready")),
     Key(("b",), Act.SEAT_BOT, _GATHERING, N_("let a bot take a free seat"), N_("bot")),
     Key(("escape",), Act.LEAVE, _GATHERING, N_("leave the table"), N_("leave")),
     # Laying tiles

@@ -56,12 +56,13 @@ def _no_hint(ui: Ui, model: TableModel) -> bool:
 def _idle_while_gathering(ui: Ui, model: TableModel) -> frozenset[Act]:
     state = model.state
     if state is None:
-        return frozenset({Act.START, Act.SEAT_BOT})
+        return frozenset({Act.START, Act.SEAT_BOT, Act.READY})
     free = any(each.name is None for each in state.seats)
     waits = free or any(each.kept for each in state.seats)
     host = model.seat is not None and model.seat == state.host
     return _those(
         (Act.START, waits or not host),
+        (Act.READY, model.seat is None or ui.hosting.private),
         (Act.SEAT_BOT, not (free and ui.hosting.bots and model.seat is not None)),
     )
 

@@ -61,6 +61,18 @@ class Vote(Struct, frozen=True):
     agree: bool
 
 
+class SayReady(Struct, frozen=True):
+    """Say that this player is ready for the game, or no longer."""
+
+    on: bool
+
+
+class ChangeSeat(Struct, frozen=True):
+    """Move to a free seat."""
+
+    seat: int
+
+
 class Hint(Struct, frozen=True):
     """Suggest a move."""
 
@@ -203,7 +215,9 @@ class Misread(Struct, frozen=True):
     text: str
 
 
-HostRequest: TypeAlias = Set | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
+TableRequest: TypeAlias = (
+    SayReady | ChangeSeat | Set | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
+)
 Request: TypeAlias = (
     Command
     | Refresh
@@ -219,7 +233,7 @@ Request: TypeAlias = (
     | Review
     | SaveRecord
     | SavePicture
-    | HostRequest
+    | TableRequest
     | Rename
     | Say
     | Leave

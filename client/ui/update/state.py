@@ -229,6 +229,7 @@ class MenuPage(enum.Enum):
     MAIN = enum.auto()
     STARTING = enum.auto()
     ABSENCE = enum.auto()
+    SEAT = enum.auto()
     SWAP = enum.auto()
     REMOVE = enum.auto()
     HAND_OVER = enum.auto()

@@ -194,7 +194,8 @@ class SeatAdmission:
         state, audience = context.state, context.audience
         before = list(state.players)
         players = [before[seat] for seat in order]
-        entries: list[Entry] = [_seat_entry(seat, player) for seat, player in enumerate(players)]
+        entries = context.nobody_ready()
+        entries += [_seat_entry(seat, player) for seat, player in enumerate(players)]
         if state.host is not None:
             entries.append(Hosted(order.index(state.host)))
         if state.options.starting is not None:
@@ -207,7 +208,8 @@ class SeatAdmission:
         sessions = [audience.seated.pop(seat, None) for seat in order]
         for seat, session in zip(map(Seat, range(len(order))), sessions, strict=True):
             if session is None:
-                self._keep_for_a_while(seat)
+                if order[seat] != seat:
+                    self._keep_for_a_while(seat)
                 continue
             self._stop_keeping(seat)
             audience.seated[seat] = session
@@ -239,7 +241,7 @@ class SeatAdmission:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
         self._check_free(newcomer.name, seat)
-        await self._context.store(_taken(seat, newcomer))
+        await self._context.store(_taken(seat, newcomer), *self._context.nobody_ready())
         return Seat(seat)
 
     def _check_free(self, name: str, seat: int | None = None) -> None:

@@ -69,6 +69,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
             player and (player.name, player.token_hash, player.program, player.kept, player.vacant)
             for player in state.players
         ],
+        "ready": state.ready,
         "settings": (state.title, state.private, state.no_spectators),
         "ended": state.ended,
         "entries": state.entry_count,

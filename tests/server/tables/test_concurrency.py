@@ -15,6 +15,7 @@ from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import (
     Arrange,
+    ChangeSeat,
     ChangeSetting,
     ClientMessage,
     Dismiss,
@@ -29,6 +30,7 @@ from protocol.messages import (
     Remove,
     Resume,
     Say,
+    SayReady,
     Seated,
     StartGame,
     SubstituteNow,
@@ -116,7 +118,9 @@ def request_in_lobby(peer: Peer, rng: random.Random, tokens: Tokens, name: str) 
 def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
     if peer.legal is not None and rng.random() < 0.8:
         return peer.random_move(rng)
-    match rng.choice(("start", "start", "say", "sync", "vote", "rematch", "leave", "host", "host")):
+    match rng.choice(
+        ("start", "start", "say", "sync", "vote", "rematch", "leave", "host", "host", "ready", "seat")
+    ):
         case "start":
             return StartGame(peer.next_id())
         case "say":
@@ -127,6 +131,10 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
             return Vote(peer.next_id(), rng.randrange(2), agree=rng.random() < 0.8)
         case "rematch":
             return Rematch(peer.next_id())
+        case "ready":
+            return SayReady(peer.next_id(), on=rng.random() < 0.8)
+        case "seat":
+            return ChangeSeat(peer.next_id(), rng.randrange(2))
         case "host":
             return rng.choice(host_requests(peer, rng))
         case _:

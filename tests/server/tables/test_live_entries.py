@@ -30,6 +30,7 @@ from server.storage.entries import (
     Kept,
     Opened,
     Returned,
+    SaidReady,
     Taken,
     Voted,
 )
@@ -55,6 +56,7 @@ seat_entries = st.one_of(
     st.builds(GivenToBot, seats),
     st.builds(Returned, seats),
     st.builds(Hosted, seats),
+    st.builds(SaidReady, seats, st.booleans()),
     st.builds(Changed, settings_made),
     st.builds(Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
     st.builds(Ended),
@@ -72,7 +74,7 @@ def test_the_live_entries_make_the_same_table(happened: list[Entry]) -> None:
     assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert before.next_table == after.next_table
     ended = sum(isinstance(entry, Ended) for entry in entries)  # one at most, in a real journal
-    assert len(kept) <= 1 + 5 + 25 + 5 + 1 + 1 + 5 + 1 + ended
+    assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 1 + 1 + 5 + 1 + ended
     assert live_entries(kept) == list(range(len(kept)))
 
 

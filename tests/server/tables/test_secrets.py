@@ -21,6 +21,7 @@ from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
     Announced,
     Arrange,
+    ChangeSeat,
     ChangeSetting,
     ClientMessage,
     GetRecord,
@@ -37,6 +38,7 @@ from protocol.messages import (
     Reseated,
     Resume,
     Say,
+    SayReady,
     ServerMessage,
     StartGame,
     SubstituteNow,
@@ -199,6 +201,8 @@ def refused_messages(peer: Peer) -> list[ClientMessage]:
         Remove(peer.next_id(), WATCHING),
         Arrange(peer.next_id()),
         SubstituteNow(peer.next_id(), WATCHING),
+        SayReady(peer.next_id(), on=True),
+        ChangeSeat(peer.next_id(), 1),
     ]
 
 

@@ -52,6 +52,8 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
             words.append(_("not here yet"))
         elif each.name is not None and not each.here:
             words.append(_("away"))
+        if each.ready:
+            words.append(_("ready"))
         note = line(f"  ({', '.join(words)})" if words else "")
         lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
     lines.append(EMPTY)
@@ -107,6 +109,9 @@ def _waits_for(state: TableState, model: TableModel) -> str:
         waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
     elif model.seat == state.host:
         waits = _("Everybody is here. Press Enter to start.")
+        others = (each for seat, each in enumerate(state.seats) if seat != state.host)
+        if unready := [each.name for each in others if each.name and not each.ready]:
+            waits += " " + _("Not ready yet: {names}.").format(names=listed(unready))
     else:
         host = state.seats[state.host].name or _("the host")
         waits = _("Everybody is here. {name} starts the game.").format(name=host)

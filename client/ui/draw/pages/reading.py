@@ -41,6 +41,8 @@ COMMANDS: Final = (
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
     ("say hello", N_("say something to the table")),
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
+    ("ready, ready off", N_("you are ready for the game, or not yet")),
+    ("seat 3", N_("move to that free seat; before the game")),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
     ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),

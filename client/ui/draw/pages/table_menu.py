@@ -17,6 +17,7 @@ _HEADINGS: Final = {
     MenuPage.MAIN: N_("The table"),
     MenuPage.STARTING: N_("Who starts"),
     MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
+    MenuPage.SEAT: N_("Which seat you take"),
     MenuPage.SWAP: N_("Which seats are swapped"),
     MenuPage.REMOVE: N_("Who is removed"),
     MenuPage.HAND_OVER: N_("Who is to be host"),
@@ -45,7 +46,7 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         rows.append((text, ChooseLine(at)))
     if model.state is not None and model.seat != model.state.host:
         host = names_of(model.state, 0)[model.state.host]
-        words = _("{name} is the host, and alone can change this.").format(name=host)
+        words = _("{name} is the host, and alone can change how the table is set up.").format(name=host)
         rows += [
             (EMPTY, None),
             *((each, None) for each in paragraphs([f"  {words}"], width - 2, "class:faint")),

@@ -3,17 +3,20 @@
 from dataclasses import replace
 
 from client.language import _
+from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.requests import Request
 from client.ui.update.state import Notice, Ui
 
 
-def acted(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
+def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click, and what is asked of the server."""
     match action:
         case Act.START:
             return ui, requests.Start()
+        case Act.READY:
+            return _said_ready(ui, model)
         case Act.LEAVE:
             return ui, requests.Leave()
         case Act.SEAT_BOT if ui.hosting.bots:
@@ -24,3 +27,12 @@ def acted(ui: Ui, action: Action) -> tuple[Ui, Request | None]:
             ), None
         case _:
             return ui, None
+
+
+def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    """Ask to be ready, or not any more."""
+    if model.state is None or model.seat is None:
+        return replace(
+            ui, notice=Notice(_("You are watching: only the players say that they are ready."))
+        ), None
+    return ui, requests.SayReady(not model.state.seats[model.seat].ready)

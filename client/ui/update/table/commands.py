@@ -1,4 +1,4 @@
-"""Typed commands about the table itself: what only its host may do."""
+"""Typed commands about the table itself: what players settle before the game, and what its host may do."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from client.table import TableModel
 from client.ui.texts.sentences import spectator_name
 from client.ui.update import requests
 from client.ui.update.requests import Misread, Request
-from client.ui.update.table.menu import swapped
+from client.ui.update.table.menu import free_seats, swapped
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import TableState
 from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
@@ -21,6 +21,8 @@ _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
     "stand-in": requests.Substitute,
 }
 VERBS: Final = (
+    "ready",
+    "seat",
     "title",
     "private",
     "spectators",
@@ -41,6 +43,12 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
         return Misread(_("You are not at a table. Open or join one first."))
     rest = " ".join(words)
     match verb, words:
+        case "ready", []:
+            return requests.SayReady(on=True)
+        case "ready", [answer] if answer in _ON_OR_OFF:
+            return requests.SayReady(_ON_OR_OFF[answer])
+        case "seat", [place] if place in map(str, range(1, len(state.seats) + 1)):
+            return requests.ChangeSeat(int(place) - 1)
         case "title", _words if len(rest) <= TITLE_LENGTH:
             return requests.Set(Title(rest))
         case "private", [answer] if answer in _ON_OR_OFF:
@@ -70,6 +78,8 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
 
 
 _EXAMPLES: Final = {
+    "ready": "ready, ready off",
+    "seat": "seat 3",
     "title": "title Friday's game",
     "private": "private on, private off",
     "spectators": "spectators on, spectators off",
@@ -109,9 +119,13 @@ def _spectator(text: str, state: TableState) -> int | None:
 
 
 def lines(model: TableModel) -> Iterator[str]:
-    """Yield what the host can type now."""
+    """Yield what the player can type now, with what only the host may do."""
     state = model.state
-    if state is None or model.seat != state.host:
+    if state is None or model.seat is None:
+        return
+    if state.stage == "gathering":
+        yield from ("ready", "ready off", *(f"seat {seat + 1}" for seat in free_seats(state)))
+    if model.seat != state.host:
         return
     names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
     yield "title "

@@ -102,6 +102,8 @@ def choices(page: MenuPage, model: TableModel) -> tuple[Choice, ...]:
             return tuple(
                 Choice(describe_policy(each), requests.Set(AbsencePolicy(each))) for each in POLICIES
             )
+        case MenuPage.SEAT:
+            return _of_seats(state, free_seats(state), requests.ChangeSeat)
         case MenuPage.SWAP:
             return tuple(
                 Choice(
@@ -146,6 +148,12 @@ def _main(model: TableModel, state: TableState) -> Iterator[Choice]:
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
+    if gathering and model.seat is not None:
+        ready = state.seats[model.seat].ready
+        words = _("say that you are not ready") if ready else _("say that you are ready")
+        yield Choice(words, requests.SayReady(not ready))
+        if free_seats(state):
+            yield Choice(_("move to another seat"), MenuPage.SEAT)
     if not host:
         return
     if gathering:
@@ -162,6 +170,11 @@ def _main(model: TableModel, state: TableState) -> Iterator[Choice]:
         yield Choice(_("make another player the host"), MenuPage.HAND_OVER)
     if running:
         yield Choice(_("end the game without a result"), MenuPage.END)
+
+
+def free_seats(state: TableState) -> list[int]:
+    """Return the seats that nobody has."""
+    return [seat for seat, each in enumerate(state.seats) if each.name is None]
 
 
 def title_entry(state: TableState) -> Entry:

@@ -127,7 +127,10 @@ def history() -> tuple[Ui, TableModel]:
 
 def waiting() -> tuple[Ui, TableModel]:
     state = TableState(
-        "KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False), SeatSummary()], 0
+        "KXQT",
+        "gathering",
+        [SeatSummary("Ann", True, ready=True), SeatSummary("Bob", False), SeatSummary()],
+        0,
     )
     return Ui("Ann", ADDRESS, log=("Bob takes a seat.", "Bob is away.")), TableModel(
         "KXQT", Seat(0), state=state

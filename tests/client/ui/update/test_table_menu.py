@@ -58,8 +58,34 @@ def test_the_host_finds_everything_in_the_menu() -> None:
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
+    """A player can be ready and sit elsewhere besides."""
     _, model = gathering(seat)
-    assert effects(MenuPage.MAIN, model) == [None] * 5
+    own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT]
+    assert effects(MenuPage.MAIN, model) == [None] * 5 + own
+
+
+def test_ready_is_said_and_taken_back() -> None:
+    """By a key, in the menu, and typed; a spectator is told why not."""
+    ui, model = gathering(1)
+    assert model.state is not None
+    assert request_after(ui, model, "r") == requests.SayReady(on=True)
+    ann, bob, free = model.state.seats
+    model.state = structs.replace(model.state, seats=[ann, structs.replace(bob, ready=True), free])
+    assert request_after(ui, model, "r") == requests.SayReady(on=False)
+    assert requests.SayReady(on=False) in effects(MenuPage.MAIN, model)
+    model.seat = None
+    watching = after(ui, model, "r")
+    assert watching.notice is not None
+    assert "watching" in watching.notice.text
+
+
+def test_a_player_moves_to_a_free_seat() -> None:
+    _, model = gathering(1)
+    assert effects(MenuPage.SEAT, model) == [requests.ChangeSeat(2)]
+    assert model.state is not None
+    seats = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)]
+    model.state = structs.replace(model.state, seats=seats)
+    assert MenuPage.SEAT not in effects(MenuPage.MAIN, model)
 
 
 def test_the_menu_is_walked_and_closed() -> None:
@@ -88,6 +114,9 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("line", "request_"),
     [
+        ("ready", requests.SayReady(on=True)),
+        ("ready off", requests.SayReady(on=False)),
+        ("seat 3", requests.ChangeSeat(2)),
         ("title The Friday game", requests.Set(Title("The Friday game"))),
         ("title", requests.Set(Title(""))),
         ("private on", requests.Set(Private(on=True))),
@@ -113,7 +142,20 @@ def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["private", "swap 1", "swap 1 1", "remove Nobody", "absence soon", "end", "shuffle 1", "bot", "refresh"],
+    [
+        "private",
+        "ready 2",
+        "seat 4",
+        "seat Bob",
+        "swap 1",
+        "swap 1 1",
+        "remove Nobody",
+        "absence soon",
+        "end",
+        "shuffle 1",
+        "bot",
+        "refresh",
+    ],
 )
 def test_what_makes_no_sense_is_explained(line: str) -> None:
     ui, model = running()

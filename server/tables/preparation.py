@@ -1,0 +1,54 @@
+"""What players settle themselves before the game: whether they are ready, and where they sit."""
+
+from typing import assert_never
+
+from engine.pieces import Seat
+from protocol.codes import Code
+from protocol.messages import ChangeSeat, PlayerRequest, SayReady
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import SaidReady
+from server.tables.context import TableContext
+from server.tables.seats.seat_admission import SeatAdmission
+
+
+class Preparation:
+    """Does what players ask before the game; what cannot be done raises Refusal or JournalError."""
+
+    def __init__(self, context: TableContext, admission: SeatAdmission) -> None:
+        self._context = context
+        self._admission = admission
+
+    async def settle(self, session: Session, request: PlayerRequest) -> None:
+        """Do what the session asks, if it is a player's and the game has not begun."""
+        own = session.player_seat()
+        if self._context.state.game is not None:
+            raise Refusal(Code.ALREADY_STARTED)
+        match request:
+            case SayReady(_, on):
+                await self._say_ready(own, on=on)
+            case ChangeSeat(_, seat):
+                await self._change_seat(own, seat)
+            case _:
+                assert_never(request)
+
+    async def _say_ready(self, own: Seat, *, on: bool) -> None:
+        state = self._context.state
+        if own not in state.programs and (own in state.ready) != on:
+            await self._context.store(SaidReady(own, on))
+            self._context.broadcast_state()
+
+    async def _change_seat(self, own: Seat, wanted: int) -> None:
+        players = self._context.state.players
+        if wanted >= len(players):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
+        if wanted == own:
+            raise Refusal(Code.NOT_YOURSELF)
+        free = [seat for seat, player in enumerate(players) if player is None]
+        if not free:
+            raise Refusal(Code.NO_FREE_SEAT)
+        if wanted not in free:
+            raise Refusal(Code.SEAT_TAKEN, seat=wanted, free_seats=", ".join(map(str, free)))
+        order = [Seat(seat) for seat in range(len(players))]
+        order[own], order[wanted] = Seat(wanted), own
+        await self._admission.rearrange(order)

@@ -1,0 +1,159 @@
+"""What players settle themselves before the game: who is ready, and where they sit."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.pieces import Seat
+from protocol.absence import ByBot
+from protocol.codes import Code
+from protocol.messages import (
+    Arrange,
+    ChangeSeat,
+    ClientMessage,
+    Leave,
+    Reseated,
+    SayReady,
+    StartGame,
+    TableState,
+)
+from protocol.settings import AbsencePolicy, Private, Setting, Starting, Title
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, check_views, connected, full_table, game, memory_server, table_of
+from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.test_host_powers import changed, served, state_where
+
+
+def ready_in(state: TableState) -> list[int]:
+    return [seat for seat, each in enumerate(state.seats) if each.ready]
+
+
+async def say_ready(*peers: Peer, on: bool = True) -> None:
+    for peer in peers:
+        await peer.done(SayReady(peer.next_id(), on))
+
+
+async def test_everybody_sees_who_is_ready_and_a_restart_keeps_it(tmp_path: Path) -> None:
+    """Programs always are; whoever takes it back is not; the game starts all the same."""
+    async with served(tmp_path) as server, full_table(server.port, 3, programs={2}, watched=True) as peers:
+        await say_ready(peers[2], on=False)
+        await say_ready(peers[0], peers[1])
+        for peer in peers:
+            await state_where(peer, lambda state: ready_in(state) == [0, 1, 2])
+        await say_ready(peers[0], on=False)
+        facts = table_facts(table_of(server, peers).state)
+    async with served(tmp_path) as server, resumed(server.port, *peers[:3]) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        await state_where(again[1], lambda state: ready_in(state) == [1, 2])
+        await again[0].done(StartGame(again[0].next_id()))
+        await state_where(again[1], lambda state: state.stage == "playing" and not ready_in(state))
+
+
+async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:
+    async with memory_server() as server, full_table(server.port, 2) as peers:
+        await say_ready(peers[1])
+        await state_where(peers[0], lambda state: ready_in(state) == [1])
+        before = table_facts(table_of(server, peers).state)
+        await say_ready(peers[1])
+        assert table_facts(table_of(server, peers).state) == before
+        await peers[0].nothing_but_pong()
+
+
+@pytest.mark.parametrize(
+    ("setting", "agreed"),
+    [
+        (Starting(1), False),
+        (AbsencePolicy(ByBot(60)), False),
+        (Title("Friday"), True),
+        (Private(on=True), True),
+    ],
+)
+async def test_a_game_that_changes_is_agreed_on_anew(setting: Setting, *, agreed: bool) -> None:
+    """What does not change the game changes nobody's mind."""
+    async with memory_server() as server, full_table(server.port, 2) as peers:
+        await say_ready(*peers)
+        await changed(peers[0], setting)
+        assert table_of(server, peers).state.ready == ({0, 1} if agreed else set())
+
+
+async def test_a_newcomer_is_agreed_on_anew() -> None:
+    """A player who leaves is not ready, nor is anybody once the seat is taken again, or seats change."""
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        state = table_of(server, peers).state
+        await say_ready(*peers)
+        await peers[2].done(Leave(peers[2].next_id()))
+        assert state.ready == {0, 1}
+        await peers[2].join(peers[0].code, "Newcomer")
+        assert state.ready == set()
+        await say_ready(*peers)
+        await peers[0].done(Arrange(peers[0].next_id(), [1, 0, 2]))
+        assert state.ready == set()
+
+
+async def test_a_player_who_is_back_is_still_ready() -> None:
+    async with memory_server() as server, full_table(server.port, 2) as peers:
+        await say_ready(peers[1])
+        async with resumed(server.port, peers[1]) as (back,):
+            await state_where(back, lambda state: ready_in(state) == [1] and state.seats[1].here)
+
+
+async def test_a_player_moves_to_a_free_seat(tmp_path: Path) -> None:
+    """The token, the host and who starts go along; the seat left is free for others."""
+    async with served(tmp_path) as server, connected(server.port) as host, connected(server.port) as bruno:
+        await host.open(4, "Anna", starting=0)
+        await bruno.join(host.code, "Bruno")
+        await say_ready(host, bruno)
+        await host.done(ChangeSeat(host.next_id(), 3))
+        assert [each for each in host.received if isinstance(each, Reseated)] == [Reseated(3)]
+        state = await state_where(bruno, lambda state: state.seats[3].name == "Anna")
+        assert (state.host, state.starting, ready_in(state)) == (3, 3, [])
+        async with connected(server.port) as carla:
+            await carla.join(host.code, "Carla", 0)
+            facts = table_facts(table_of(server, [host]).state)
+            async with connected(server.port) as late:
+                await late.join(host.code, "Dario")
+                await host.done(StartGame(host.next_id()))
+                for peer in (host, bruno, carla, late):
+                    await peer.caught_up(host.seq)
+                check_views(table_of(server, [host]), [host, bruno, carla, late])
+                assert [peer.seat for peer in (host, bruno, carla, late)] == [3, 1, 0, 2]
+        assert facts["host"] == 3
+    async with served(tmp_path) as server, resumed(server.port, host) as (again,):
+        assert again.seat == 3
+
+
+async def test_moving_keeps_no_absent_players_seat() -> None:
+    """However often others move, the seat of a player who stays away is free after its time."""
+    clock = ManualClock()
+    async with served(time=clock) as server, full_table(server.port, 3) as peers:
+        await peers[2].done(Leave(peers[2].next_id()))
+        await peers[1].socket.close()
+        await state_where(peers[0], lambda state: not state.seats[1].here)
+        for seat in (2, 0) * 5:
+            clock.advance(table_of(server, peers)._context.limits.seat_grace_seconds / 8)
+            if table_of(server, peers).state.players[1] is None:
+                break
+            await peers[0].done(ChangeSeat(peers[0].next_id(), seat))
+        await state_where(peers[0], lambda state: state.seats[1].name is None)
+
+
+@pytest.mark.parametrize(
+    ("seat", "code"),
+    [(0, Code.SEAT_TAKEN), (1, Code.NOT_YOURSELF), (4, Code.NO_SUCH_SEAT)],
+)
+async def test_a_seat_that_cannot_be_had_is_refused(seat: int, code: Code) -> None:
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        await peers[2].done(Leave(peers[2].next_id()))
+        refused = await peers[1].refused(ChangeSeat(peers[1].next_id(), seat))
+        assert refused.code == code
+        assert table_of(server, peers).state.names == ["Player 0", "Player 1", ""]
+        assert peers[1].seat == Seat(1)
+
+
+@pytest.mark.parametrize("message", [SayReady(7, on=True), ChangeSeat(7, 1)])
+async def test_all_this_is_for_players_before_the_game(message: ClientMessage) -> None:
+    async with memory_server() as server:
+        async with full_table(server.port, 2, watched=True) as peers:
+            assert (await peers[2].refused(message)).code == Code.NOT_A_PLAYER
+        async with game(server.port, 2) as peers:
+            assert (await peers[1].refused(message)).code == Code.ALREADY_STARTED
