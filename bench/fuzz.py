@@ -54,6 +54,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Said,
         Say,
         SayReady,
+        SeatBot,
         Seated,
         SeatSummary,
         ServerMessage,
@@ -178,11 +179,13 @@ def from_clients() -> Iterator[ClientMessage]:
     yield Remove(11, 3)
     yield SayReady(12, on=True)
     yield ChangeSeat(13, 2)
+    yield SeatBot(14, "greedy", 2)
 
 
 def from_servers() -> Iterator[ServerMessage]:
     """Yield the messages to start from, those of a whole game among them."""
-    yield Welcome(1, "palatinus/1")
+    yield Welcome(1, "palatinus/1", ["random", "greedy"])
+    yield TableState("KRTV", "gathering", [SeatSummary("greedy-1", here=True, level="greedy")] * 2, 1)
     yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]

@@ -57,6 +57,7 @@ from protocol.messages import (
     Resume,
     Say,
     SayReady,
+    SeatBot,
     Seated,
     ServerMessage,
     StartGame,
@@ -68,6 +69,7 @@ from protocol.messages import (
     Vote,
     Watch,
     Watching,
+    Welcome,
 )
 from protocol.moves import move_message
 from protocol.settings import Setting
@@ -151,7 +153,7 @@ async def connected(
     """
     address, timeouts = Address(url, client, access), timeouts or Timeouts()
     websocket, welcome = await opened(address, timeouts)
-    connection = Connection(address, timeouts, websocket, welcome.server)
+    connection = Connection(address, timeouts, websocket, welcome)
     # Not a TaskGroup, which would wrap the body's own exceptions in a group.
     keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
     try:
@@ -167,16 +169,17 @@ async def connected(
 class Connection:
     """One client's connection to a server; made by `connected`.
 
-    `model` is what is known of the table, always up to date: `updates` tells when to look at it. The
-    requests raise RequestRefused if the server says no, and ConnectFailed if it says nothing. While the
-    connection is lost they wait for it; a move reaches the table once, however often it has to be sent.
+    `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
+    those of the bots that the server seats. The requests raise RequestRefused if the server says no, and
+    ConnectFailed if it says nothing. While the connection is lost they wait for it; a move reaches the table
+    once, however often it has to be sent.
     """
 
     def __init__(
-        self, address: Address, timeouts: Timeouts, websocket: ClientConnection, server: str
+        self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
     ) -> None:
         self.address = address
-        self.server = printable(server)
+        self._welcomed(welcome)
         self.model = TableModel()
         self.closed: Closed | None = None
         self._timeouts = timeouts
@@ -260,8 +263,12 @@ class Connection:
         """Change a setting of the table (host only, as all that follows)."""
         await self._asked(ChangeSetting(self._next_id(), setting), Done)
 
+    async def seat_bot(self, level: str) -> None:
+        """Give a free seat to a bot of the server, before the game."""
+        await self._asked(SeatBot(self._next_id(), level), Done)
+
     async def remove(self, seat: int) -> None:
-        """Remove the player of a seat; in a running game one who is away."""
+        """Remove the player of a seat, or a bot; in a running game a player who is away."""
         await self._asked(Remove(self._next_id(), seat), Done)
 
     async def dismiss(self, spectator: int) -> None:
@@ -310,6 +317,9 @@ class Connection:
             yield await self._updates.get()
 
     # -- asking and being answered ------------------------------------------------------------------
+
+    def _welcomed(self, welcome: Welcome) -> None:
+        self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
 
     def _next_id(self) -> int:
         self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
@@ -482,7 +492,7 @@ class Connection:
     async def _reopened(self) -> ClientConnection:
         """Return a new websocket on which this client is back at its table; raises ConnectFailed."""
         websocket, welcome = await opened(self.address, self._timeouts)
-        self.server = printable(welcome.server)
+        self._welcomed(welcome)
         try:
             await self._return_to_table(websocket)
             self._websocket = websocket

@@ -12,10 +12,12 @@ from commands.past_games import kept_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     from client.seats import Seats
     from client.ui.game import Options, SeatBots, Visit
     from commands.kept_games import KeptGame
+    from server.app import Running
     from server.config import Config
 
 
@@ -95,14 +97,14 @@ async def _against_bots(
     from client.ui.game import visit
 
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
-    async with _server_here(replace(config, limits=limits), brains, bots_seats) as (port, bots):
+    async with _server_with_bots(replace(config, limits=limits), brains, bots_seats) as (port, bots):
         if options.table is not None:  # a game to continue: the bots take their seats again
             bots(options.table, others)
         there = replace(options, url=f"ws://127.0.0.1:{port}", filled=True, bots=bots, suggest=suggested)
         return await visit(there)
 
 
-async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
+async def hosted(options: "Options") -> "Visit":
     """Serve for the network and play there too; any port will do, because the screen shows it."""
     import sqlite3
 
@@ -117,12 +119,12 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
         admin = data / SOCKET_NAME
         config = replace(kept_here(), host="0.0.0.0", port=port, data=data, admin=admin)  # noqa: S104 - a LAN host
         try:
-            async with _server_here(config, brains) as (served, bots):
-                url = f"ws://127.0.0.1:{served}"
+            async with _server_here(config) as server:
+                url = f"ws://127.0.0.1:{server.port}"
                 outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
-                addresses = tuple(f"ws://{each}:{served}" for each in outside)
+                addresses = tuple(f"ws://{each}:{server.port}" for each in outside)
                 there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
-                return await visit(replace(there, bots=bots, home=True))
+                return await visit(replace(there, home=True))
         except JournalError as error:
             if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 used = _("Another server here uses the games in {folder}. Join it, or stop it first.")
@@ -133,20 +135,30 @@ async def hosted(options: "Options", brains: tuple[str, ...]) -> "Visit":
     return Visit(1, f"{describe_host_error(failure)}.")
 
 
+def _server_here(config: "Config") -> "AbstractAsyncContextManager[Running]":
+    """Serve in this process."""
+    from client.bots.brains import bots_by_level
+    from client.bots.greedy import greedy
+    from server.app import running
+
+    return running(replace(config, stand_in=greedy, brains=bots_by_level()))
+
+
 @contextlib.asynccontextmanager
-async def _server_here(
-    config: "Config", brains: tuple[str, ...], bots_seats: "Seats | None" = None
+async def _server_with_bots(
+    config: "Config", brains: tuple[str, ...], bots_seats: "Seats | None"
 ) -> "AsyncIterator[tuple[int, SeatBots]]":
-    """Serve in this process; yield the port, and a function that seats bots at a table there."""
+    """Serve in this process; yield the port, and a function that seats programs with `brains` at a table.
+
+    A brain of the player's own can fail, and its program then says where.
+    """
     import asyncio
     import io
 
-    from client.bots.greedy import greedy
     from client.bots.runner import BotOptions, run_bots
-    from server.app import running
 
     output = io.StringIO()
-    async with running(replace(config, stand_in=greedy)) as server, asyncio.TaskGroup() as tasks:
+    async with _server_here(config) as server, asyncio.TaskGroup() as tasks:
         seated: list[asyncio.Task[int]] = []
 
         def seat_bots(table: str, seats: int) -> None:

@@ -229,6 +229,7 @@ def _check(chosen: argparse.Namespace) -> None:
 
 
 def _config(chosen: argparse.Namespace) -> "Config":
+    from client.bots.brains import bots_by_level
     from client.bots.greedy import greedy
     from server.config import Config
     from server.net.addresses import only_here
@@ -250,6 +251,7 @@ def _config(chosen: argparse.Namespace) -> "Config":
         proxy_header=chosen.proxy_protocol,
         password=password_of(chosen),
         stand_in=greedy,
+        brains=bots_by_level(),
         admin=_admin_socket(chosen),
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
         limits=_limits(chosen),

@@ -131,7 +131,7 @@ def _gone_where(request: "Request", options: "Options", brain: str, left: "KeptG
         case requests.Continue() if left is not None:
             game = going_on(options, left, kept_here())
         case requests.Host():
-            game = hosted(options, (brain,))
+            game = hosted(options)
         case requests.LookBack():
             return Visit(home=look_back(ascii_wanted=options.ascii))
         case requests.GoTo(url):

@@ -52,6 +52,8 @@ class Code(enum.StrEnum):
     NOT_YOURSELF = "not-yourself"
     NOBODY_THERE = "nobody-there"
     NO_SUCH_SPECTATOR = "no-such-spectator"
+    NO_BOTS = "no-bots"
+    NO_SUCH_LEVEL = "no-such-level"
     NOT_A_PERSON = "not-a-person"
     SEATS_EMPTY = "seats-empty"
     SEAT_KEPT = "seat-kept"

@@ -16,6 +16,8 @@ from protocol.limits import (
     CLIENT_NAME_LENGTH,
     CODE_LENGTH,
     LARGEST_ID,
+    LEVEL_LENGTH,
+    LEVELS,
     NAME_LENGTH,
     PASSWORD_LENGTH,
     TITLE_LENGTH,
@@ -35,6 +37,7 @@ TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
 TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
+Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot
 TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
 SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -106,8 +109,9 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
 class JoinTable(_FromClient, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    In a running game that is a seat whose player the host has removed. A `program` has no vote on absent
-    players, and whenever it is away the stand-in plays for it at once.
+    In a running game that is a seat whose player the host has removed. Before the game, a person may also
+    take the seat of a bot of the server: at a full table without `seat`, the first of these. A `program` has
+    no vote on absent players, and whenever it is away the stand-in plays for it at once.
     """
 
     id: CommandId
@@ -189,8 +193,19 @@ class ChangeSetting(_FromClient, frozen=True, tag="set"):
     setting: Setting
 
 
+class SeatBot(_FromClient, frozen=True, tag="bot"):
+    """Seat a bot of the server before the game (host only); answered by Done.
+
+    It takes a free seat, the first one unless `seat` names it, and plays at one of the levels in Welcome.
+    """
+
+    id: CommandId
+    level: Level
+    seat: SeatNumber | None = None
+
+
 class Remove(_FromClient, frozen=True, tag="remove"):
-    """Remove the player of a seat (host only); answered by Done.
+    """Remove the player of a seat, or a bot (host only); answered by Done.
 
     In a running game only a player who is away: somebody else may then take the seat over.
     """
@@ -278,16 +293,21 @@ class Ping(_FromClient, frozen=True, tag="ping"):
 
 
 class Welcome(_FromServer, frozen=True, tag="welcome"):
-    """The protocol version to use from here on."""
+    """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
+
+    The levels are in the order in which a menu should offer them, the weakest first.
+    """
 
     version: int
     server: str
+    levels: Annotated[list[Level], Meta(max_length=LEVELS)] = []
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
     """A table in the list: `stage` is gathering, playing or over.
 
-    `vacant` counts the seats of a running game that somebody may take over.
+    `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
+    that are held by bots of the server: before the game, people may take them.
     """
 
     table: TableCode
@@ -300,6 +320,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     title: TableTitle = ""
     no_spectators: bool = False
     vacant: int = 0
+    bots: int = 0
 
 
 class Tables(_FromServer, frozen=True, tag="tables"):
@@ -355,6 +376,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     others have played one after another, with this one once it is over. The player of a `vacant` seat was
     removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
     player has said so, or is a program.
+    `level` is that of a bot of the server, which is always `here`.
     """
 
     name: str | None = None
@@ -369,6 +391,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     standing: Standing = NEWCOMER
     vacant: bool = False
     ready: bool = False
+    level: Level | None = None
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
@@ -507,7 +530,9 @@ class Pong(_FromServer, frozen=True, tag="pong"):
     id: CommandId
 
 
-HostRequest: TypeAlias = ChangeSetting | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
+HostRequest: TypeAlias = (
+    ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
+)
 PlayerRequest: TypeAlias = SayReady | ChangeSeat
 AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | PlayerRequest | HostRequest | Leave
 ClientMessage: TypeAlias = (

@@ -92,6 +92,8 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NOT_YOURSELF: Template("That cannot be done with your own seat."),
         Code.NOBODY_THERE: Template("Nobody sits in seat {seat}."),
         Code.NO_SUCH_SPECTATOR: Template("That spectator has left."),
+        Code.NO_BOTS: Template("This server seats no bots. Add one with palatinus bot."),
+        Code.NO_SUCH_LEVEL: Template("There is no bot of level {level}. Choose one of {levels}."),
         Code.NOT_A_PERSON: Template("A program sits in seat {seat}. Choose a person."),
         Code.SEATS_EMPTY: Template("Still free: seat {free_seats}. Wait for players, or add bots."),
         Code.SEAT_KEPT: Template(

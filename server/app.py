@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
+_SECONDS_BEFORE_GIVING_WAY: Final = 0.0005  # a bot that thinks keeps the event loop waiting for no longer
 _SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
 
 
@@ -69,6 +71,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     """
     gc.freeze()  # everything loaded so far stays; collecting it again and again would stop every table
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    sys.setswitchinterval(_SECONDS_BEFORE_GIVING_WAY)
     access = Access.of(config)
     listener = listening_socket(config)
     with listener:
@@ -157,7 +160,13 @@ class _Server:
         remote = self.connections.remote(connection)
         session = Session(connection, remote, self._tasks, self._config.limits.outgoing_bytes, self.counts)
         conversation = Conversation(
-            connection, session, self.lobby, self.clients, access=self._access, limits=self._config.limits
+            connection,
+            session,
+            self.lobby,
+            self.clients,
+            access=self._access,
+            limits=self._config.limits,
+            levels=tuple(self._config.brains),
         )
         await conversation.run()
 

@@ -3,7 +3,7 @@
 import asyncio
 import ipaddress
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -18,7 +18,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Choose(Protocol):
-    """How a stand-in thinks: from what a seat sees and may do to what it does."""
+    """How a bot thinks: from what a seat sees and may do to what it does."""
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
 
@@ -60,7 +60,8 @@ class Limits:
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; unplayed and older ones go first
     archived_per_address: int = 100  # opened from one address; if it has more, its own games go first
-    stand_in_seconds: float = 1.0  # before the stand-in moves, however long it thinks
+    stand_in_seconds: float = 1.0  # before the stand-in or a bot moves, however long it thinks
+    bots_cpu: float = 0.5  # the share of one processor's time in which all of them together think
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Config:
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
+    brains: Mapping[str, Choose] = field(default_factory=dict)  # of the bots that it seats, by levels
     seed: int | None = None  # for reproducible games; None is random
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the clock for the tables

@@ -8,6 +8,7 @@ from typing import Final
 from bench.attack.client import Client, Groups, begun_game
 from bench.attack.mode import Mode
 from bench.wire import packed
+from engine.board import FIELDS
 
 _SPECTATORS: Final = 32  # as many as a table lets in
 _GAMES: Final = 60  # three times as many as tables
@@ -94,6 +95,24 @@ async def returns(clients: list[Client]) -> None:
     )
 
 
+async def bots(clients: list[Client]) -> None:
+    """Play against as many bots as a table has room for, and move at once."""
+    (host,) = clients
+    await host.ask("open", players=5, name="A", random_layout=True)
+    for _ in range(4):
+        await host.ask("bot", level="greedy")
+    host.send("start")
+    while True:
+        message = await host.received()
+        if message.get("t") != "events":
+            continue
+        if message.get("turn") is None:
+            return
+        if (legal := message.get("legal")) is not None:
+            first = (legal["fields"] & -legal["fields"]).bit_length() - 1
+            host.send("place", piece=legal["pieces"][0], field=FIELDS[first])
+
+
 _FEW_TABLES: Final = ("--max-tables", "20", "--tables-per-minute", "1000000")
 
 MODES: Final = (
@@ -104,6 +123,7 @@ MODES: Final = (
     Mode("joining", "players who come and go before a game", Groups(joining, 5)),
     Mode("names", "names that look like another player's", Groups(names, 5)),
     Mode("openers", "tables opened and left", Groups(openers, 2)),
+    Mode("bots", "full tables of the server's bots", Groups(bots, 1)),
     Mode(
         "returns",
         "more archived games than tables, to which a player goes back in turn",

@@ -44,6 +44,11 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
 )
 
 
+def bots_by_level() -> dict[str, Brain]:
+    """Return the brains of the bots that a server seats, by their levels, the weakest first."""
+    return {brain.name: brain.choose for brain in BRAINS.values()}
+
+
 def brain_named(text: str) -> NamedBrain:
     """Return the brain named `text`, or one of the user's own, `module:attribute`; raises NoSuchBrain."""
     if (brain := BRAINS.get(text)) is not None:

@@ -27,7 +27,7 @@ from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
-from protocol.messages import TableState
+from protocol.messages import SeatSummary, TableState
 
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
@@ -299,7 +299,9 @@ class _Bot:
                 while (state := self.connection.model.state) is not None:
                     if state.next is not None:
                         return True
-                    if not any(line.here for seat, line in enumerate(state.seats) if seat not in ours):
+                    if not any(
+                        _may_play_again(line) for at, line in enumerate(state.seats) if at not in ours
+                    ):
                         return False
                     if isinstance(await anext(self.connection.updates()), Closed):
                         return False
@@ -349,6 +351,11 @@ def _origin(error: Exception, choose: Brain) -> tuple[str, int]:
     own = getattr(module, "__file__", None)
     frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
     return frame.filename, frame.lineno or 0
+
+
+def _may_play_again(line: SeatSummary) -> bool:
+    """Tell whether the seat's player can ask to play again, as bots of the server never do."""
+    return line.here and line.level is None
 
 
 def _may_start(state: TableState | None, seat: int | None) -> bool:

@@ -15,6 +15,7 @@ from msgspec import structs
 from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.names import default_name, fault_of
 from client.recording import Recording
+from client.refusals import describe_refusal
 from client.seats import Seats
 from client.suggestion import Suggestion
 from client.table import TableChanged, TableClosed, TableModel
@@ -71,9 +72,9 @@ class Options:
     """How the client starts.
 
     With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
-    `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots at
-    a table, if this program can do that; with `filled` they take all other seats of every table that is
-    opened, and the game starts by itself when everybody is there. `suggest` gives hints. With `home` there is
+    `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots of
+    this program at a table; with `filled` they take all other seats of every table that is opened, and the
+    game starts by itself when everybody is there. `suggest` gives hints. With `home` there is
     a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
     another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
     With `looking_back` finished games can be reviewed and saved.
@@ -152,7 +153,7 @@ class Client:
         self._glyphs = glyphs_here(ascii_wanted=options.ascii)
         hosting = Hosting(
             private=options.filled,
-            bots=options.bots is not None,
+            levels=connection.levels,
             hints=options.suggest is not None,
             looks_back=options.looking_back is not None,
             home=options.home,
@@ -255,7 +256,10 @@ class Client:
                     self._keeper.release()  # a table that failed is there again after a restart
                 case TableClosed():
                     self._keeper.forget()
-            self._show(news.heard(replace(self._ui, now=_clock()), update, self._connection.model))
+            # After a lost connection the server may be another version.
+            hosting = replace(self._ui.hosting, levels=self._connection.levels)
+            ui = replace(self._ui, now=_clock(), hosting=hosting)
+            self._show(news.heard(ui, update, self._connection.model))
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._ask(requests.Start()))
@@ -357,6 +361,7 @@ class Client:
                 requests.SayReady()
                 | requests.ChangeSeat()
                 | requests.Set()
+                | requests.SeatBot()
                 | requests.Remove()
                 | requests.Dismiss()
                 | requests.HandOver()
@@ -365,9 +370,6 @@ class Client:
                 | requests.EndGame()
             ):
                 await self._put_about_table(request)
-            case requests.SeatBot():
-                if self._options.bots is not None and connection.model.table is not None:
-                    self._options.bots(connection.model.table, 1)
             case requests.Start():
                 await connection.start()
             case requests.Hint():
@@ -406,6 +408,8 @@ class Client:
                 await connection.change_seat(seat)
             case requests.Set(setting):
                 await connection.change(setting)
+            case requests.SeatBot(level):
+                await connection.seat_bot(self._level(level))
             case requests.Remove(seat):
                 await connection.remove(seat)
             case requests.Dismiss(spectator):
@@ -418,6 +422,19 @@ class Client:
                 await connection.substitute(seat)
             case requests.EndGame():
                 await connection.end_game()
+
+    def _level(self, wanted: str | None) -> str:
+        """Return the level of the bot that is wanted, the best unless one is named; raises RequestRefused."""
+        levels = self._connection.levels
+        if not levels:
+            raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
+        if wanted is None:
+            return levels[-1]
+        if wanted not in levels:
+            about = {"level": wanted, "levels": ", ".join(levels)}
+            refused = Refused(Code.NO_SUCH_LEVEL, "", about=about)
+            raise RequestRefused(refused.code, describe_refusal(refused))
+        return wanted
 
     async def _open(self, request: requests.Open) -> None:
         name, players = self._name, request.players

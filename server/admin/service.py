@@ -180,7 +180,8 @@ class AdminService:
     def _table_report(self, table: Table) -> TableReport:
         state = table.as_seen()
         seats = [
-            SeatReport(number, seat.name, seat.here, seat.bot) for number, seat in enumerate(state.seats)
+            SeatReport(number, seat.name, seat.here, seat.bot or seat.level is not None)
+            for number, seat in enumerate(state.seats)
         ]
         return TableReport(
             table.code,

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -81,6 +82,7 @@ class Conversation:
         *,
         access: Access,
         limits: Limits,
+        levels: Sequence[str],
     ) -> None:
         self._connection = connection
         self._session = session
@@ -88,6 +90,7 @@ class Conversation:
         self._clients = clients
         self._access = access
         self._limits = limits
+        self._levels = levels  # of the bots that the server seats
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -129,7 +132,7 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
         self._session.client = printable(message.client)
-        self._session.send(Welcome(max(common), SERVER_NAME))
+        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels)))
         self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:

@@ -50,8 +50,17 @@ class Kept(Struct, frozen=True, tag_field="t", tag="kept", omit_defaults=True):
     standing: Standing = NEWCOMER
 
 
+class BotSeated(Struct, frozen=True, tag_field="t", tag="bot-seated", omit_defaults=True):
+    """A bot of the server took a seat; no token holds it."""
+
+    seat: int
+    level: str
+    name: str
+    standing: Standing = NEWCOMER
+
+
 class Freed(Struct, frozen=True, tag_field="t", tag="freed"):
-    """A player left a seat of a table that has not begun."""
+    """A player or a bot left a seat of a table that has not begun."""
 
     seat: int
 
@@ -144,6 +153,7 @@ Entry: TypeAlias = (
     Opened
     | Taken
     | Kept
+    | BotSeated
     | Freed
     | Played
     | StoodIn

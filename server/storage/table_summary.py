@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from protocol.messages import Stage
-from server.storage.entries import Ended, Entry, Freed, Kept, Opened, Played, StoodIn, Taken
+from server.storage.entries import BotSeated, Ended, Entry, Freed, Kept, Opened, Played, StoodIn, Taken
 
 
 class Contents(Struct, frozen=True):
@@ -25,7 +25,7 @@ def contents(entries: Iterable[Entry]) -> Contents:
         match entry:
             case Opened(players):
                 names = dict.fromkeys(range(players), "")
-            case Taken(seat, name) | Kept(seat, name):
+            case Taken(seat, name) | Kept(seat, name) | BotSeated(seat, _, name):
                 names[seat] = name
             case Freed(seat):
                 names[seat] = ""

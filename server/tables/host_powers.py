@@ -15,6 +15,7 @@ from protocol.messages import (
     HandOver,
     HostRequest,
     Remove,
+    SeatBot,
     SubstituteNow,
 )
 from protocol.settings import AbsencePolicy, Setting, Spectators, Starting, Title
@@ -47,6 +48,9 @@ class HostPowers:
         match request:
             case ChangeSetting(_, setting):
                 await self._change(setting)
+            case SeatBot(_, level, seat):
+                self._check_gathering()
+                await self._admission.seat_bot(level, seat)
             case Remove(_, seat):
                 await self._remove(host, Seat(seat))
             case Dismiss(_, number):
@@ -94,7 +98,8 @@ class HostPowers:
         self._check_not_over()
         if seat == host:
             raise Refusal(Code.NOT_YOURSELF)
-        if context.state.stage == "playing" and seat in context.audience.seated:
+        here = seat in context.audience.seated or seat in context.state.bots
+        if context.state.stage == "playing" and here:
             raise Refusal(Code.ALREADY_STARTED)
         await self._admission.vacate(seat, player)
 

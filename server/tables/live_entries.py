@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from protocol.settings import Setting
 from server.storage.entries import (
+    BotSeated,
     Changed,
     Clocked,
     Continued,
@@ -35,7 +36,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
     for number, entry in enumerate(entries):
         match entry:
-            case Taken(seat) | Kept(seat):
+            case Taken(seat) | Kept(seat) | BotSeated(seat):
                 seats[seat] = number
             case Freed(seat):
                 seats.pop(seat, None)

@@ -28,7 +28,17 @@ from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import Changed, Continued, Entry, Kept, Opened, Taken, TokenRevoked
+from server.storage.entries import (
+    BotSeated,
+    Changed,
+    Continued,
+    Entry,
+    Freed,
+    Kept,
+    Opened,
+    Taken,
+    TokenRevoked,
+)
 from server.storage.journal import Journal, Part
 from server.tables.absence.stand_in import StandIn
 from server.tables.chat import ChatLimits
@@ -127,7 +137,7 @@ class Lobby:
         self._going: set[Table] = set()  # tables that are being archived
         self._chances = chances
         self._counts = counts
-        self._stand_in = StandIn(config.stand_in, config.seed)
+        self._stand_in = StandIn(config.stand_in, config.brains, config.seed, config.limits.bots_cpu)
         skeleton("")  # to read the list of look-alikes takes long: not while somebody plays
         self._chat = ChatLimits(config.limits, self._timers.time)
 
@@ -153,7 +163,7 @@ class Lobby:
             table.stop_timers()
 
     def close(self) -> None:
-        """Stop the stand-in."""
+        """Stop the brains."""
         self._stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
@@ -354,7 +364,7 @@ class Lobby:
                 match entry:
                     case Taken(seat, _, held) | Kept(seat, _, held):
                         holders[seat] = held
-                    case TokenRevoked(seat):
+                    case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
                         holders.pop(seat, None)
             if not any(hash_fits(wanted, each) for each in holders.values()):
                 raise Refusal(Code.BAD_TOKEN, table=code)

@@ -84,10 +84,9 @@ class Moves:
         command = move.command.result()
         happened = game.decided(command)
         maps = [event_map(event) for event in happened]
+        by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
         try:
-            await self._accept(
-                StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=move.by
-            )
+            await self._accept(StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=by)
         except JournalError as error:
             context.counts.journal_failed(error)
             context.policy.turn_began()

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.settings import Private, Setting, Spectators, Title
-from server.storage.entries import Changed, Entry, Hosted, Kept, Opened
+from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened
 from server.tables.state import PersistentState
 
 
@@ -16,12 +16,19 @@ def options_to_play_again(state: PersistentState) -> Opened:
 
 
 def entries_to_play_again(state: PersistentState) -> list[Entry]:
-    """Return the seats and settings of a table for another game: seats are kept for players not removed."""
-    kept = [
-        Kept(seat, player.name, player.token_hash, player.program, state.standing(Seat(seat)))
-        for seat, player in enumerate(state.players)
-        if player is not None and player.token_hash
-    ]
+    """Return the seats and settings of a table for another game: bots come along at once.
+
+    Seats are kept for players who were not removed.
+    """
+    seats: list[Entry] = []
+    for seat, player in enumerate(state.players):
+        if player is None:
+            continue
+        standing = state.standing(Seat(seat))
+        if player.level is not None:
+            seats.append(BotSeated(seat, player.level, player.name, standing))
+        elif player.token_hash:
+            seats.append(Kept(seat, player.name, player.token_hash, player.program, standing))
     settings: list[Setting] = []
     if state.title:
         settings.append(Title(state.title))
@@ -30,4 +37,4 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
     if state.no_spectators:
         settings.append(Spectators(allowed=False))
     host = [] if state.host is None else [Hosted(state.host)]
-    return [*kept, *host, *map(Changed, settings)]
+    return [*seats, *host, *map(Changed, settings)]

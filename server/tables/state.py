@@ -15,6 +15,7 @@ from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
 from protocol.settings import AbsencePolicy, Private, Setting, Spectators, Starting, Title
 from server.storage.entries import (
+    BotSeated,
     Changed,
     Clocked,
     Continued,
@@ -46,7 +47,8 @@ class Player:
 
     A player whom the host of the server removed from a running game has no token hash and counts as a
     program: a bot plays on. A `vacant` seat of a running game is nobody's until somebody takes it over: it
-    has no token hash, and the name of the player whom the host of the table removed.
+    has no token hash, and the name of the player whom the host of the table removed. A bot of the server has
+    a `level` and no token hash, and counts as a program that never comes: it moves as the stand-in does.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Player:
     kept: bool = False
     standing: Standing = NEWCOMER  # before this table's game
     vacant: bool = False
+    level: str | None = None
     answers: Answers = field(default_factory=Answers)
 
 
@@ -113,8 +116,13 @@ class PersistentState:
 
     @property
     def played(self) -> bool:
-        """Tell whether the game was really played: every player has moved, and not a stand-in for one."""
-        return len(self._movers) == len(self.players)
+        """Tell whether the game was really played: every player has moved, and not a stand-in for one.
+
+        Bots of the server do not count, nor does a game of theirs with a single player: anybody can have any
+        number of those.
+        """
+        players = {seat for seat in range(len(self.players)) if seat not in self.bots}
+        return len(players) > 1 and players <= self._movers
 
     @property
     def names(self) -> list[str]:
@@ -141,6 +149,15 @@ class PersistentState:
         """Return the seats that programs hold, not people."""
         return {
             Seat(seat) for seat, player in enumerate(self.players) if player is not None and player.program
+        }
+
+    @property
+    def bots(self) -> set[Seat]:
+        """Return the seats that bots of the server hold."""
+        return {
+            Seat(seat)
+            for seat, player in enumerate(self.players)
+            if player is not None and player.level is not None
         }
 
     def standing(self, seat: Seat) -> Standing:
@@ -175,6 +192,8 @@ class PersistentState:
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
             case Kept(seat, name, token_hash, program, standing):
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
+            case BotSeated(seat, level, name, standing):
+                self.players[seat] = Player(name, "", program=True, standing=standing, level=level)
             case Freed(seat):
                 self.players[seat] = None
                 self.ready.discard(Seat(seat))
@@ -192,12 +211,8 @@ class PersistentState:
                 self.ended = True
             case Continued(code):
                 self.next_table = code
-            case Voted(seat, by, True):
-                self.votes.setdefault(Seat(seat), set()).add(Seat(by))
-            case Voted(seat, by):
-                self.votes.get(Seat(seat), set()).discard(Seat(by))
-                if not self.votes.get(Seat(seat)):
-                    self.votes.pop(Seat(seat), None)
+            case Voted(seat, by, agree):
+                self._count_vote(Seat(seat), Seat(by), agree=agree)
             case GivenToBot(seat):
                 self.bot_seats.add(Seat(seat))
                 self.votes.pop(Seat(seat), None)
@@ -223,6 +238,13 @@ class PersistentState:
             self._movers.add(entry.seat)
         if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
             player.answers.remember(entry.move, Done(entry.move.id))
+
+    def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
+        voters = self.votes.pop(seat, set()) - {by}
+        if agree:
+            voters.add(by)
+        if voters:
+            self.votes[seat] = voters
 
     def _set(self, setting: Setting) -> None:
         match setting:

@@ -23,6 +23,7 @@ def table_summary(code: str, state: PersistentState) -> TableSummary:
         sum(player is not None and player.vacant for player in state.players)
         if state.stage == "playing"
         else 0,
+        len(state.bots),
     )
 
 
@@ -34,16 +35,16 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
         if player is None:
             seats.append(SeatSummary())
             continue
-        here = seat in audience.seated
         summary = SeatSummary(
             player.name,
-            here,
+            here=player.level is not None or seat in audience.seated,
             kept=player.kept,
             again=seat in audience.gone_on,
             standing=state.standing(seat),
             vacant=player.vacant,
             ready=state.stage == "gathering"
             and (seat in state.ready or (player.program and not player.kept)),
+            level=player.level,
         )
         seats.append(policy.summary(seat, summary))
     return TableState(

@@ -33,7 +33,8 @@ class Script:
     """The values that determine a match.
 
     Pieces are placed at random, or by a plan if `swapped` is a set: of seats that place wolf farmers where
-    the plan has wolf merchants, and the other way round.
+    the plan has wolf merchants, and the other way round. The last `bots` seats belong to bots of the
+    server.
     """
 
     players: int
@@ -42,6 +43,12 @@ class Script:
     random_layout: bool = False
     swapped: frozenset[int] | None = None
     seed: int = 1
+    bots: int = 0
+
+    @property
+    def people(self) -> int:
+        """Return how many of the seats clients hold: the first ones."""
+        return self.players - self.bots
 
     def faces(self) -> list[list[str]]:
         """Return what the plan has each seat place, in order: `0 m*` is a wolf merchant of its first people.
@@ -134,11 +141,14 @@ class Match:
         if self.away and self.turns % 7 == 1:
             await self._come_back(min(self.away))
         if not self.away and self.turns % 7 == 2:
-            await self._go_away(self.turns // 7 % self._script.players)
+            await self._go_away(self.turns // 7 % self._script.people)
         view = self.spectator.view
         assert view is not None
         assert view.turn is not None
         seat, policy = int(view.turn), self._script.absence
+        if seat >= self._script.people:
+            await self._stand_in()
+            return
         if seat in self.away and not self._bot_plays_for(seat):
             if isinstance(policy, MoveClock):
                 await self._pass_time(policy.seconds)
@@ -260,6 +270,7 @@ async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match
     config = Config(
         data=data,
         stand_in=lambda view, legal, _rng: script.command(view, legal),
+        brains={"scripted": lambda view, legal, _rng: script.command(view, legal)},
         seed=script.seed,
         limits=LIMITS,
         timers=lambda: clock,
@@ -270,6 +281,7 @@ async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match
             server.port,
             script.players,
             programs=script.programs,
+            bots=dict.fromkeys(range(script.people, script.players), "scripted"),
             watched=True,
             absence=script.absence,
             random_layout=script.random_layout,

@@ -7,7 +7,8 @@ import itertools
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Container, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -38,6 +39,7 @@ from protocol.messages import (
     Refused,
     Reseated,
     Resume,
+    SeatBot,
     Seated,
     ServerMessage,
     Snapshot,
@@ -274,19 +276,32 @@ async def client_that_never_reads(port: int, *messages: ClientMessage) -> AsyncI
 
 @contextlib.asynccontextmanager
 async def full_table(
-    port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
+    port: int,
+    players: int,
+    *,
+    programs: Container[int] = (),
+    bots: Mapping[int, str] = MappingProxyType({}),
+    watched: bool = False,
+    **options: Any,
 ) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a new table, in seat order, a spectator last; all of them know that it is full."""
+    """Seat peers at a new table, in seat order, a spectator last; all of them know that it is full.
+
+    `bots` are the levels of the server's bots by their seats.
+    """
     async with contextlib.AsyncExitStack() as stack:
-        peers = [await stack.enter_async_context(connected(port)) for _ in range(players + watched)]
+        people = [seat for seat in range(players) if seat not in bots]
+        peers = [await stack.enter_async_context(connected(port)) for _ in range(len(people) + watched)]
         code = (await peers[0].open(players, "Player 0", program=0 in programs, **options)).table
-        for seat, peer in enumerate(peers[1:players], start=1):
-            await peer.join(code, f"Player {seat}", program=seat in programs)
+        for seat, level in bots.items():
+            await peers[0].done(SeatBot(peers[0].next_id(), level, seat))
+        for seat, peer in zip(people[1:], peers[1:], strict=False):
+            await peer.join(code, f"Player {seat}", seat, program=seat in programs)
         if watched:
             await peers[-1].watch(code)
         for peer in peers:
-            while not _complete(await peer.until(TableState), players, watched):
-                pass
+            state = next((each for each in reversed(peer.received) if isinstance(each, TableState)), None)
+            while state is None or not _complete(state, players, watched):
+                state = await peer.until(TableState)
         yield peers
 
 
@@ -295,12 +310,10 @@ def _complete(state: TableState, players: int, watched: bool) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def game(
-    port: int, players: int, *, programs: Container[int] = (), watched: bool = False, **options: Any
-) -> AsyncIterator[list[Peer]]:
-    """Seat peers at a new table and start its game; all of them know that it has started."""
+async def game(port: int, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
+    """Seat peers as `full_table` does and start the game; all of them know that it has started."""
     options = {"random_layout": True, "starting": 0, **options}
-    async with full_table(port, players, programs=programs, watched=watched, **options) as peers:
+    async with full_table(port, players, **options) as peers:
         await peers[0].done(StartGame(peers[0].next_id()))
         for peer in peers:
             await peer.until(TableState)

@@ -17,6 +17,7 @@ _STRINGS_BY_FIELD: Final[Mapping[str, Sequence[str]]] = {
     "piece": sorted(NOTATIONS),
     "field": FIELDS,
     "password": ["secret"],
+    "level": ["random", "best"],
 }
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from client.refusals import describe_refusal
+from engine.legal import random_command
 from engine.pieces import Seat
 from protocol.absence import ByVote, MoveClock
 from protocol.codes import Code
@@ -29,6 +30,7 @@ from protocol.messages import (
     Remove,
     Resume,
     Say,
+    SeatBot,
     StartGame,
     Sync,
     Vote,
@@ -313,6 +315,13 @@ async def left_the_table(server: Running, stack: contextlib.AsyncExitStack) -> R
     return await peers[1].until(Refused)
 
 
+async def no_such_level(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    config = Config(brains={"random": lambda _view, legal, rng: random_command(legal, rng)})
+    server = await stack.enter_async_context(running(config))
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    return await peers[0].refused(SeatBot(7, "best"))
+
+
 async def programs_do_not_vote(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peers = await stack.enter_async_context(game(server.port, 2, programs={1}, absence=ByVote(600)))
     return await peers[1].refused(Vote(7, 0, agree=True))
@@ -385,6 +394,8 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NOT_YOURSELF: at_full_table(0, Remove(7, 0)),
     Code.NOBODY_THERE: nobody_there,
     Code.NO_SUCH_SPECTATOR: at_full_table(0, Dismiss(7, 99)),
+    Code.NO_BOTS: at_full_table(0, SeatBot(7, "greedy")),
+    Code.NO_SUCH_LEVEL: no_such_level,
     Code.NOT_A_PERSON: not_a_person,
     Code.NO_SUCH_SEAT: no_such_seat,
     Code.NO_FREE_SEAT: no_free_seat,

@@ -32,6 +32,7 @@ SCRIPTS = {
     "game-clock": Script(2, GameClock(600), seed=4),
     "vote": Script(4, ByVote(30), seed=5),
     "bot": Script(3, ByBot(30), seed=6),
+    "server's bots": Script(4, GameClock(600), seed=8, bots=2),
     "random-layout": Script(5, ByBot(30), random_layout=True, seed=7),
 }
 EVERY_COMMAND = frozenset(
@@ -53,7 +54,8 @@ async def test_the_fold_of_the_events_is_the_snapshot(script: Script) -> None:
             for peer in playing.present:
                 await check_snapshot(peer)
         assert all(peer.view is not None and peer.view.result is not None for peer in playing.present)
-        assert (playing.stand_in_moves > 0) == (script.absence != WAIT or bool(script.programs))
+        replaced = script.absence != WAIT or bool(script.programs)
+        assert (playing.stand_in_moves > 0) == replaced
 
 
 async def check_snapshot(peer: Peer) -> None:
@@ -85,11 +87,12 @@ async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Sc
     """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
     seats = frozenset(range(script.players))
     first = await frames_of_match(replace(script, swapped=frozenset()))
-    for watcher in range(script.players + 1):
+    clients = [*range(script.people), script.players]  # the spectator last
+    for watcher in clients:
         swapped = seats - {watcher}
         second = await frames_of_match(replace(script, swapped=swapped))
         same = [one == other for one, other in zip(first, second, strict=True)]
-        assert same == [seat not in swapped for seat in range(script.players + 1)]
+        assert same == [seat not in swapped for seat in clients]
 
 
 # -- replay ---------------------------------------------------------------------------------------

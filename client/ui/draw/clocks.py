@@ -41,7 +41,7 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
         return ""
     summary = model.state.seats[seat]
     words = []
-    if summary.bot:
+    if summary.bot or summary.level is not None:
         words.append(_("bot"))
     elif not summary.here:
         words.append(_("away"))

@@ -389,7 +389,8 @@ def watching_name(called: str, name: str | None) -> str:
 def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if now.vacant and not was.vacant:
         return _("{name} was removed: somebody else may take the seat over.").format(name=now.name)
-    if was.vacant and not now.vacant and now.name is not None:
+    replaced = was.level is not None and was.name != now.name
+    if (replaced or (was.vacant and not now.vacant)) and now.name is not None:
         return _("{name} takes over the seat of {gone}.").format(name=now.name, gone=was.name)
     if was.name != now.name:
         if now.name is None and was.kept:

@@ -136,7 +136,8 @@ def listed(
 
 
 def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
-    free = table.vacant or (table.stage == "gathering" and table.taken < table.players)
+    taken = table.taken - table.bots  # people may take the seats of bots before the game
+    free = table.vacant or (table.stage == "gathering" and taken < table.players)
     return table.table in kept or bool(free)
 
 

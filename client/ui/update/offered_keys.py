@@ -63,7 +63,7 @@ def _idle_while_gathering(ui: Ui, model: TableModel) -> frozenset[Act]:
     return _those(
         (Act.START, waits or not host),
         (Act.READY, model.seat is None or ui.hosting.private),
-        (Act.SEAT_BOT, not (free and ui.hosting.bots and model.seat is not None)),
+        (Act.SEAT_BOT, not (free and ui.hosting.levels and host)),
     )
 
 

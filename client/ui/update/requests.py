@@ -41,7 +41,9 @@ class Start(Struct, frozen=True):
 
 
 class SeatBot(Struct, frozen=True):
-    """Let a bot take a free seat of this table."""
+    """Let a bot of the server take a free seat of this table; of the best level unless one is named."""
+
+    level: str | None = None
 
 
 class Rematch(Struct, frozen=True):
@@ -96,7 +98,7 @@ class Set(Struct, frozen=True):
 
 
 class Remove(Struct, frozen=True):
-    """Remove the player of a seat."""
+    """Remove the player of a seat, or a bot."""
 
     seat: int
 
@@ -216,7 +218,7 @@ class Misread(Struct, frozen=True):
 
 
 TableRequest: TypeAlias = (
-    SayReady | ChangeSeat | Set | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
+    SayReady | ChangeSeat | Set | SeatBot | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
 )
 Request: TypeAlias = (
     Command
@@ -225,7 +227,6 @@ Request: TypeAlias = (
     | Join
     | Watch
     | Start
-    | SeatBot
     | Rematch
     | WatchNext
     | Vote

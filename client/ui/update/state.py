@@ -230,6 +230,7 @@ class MenuPage(enum.Enum):
     STARTING = enum.auto()
     ABSENCE = enum.auto()
     SEAT = enum.auto()
+    BOT = enum.auto()
     SWAP = enum.auto()
     REMOVE = enum.auto()
     HAND_OVER = enum.auto()
@@ -270,13 +271,14 @@ class Outage(Struct, frozen=True):
 class Hosting:
     """What this program can do at its server.
 
-    `private` if nobody else plays there, so that there is no lobby to go back to; `bots` if it can seat bots;
-    `hints` if it suggests moves; `looks_back` if it shows and saves finished games; `home` if there is a
-    start screen to go back to; `addresses` are those that others join with.
+    `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
+    bots that the server seats, the best last; `hints` if it suggests moves; `looks_back` if it shows and
+    saves finished games; `home` if there is a start screen to go back to; `addresses` are those that others
+    join with.
     """
 
     private: bool = False
-    bots: bool = False
+    levels: tuple[str, ...] = ()
     hints: bool = False
     looks_back: bool = False
     home: bool = False

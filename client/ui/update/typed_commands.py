@@ -23,7 +23,9 @@ from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
+from protocol.limits import LEVEL_LENGTH
 
+_LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
@@ -75,10 +77,17 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return requests.Refresh()
         case ["start"]:
             return requests.Start()
-        case ["bot"] if model.view is not None:
+        case ["bot", *_] if model.view is not None:
             return Misread(_("The game has begun: no bot can take a seat. See the table's menu."))
         case ["bot"]:
             return requests.SeatBot()
+        case ["bot", "remove", *name] if name:
+            return commands.meaning("remove", name, model)
+        case ["bot", level] if level != "remove" and _LEVEL.fullmatch(level.lower()):
+            return requests.SeatBot(level.lower())
+        case ["bot", *_others]:
+            example = "bot greedy, bot remove greedy-1"
+            return Misread(_("Type it like this: {example}").format(example=example))
         case [verb, *rest] if verb in commands.VERBS:
             return commands.meaning(verb, rest, model)
         case ["again"]:

@@ -167,7 +167,8 @@ class Absence:
 class ActingPolicy:
     """The policy of a running game that does not just wait.
 
-    For absent people it does what the host chose; for absent programs the stand-in plays at once.
+    For absent people it does what the host chose; for absent programs the stand-in plays at once. Bots of the
+    server move in the same way: they are never there, and no clock runs for them.
     """
 
     def __init__(
@@ -201,7 +202,8 @@ class ActingPolicy:
             self.stop_timers()
             return
         self._turn_start = self._scheduler.time()
-        self._allowance = self._state.clocks.allowance(_on_turn(game))
+        seat = _on_turn(game)
+        self._allowance = None if seat in self._state.bots else self._state.clocks.allowance(seat)
         self._run_clock()
         self.reconsider()
 
@@ -285,7 +287,7 @@ class ActingPolicy:
             raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        if self._game is None:
+        if self._game is None or summary.level is not None:
             return summary
         clocks = self._state.clocks
         clock = clocks.left(seat)
@@ -322,7 +324,7 @@ class ActingPolicy:
         if self._game is None:
             return None
         seat = _on_turn(self._game)
-        if self._state.clocks.used_up(seat):
+        if self._state.clocks.used_up(seat) and seat not in self._state.bots:
             return "clock"
         # A bot plays with people: while nobody is here, nobody waits for it.
         return "bot" if self.plays_for(seat) and self._attended() else None
@@ -346,7 +348,10 @@ class ActingPolicy:
         """Have the stand-in choose. It moves after a set time: how long it thinks might reveal its hand."""
         events = len(game.events)
         self._stop_turn()
-        self._substitute_move = SubstituteMove(events, by, self._stand_in.thinks(game))
+        player = self._state.players[_on_turn(game)]
+        level = None if player is None else player.level
+        thought = self._stand_in.thinks(game, level, self._state.opened.origin)
+        self._substitute_move = SubstituteMove(events, by, thought)
         self._turn_timer = self._scheduler.after(self._pause, MoveDue(events))
 
     def _make_move_now(self, move: SubstituteMove) -> None:

@@ -63,5 +63,5 @@ class Hosting:
         state = self._context.state
         here = [seat for seat in state.taken if seat in self._context.audience.seated]
         people = [seat for seat in here if seat not in state.programs]
-        programs_only = len(state.programs) == len(state.taken)
+        programs_only = state.programs.issuperset(state.taken)
         return min(people or (here if programs_only else []), default=None)

@@ -1,5 +1,6 @@
 """Joining and leaving a table: seats are taken, resumed, kept for a while, and freed."""
 
+import itertools
 import logging
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.refusal import Refusal
 from server.storage.entries import (
+    BotSeated,
     Changed,
     Entry,
     Forgotten,
@@ -129,7 +131,7 @@ class SeatAdmission:
     async def free_if_away(self, seat: Seat) -> None:
         """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
         context = self._context
-        taken = context.state.players[seat] is not None
+        taken = context.state.players[seat] is not None and seat not in context.state.bots
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
             await context.store_or_log(*self._freed(seat))
             if context.state.players[seat] is not None:  # the journal could not be written
@@ -142,7 +144,7 @@ class SeatAdmission:
         Return False if it is free.
         """
         context = self._context
-        if context.state.players[seat] is None:
+        if context.state.players[seat] is None or (seat in context.state.bots and context.state.game):
             return False
         if context.state.stage == "gathering":
             await context.store(*self._freed(seat))
@@ -158,6 +160,24 @@ class SeatAdmission:
             self.hosting.watch()
             context.broadcast_state()
         return True
+
+    async def seat_bot(self, level: str, wanted: int | None) -> None:
+        """Give a free seat to a bot of the server, the first one unless one is wanted."""
+        context = self._context
+        levels, players = context.stand_in.levels, context.state.players
+        if not levels:
+            raise Refusal(Code.NO_BOTS)
+        if level not in levels:
+            raise Refusal(Code.NO_SUCH_LEVEL, level=level, levels=", ".join(levels))
+        if wanted is not None and wanted >= len(players):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
+        free = [seat for seat, player in enumerate(players) if player is None]
+        if not free:
+            raise Refusal(Code.TABLE_FULL, table=context.code)
+        seat = _chosen(wanted, free)
+        bot = BotSeated(seat, level, self._name_of_bot(level))
+        await context.store(bot, *context.nobody_ready())
+        context.broadcast_state()
 
     async def vacate(self, seat: Seat, player: Player) -> None:
         """Free a seat for the host of the table; in a running game it becomes vacant, to be taken over."""
@@ -232,11 +252,10 @@ class SeatAdmission:
         if state.stage == "over":
             raise Refusal(Code.GAME_FINISHED, table=code)
         free = [seat for seat, player in enumerate(state.players) if player is None or player.vacant]
-        if not free:
+        bots = [] if state.game is not None or newcomer.program else sorted(state.bots)
+        if not free and not bots:
             raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
-        seat = free[0] if wanted is None else wanted
-        if seat not in free:
-            raise Refusal(Code.SEAT_TAKEN, seat=seat, free_seats=", ".join(map(str, free)))
+        seat = _chosen(wanted, [*free, *bots])
         if known not in {None, seat}:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
@@ -244,16 +263,24 @@ class SeatAdmission:
         await self._context.store(_taken(seat, newcomer), *self._context.nobody_ready())
         return Seat(seat)
 
+    def _name_of_bot(self, level: str) -> str:
+        """Return the first name with the level that nobody at the table has, nor one that looks like it."""
+        names = (f"{level}-{number}" for number in itertools.count(1))
+        return next(name for name in names if not self._name_taken(name))
+
     def _check_free(self, name: str, seat: int | None = None) -> None:
         """Raise Refusal if a player of another seat, or a spectator, has a name that looks the same."""
+        if self._name_taken(name, seat):
+            raise Refusal(Code.NAME_TAKEN)
+
+    def _name_taken(self, name: str, seat: int | None = None) -> bool:
         players = (player for at, player in enumerate(self._context.state.players) if at != seat)
         spectators = self._context.audience.spectators.values()
         taken = [
             *(player.name for player in players if player is not None),
             *(each.name for each in spectators),
         ]
-        if any(other is not None and alike(other, name) for other in taken):
-            raise Refusal(Code.NAME_TAKEN)
+        return any(other is not None and alike(other, name) for other in taken)
 
     async def _come_back(self, session: Session, seat: Seat, id: int, after: int) -> None:  # noqa: A002 - the wire's own word
         context = self._context
@@ -285,7 +312,9 @@ class SeatAdmission:
     def _freed(self, seat: Seat) -> list[Entry]:
         """Return the entries for a player who gives the seat up: the last one closes the table."""
         state = self._context.state
-        if sum(player is not None for player in state.players) == 1:
+        if all(
+            player is None for other, player in enumerate(state.players) if other not in {seat, *state.bots}
+        ):
             return [Freed(seat), Forgotten()]
         heir = self.hosting.heir(seat) if seat == state.host else None
         return [Freed(seat)] if heir is None else [Freed(seat), Hosted(heir)]
@@ -294,7 +323,9 @@ class SeatAdmission:
         """Keep an absent player's seat for a while, if the game has not begun."""
         self._stop_keeping(seat)
         player, limits = self._context.state.players[seat], self._context.limits
-        if player is not None and self._context.state.stage == "gathering":
+        if player is None or player.level is not None:  # a bot is always there
+            return
+        if self._context.state.stage == "gathering":
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
             self._kept_seats[seat] = self._context.scheduler.after(seconds, FreeIfAway(seat))
@@ -304,10 +335,20 @@ class SeatAdmission:
             timer.cancel()
 
 
+def _chosen(wanted: int | None, to_be_had: list[int]) -> int:
+    """Return the seat that is wanted, by default the first; raises Refusal if it is not to be had."""
+    seat = to_be_had[0] if wanted is None else wanted
+    if seat not in to_be_had:
+        raise Refusal(Code.SEAT_TAKEN, seat=seat, free_seats=", ".join(map(str, sorted(to_be_had))))
+    return seat
+
+
 def _seat_entry(seat: int, player: Player | None) -> Entry:
     """Return the entry that makes a player, or nobody, sit in the seat."""
     if player is None:
         return Freed(seat)
+    if player.level is not None:
+        return BotSeated(seat, player.level, player.name, player.standing)
     if player.kept:
         return Kept(seat, player.name, player.token_hash, player.program, player.standing)
     return _taken(seat, player)

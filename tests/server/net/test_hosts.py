@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from client.bots.brains import at_random
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of, folded
@@ -33,6 +34,7 @@ from protocol.messages import (
     Rematch,
     Reseated,
     Resume,
+    SeatBot,
     Seated,
     ServerMessage,
     Snapshot,
@@ -46,7 +48,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, connected_without_hello
+from tests.server.peer import TIMEOUT, Peer, connected_without_hello, eventually
 from tests.server.random_messages import KINDS, RandomMessages
 from tests.server.storage.test_journal import table_facts
 
@@ -191,7 +193,9 @@ class Stranger(Peer):
         match self.state and self.state.stage:
             case "over":
                 return Rematch(self.next_id()) if chance < 0.8 else Leave(self.next_id())
-            case "gathering" if chance < 0.6:
+            case "gathering" if chance < 0.4:
+                return SeatBot(self.next_id(), "random")
+            case "gathering" if chance < 0.7:
                 return StartGame(self.next_id())
             case "playing" if self.seat is not None and chance < 0.995:
                 return None
@@ -260,12 +264,14 @@ class Crowd:
 
     async def check(self) -> None:
         """Fail unless everybody has been told exactly how their table is."""
+        lobby = self._world.server.lobby
+        await eventually(lambda: not lobby._stand_in._thread._busy)  # else a bot might move any time
         for _ in range(3):  # what one of them has caused may come after another's answers
             for stranger in self.all:
                 await stranger.settled()
         here = [stranger for stranger in self.all if not stranger.gone]
         by_name = {"{}:{}".format(*stranger.socket.local_address): stranger for stranger in here}
-        for table in self._world.server.lobby.tables.values():
+        for table in lobby.tables.values():
             assert table.state.entry_count < MOST_ENTRIES
             for session in table._context.audience:
                 if session.name in by_name:
@@ -312,7 +318,13 @@ async def test_nothing_that_hosts_and_players_do_breaks_a_table(
     archived: set[str] = set()
     for _ in range(2):
         clock = ManualClock()
-        async with running(Config(data=tmp_path, limits=LIMITS, timers=lambda clock=clock: clock)) as server:  # type: ignore[misc]
+        config = Config(
+            data=tmp_path,
+            limits=LIMITS,
+            brains={"random": at_random},
+            timers=lambda clock=clock: clock,  # type: ignore[misc]
+        )
+        async with running(config) as server:
             assert {code: kept_facts(table) for code, table in server.lobby.tables.items()} == tables
             assert set(server.lobby.archived) == archived
             world = World(server, clock, rng)

@@ -66,7 +66,8 @@ def table_facts(state: PersistentState) -> dict[str, object]:
             for seat in range(len(state.players))
         ],
         "players": [
-            player and (player.name, player.token_hash, player.program, player.kept, player.vacant)
+            player
+            and (player.name, player.token_hash, player.program, player.kept, player.vacant, player.level)
             for player in state.players
         ],
         "ready": state.ready,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from client.bots.brains import at_random
 from engine.game import RandomChance
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import SENT_AWAY, Code
@@ -31,6 +32,7 @@ from protocol.messages import (
     Resume,
     Say,
     SayReady,
+    SeatBot,
     Seated,
     StartGame,
     SubstituteNow,
@@ -149,6 +151,7 @@ def host_requests(peer: Peer, rng: random.Random) -> list[ClientMessage]:
         ChangeSetting(peer.next_id(), rng.choice(settings)),
         ChangeSetting(peer.next_id(), AbsencePolicy(rng.choice(POLICIES))),
         ChangeSetting(peer.next_id(), Starting(rng.choice((None, seat)))),
+        SeatBot(peer.next_id(), "random", seat),
         Remove(peer.next_id(), seat),
         Dismiss(peer.next_id(), rng.randrange(1, 4)),
         HandOver(peer.next_id(), seat),
@@ -218,7 +221,9 @@ async def test_requests_at_the_same_time_are_handled_one_by_one(
         over_seconds=10.0,
     )
     tokens = Tokens()
-    async with running(Config(data=tmp_path, limits=limits, timers=FastClock, seed=seed)) as server:
+    brains = {"random": at_random}
+    config = Config(data=tmp_path, limits=limits, brains=brains, timers=FastClock, seed=seed)
+    async with running(config) as server:
         with pytest.MonkeyPatch.context() as patch:
             slow_down(patch, server.lobby._journal, random.Random(seed))
             async with asyncio.TaskGroup() as clients:

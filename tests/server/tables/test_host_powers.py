@@ -31,6 +31,7 @@ from protocol.messages import (
     Remove,
     Reseated,
     Resume,
+    SeatBot,
     Seated,
     Snapshot,
     StartGame,
@@ -67,6 +68,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 REQUESTS: tuple[Callable[[int], ClientMessage], ...] = (
     *(lambda number, each=each: ChangeSetting(number, each) for each in SETTINGS),
+    lambda number: SeatBot(number, "greedy"),
     lambda number: Remove(number, 2),
     lambda number: Dismiss(number, 1),
     lambda number: HandOver(number, 1),

@@ -18,6 +18,7 @@ from protocol.settings import Setting
 from server.app import running
 from server.config import Config, Limits
 from server.storage.entries import (
+    BotSeated,
     Changed,
     Clocked,
     Continued,
@@ -51,6 +52,7 @@ settings_made: st.SearchStrategy[Setting] = of_schema(inspect.type_info(Setting)
 seat_entries = st.one_of(
     st.builds(Taken, seats, names, names, st.booleans(), st.booleans()),
     st.builds(Kept, seats, names, names, st.booleans()),
+    st.builds(BotSeated, seats, names, names),
     st.builds(Freed, seats),
     st.builds(Voted, seats, seats, st.booleans()),
     st.builds(GivenToBot, seats),

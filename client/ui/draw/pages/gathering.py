@@ -50,9 +50,11 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         ]
         if each.kept:
             words.append(_("not here yet"))
+        elif each.level is not None:
+            words.append(_("bot"))
         elif each.name is not None and not each.here:
             words.append(_("away"))
-        if each.ready:
+        if each.ready and each.level is None:
             words.append(_("ready"))
         note = line(f"  ({', '.join(words)})" if words else "")
         lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
@@ -67,7 +69,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         so = _("At this table: {settings}.").format(settings="; ".join(special))
         lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
     if not ui.hosting.private and any(each.name is None for each in state.seats):
-        lines += _how_to_join(ui, state.table)
+        lines += _how_to_join(ui, state.table, host=model.seat == state.host)
     return Block(tuple(lines))
 
 
@@ -83,7 +85,7 @@ def _set_up(state: TableState) -> Iterator[str]:
         yield describe_policy(state.absence)
 
 
-def _how_to_join(ui: Ui, table: str) -> list[Line]:
+def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
     """Return what others type to take a seat, and how to seat a bot."""
     lines = [EMPTY]
     if ui.hosting.addresses or not loopback(ui.address):
@@ -94,8 +96,9 @@ def _how_to_join(ui: Ui, table: str) -> list[Line]:
     if not ui.hosting.addresses and loopback(ui.address):
         elsewhere = _("From another computer the address is different: palatinus serve prints it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
-    if ui.hosting.bots:
-        return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
+    if ui.hosting.levels:
+        seats_bots = line("  " + _("b: let a bot take a free seat"), "class:faint")
+        return [*lines, EMPTY, seats_bots] if host else lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
 

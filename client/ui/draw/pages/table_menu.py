@@ -18,6 +18,7 @@ _HEADINGS: Final = {
     MenuPage.STARTING: N_("Who starts"),
     MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
     MenuPage.SEAT: N_("Which seat you take"),
+    MenuPage.BOT: N_("At which level the bot plays"),
     MenuPage.SWAP: N_("Which seats are swapped"),
     MenuPage.REMOVE: N_("Who is removed"),
     MenuPage.HAND_OVER: N_("Who is to be host"),
@@ -35,7 +36,7 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         (line(f"  {_(_HEADINGS[menu.page])}", "class:heading"), None),
         (EMPTY, None),
     ]
-    lines = choices(menu.page, model)
+    lines = choices(menu.page, model, ui.hosting.levels)
     room = max(height - 7, 1)
     first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
     for at, choice in enumerate(lines[first : first + room], start=first):

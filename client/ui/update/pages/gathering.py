@@ -7,7 +7,8 @@ from client.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Ui
+from client.ui.update.state import MenuPage, Notice, TableMenu, Ui
+from client.ui.update.table.menu import free_seats
 
 
 def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
@@ -19,12 +20,8 @@ def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None
             return _said_ready(ui, model)
         case Act.LEAVE:
             return ui, requests.Leave()
-        case Act.SEAT_BOT if ui.hosting.bots:
-            return ui, requests.SeatBot()
         case Act.SEAT_BOT:
-            return replace(
-                ui, notice=Notice(_("To add a bot, run the command above in another terminal."))
-            ), None
+            return _seat_bot(ui, model)
         case _:
             return ui, None
 
@@ -36,3 +33,21 @@ def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
             ui, notice=Notice(_("You are watching: only the players say that they are ready."))
         ), None
     return ui, requests.SayReady(not model.state.seats[model.seat].ready)
+
+
+def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    """Seat a bot; if the server has several levels, ask for one, beginning with the best."""
+    state, levels = model.state, ui.hosting.levels
+    if state is None:
+        return ui, None
+    if not levels:
+        text = _("To add a bot, run the command above in another terminal.")
+    elif model.seat != state.host:
+        text = _("The host of the table seats bots.")
+    elif not free_seats(state):
+        text = _("No seat is free. The table's menu removes players and bots.")
+    elif len(levels) == 1:
+        return ui, requests.SeatBot(levels[0])
+    else:
+        return replace(ui, overlay=TableMenu(MenuPage.BOT, len(levels) - 1)), None
+    return replace(ui, notice=Notice(text)), None

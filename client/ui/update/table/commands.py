@@ -131,6 +131,7 @@ def lines(model: TableModel) -> Iterator[str]:
     yield "title "
     yield from ("private on", "private off", "spectators on", "spectators off")
     if state.stage == "gathering":
+        yield from (f"bot remove {each.name}" for each in state.seats if each.level is not None)
         yield from (
             "shuffle",
             "swap ",

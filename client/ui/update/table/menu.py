@@ -1,6 +1,6 @@
 """The menu of a table: what its host can do, and how the table is set up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final, TypeAlias, assert_never
@@ -53,7 +53,7 @@ def opened_menu(ui: Ui, model: TableModel) -> Ui:
 
 def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click in the menu, and what is asked of the server."""
-    lines = choices(menu.page, model)
+    lines = choices(menu.page, model, ui.hosting.levels)
     last = len(lines) - 1
     match action:
         case Way():
@@ -83,14 +83,14 @@ def _effect(ui: Ui, effect: Effect | None) -> tuple[Ui, Request | None]:
             return replace(ui, overlay=None), request
 
 
-def choices(page: MenuPage, model: TableModel) -> tuple[Choice, ...]:
-    """Return the lines of a page of the menu."""
+def choices(page: MenuPage, model: TableModel, levels: Sequence[str]) -> tuple[Choice, ...]:
+    """Return the lines of a page of the menu; `levels` are those of the server's bots."""
     state = model.state
     if state is None:
         return ()
     match page:
         case MenuPage.MAIN:
-            return tuple(_main(model, state))
+            return tuple(_main(model, state, levels))
         case MenuPage.STARTING:
             seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
             who = [None, *seats]
@@ -104,6 +104,8 @@ def choices(page: MenuPage, model: TableModel) -> tuple[Choice, ...]:
             )
         case MenuPage.SEAT:
             return _of_seats(state, free_seats(state), requests.ChangeSeat)
+        case MenuPage.BOT:
+            return tuple(Choice(level, requests.SeatBot(level)) for level in levels)
         case MenuPage.SWAP:
             return tuple(
                 Choice(
@@ -132,7 +134,7 @@ def choices(page: MenuPage, model: TableModel) -> tuple[Choice, ...]:
             assert_never(page)
 
 
-def _main(model: TableModel, state: TableState) -> Iterator[Choice]:
+def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterator[Choice]:
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
@@ -156,6 +158,8 @@ def _main(model: TableModel, state: TableState) -> Iterator[Choice]:
             yield Choice(_("move to another seat"), MenuPage.SEAT)
     if not host:
         return
+    if gathering and levels and free_seats(state):
+        yield Choice(_("seat a bot"), MenuPage.BOT)
     if gathering:
         yield Choice(_("swap two seats"), MenuPage.SWAP)
         yield Choice(_("shuffle the seats"), requests.Arrange(None))
@@ -212,7 +216,11 @@ def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
 
 def _others(model: TableModel, state: TableState) -> list[int]:
     """Return the seats of the other players who are here."""
-    return [seat for seat, each in enumerate(state.seats) if seat != model.seat and each.here]
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.here and each.level is None
+    ]
 
 
 def _of_seats(state: TableState, seats: list[int], effect: Callable[[int], Request]) -> tuple[Choice, ...]:

@@ -342,8 +342,8 @@ def test_spectators_see_that_they_are_watching() -> None:
 
 @pytest.mark.parametrize("bots", [False, True])
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
-    """A bot is offered while a seat is free, if the program has bots; otherwise the start."""
-    ui = Ui("Ann", ADDRESS, Hosting(bots=bots))
+    """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
+    ui = Ui("Ann", ADDRESS, Hosting(levels=("greedy",) if bots else ()))
     for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
         ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),

@@ -13,9 +13,11 @@ from client.ui.update.dispatch import pressed, updated
 from client.ui.update.keys import KEYS, KeyContext, context_of
 from client.ui.update.news import refused, suggested
 from client.ui.update.offered_keys import offered
+from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Result, Scoring, Topic, Ui
 from client.ui.update.table.scoring_steps import last_step, steps
 from client.ui.update.table.selection import selected_piece
+from client.ui.update.typed_commands import meaning
 from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
 from engine.game import Game, GameOptions
@@ -23,7 +25,7 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import TableState, TableSummary
+from protocol.messages import SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import (
     after,
     lobby_of,
@@ -232,10 +234,36 @@ def test_a_spectator_watches_the_next_game_too() -> None:
     assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
 
 
-def test_a_bot_can_be_requested_if_the_program_seats_bots() -> None:
-    model = TableModel("KXQT")
-    assert request_after(Ui("Ann", hosting=Hosting(bots=True)), model, "b") == requests.SeatBot()
-    assert after(Ui("Ann"), model, "b").notice is not None
+def test_the_host_seats_bots() -> None:
+    """The only level at once; of several, the best is chosen already. Otherwise a notice says why not."""
+    free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
+    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
+    one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
+    assert request_after(one, model, "b") == requests.SeatBot("greedy")
+    assert request_after(two, model, "b", "enter") == requests.SeatBot("greedy")
+    assert request_after(two, model, "b", "up", "enter") == requests.SeatBot("random")
+    full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))
+    guest = TableModel("KXQT", Seat(1), state=model.state)
+    notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
+    assert len(notices) == 3
+    assert None not in notices
+
+
+@pytest.mark.parametrize(
+    ("line", "request_made"),
+    [
+        ("bot", requests.SeatBot()),
+        ("bot greedy", requests.SeatBot("greedy")),
+        ("bot Greedy", requests.SeatBot("greedy")),
+        ("bot remove greedy-1", requests.Remove(1)),
+    ],
+)
+def test_bots_are_seated_and_removed_by_typed_commands(line: str, request_made: Request) -> None:
+    seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy"), SeatSummary()]
+    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
+    assert meaning(line, model) == request_made
+    assert isinstance(meaning("bot a b", model), Misread)
+    assert isinstance(meaning("bot remove", model), Misread)
 
 
 def test_keys_while_gathering() -> None:

@@ -15,7 +15,7 @@ from client.ui.update.table.menu import choices
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import ByBot
-from protocol.messages import SeatSummary, SpectatorSummary, TableState, TableSummary
+from protocol.messages import SeatSummary, SpectatorSummary, Stage, TableState, TableSummary
 from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
 from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
 from tests.games import played
@@ -36,8 +36,27 @@ def running(seat: int = 0) -> tuple[Ui, TableModel]:
     return ui_of(game, model), model
 
 
+LEVELS = ("random", "greedy")
+
+
 def effects(page: MenuPage, model: TableModel) -> list[object]:
-    return [choice.effect for choice in choices(page, model)]
+    return [choice.effect for choice in choices(page, model, LEVELS)]
+
+
+def test_a_bot_is_no_player_in_the_menu() -> None:
+    """It can be removed before the game, but not made host, and it is never away."""
+    seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy")]
+    cases: tuple[tuple[Stage, list[object]], ...] = (
+        ("gathering", [requests.Remove(1)]),
+        ("playing", []),
+    )
+    for stage, removed in cases:
+        state = TableState("KXQT", stage, seats, 0)
+        model = TableModel("KXQT", Seat(0), state=state)
+        assert effects(MenuPage.REMOVE, model) == removed
+        assert effects(MenuPage.HAND_OVER, model) == effects(MenuPage.SUBSTITUTE, model) == []
+        assert effects(MenuPage.BOT, model) == [requests.SeatBot("random"), requests.SeatBot("greedy")]
+        assert MenuPage.BOT not in effects(MenuPage.MAIN, model)
 
 
 def test_the_host_finds_everything_in_the_menu() -> None:

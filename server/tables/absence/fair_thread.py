@@ -1,0 +1,83 @@
+"""A thread that works for everybody by turns, and for no more than a share of a processor's time."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairThread(Generic[T]):
+    """Does one piece of work at a time, in turns for those who ask for it, whoever asks for more.
+
+    After each piece it rests for so long that it takes no more than `share` of a processor.
+    """
+
+    def __init__(self, name: str, share: float) -> None:
+        # One thread: more of them would compete with the event loop for the interpreter, and gain nothing.
+        self._thread = ThreadPoolExecutor(1, name)
+        self._rest = 1 / share - 1
+        self._waiting: dict[str, deque[tuple[asyncio.Future[T], Callable[[], T]]]] = {}  # in turn
+        self._busy = False
+        self._pause: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def do(self, work: Callable[[], T], asker: str) -> asyncio.Future[T]:
+        """Do `work` when it is the asker's turn, unless the future is cancelled before."""
+        wanted: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(asker, deque()).append((wanted, work))
+        if not self._busy:
+            self._begin()
+        return wanted
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._closed = True
+        self._waiting.clear()
+        if self._pause is not None:
+            self._pause.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self) -> None:
+        """Begin what is next, if anything is."""
+        self._pause = None
+        following = None if self._closed else self._next()
+        self._busy = following is not None
+        if following is not None:
+            wanted, work = following
+            working = asyncio.get_running_loop().run_in_executor(self._thread, _timed, work)
+            working.add_done_callback(lambda done: self._ended(wanted, done))
+
+    def _next(self) -> tuple[asyncio.Future[T], Callable[[], T]] | None:
+        while self._waiting:
+            asker = next(iter(self._waiting))
+            queue = self._waiting.pop(asker)
+            wanted, work = queue.popleft()
+            if queue:
+                self._waiting[asker] = queue  # after all others
+            if not wanted.cancelled():
+                return wanted, work
+        return None
+
+    def _ended(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:
+        if done.cancelled():  # this was closed
+            return
+        seconds = 0.0
+        if (error := done.exception()) is None:
+            result, seconds = done.result()
+            if not wanted.cancelled():
+                wanted.set_result(result)
+        elif not wanted.cancelled():
+            wanted.set_exception(error)
+        if not self._closed:
+            self._pause = asyncio.get_running_loop().call_later(seconds * self._rest, self._begin)
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of `work`, and how many seconds of the processor's time it took."""
+    begun = time.thread_time()
+    result = work()
+    return result, time.thread_time() - begun

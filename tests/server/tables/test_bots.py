@@ -1,0 +1,427 @@
+"""Bots of the server: who seats them, how they play, and what becomes of them."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from client.bots.brains import at_random
+from client.bots.greedy import greedy
+from engine.events import Command
+from engine.legal import Legal
+from engine.pieces import Piece, Seat
+from engine.view import View
+from protocol.absence import WAIT, Absence, ByVote, GameClock, MoveClock
+from protocol.codes import Code
+from protocol.messages import (
+    Arrange,
+    Events,
+    HandOver,
+    Hello,
+    JoinTable,
+    Leave,
+    ListTables,
+    Ping,
+    Rematch,
+    Remove,
+    Resume,
+    SeatBot,
+    Seated,
+    StartGame,
+    SubstituteNow,
+    Tables,
+    TableState,
+    Vote,
+    Watch,
+    Welcome,
+)
+from server.app import Running, running
+from server.config import Choose, Config, Limits
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import (
+    Peer,
+    all_caught_up,
+    check_views,
+    connected,
+    connected_without_hello,
+    eventually,
+    full_table,
+    game,
+    peer_on_turn,
+    table_of,
+)
+from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.test_host_powers import state_where
+
+BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
+PAUSE = 1.0
+
+
+@contextlib.asynccontextmanager
+async def served(
+    data: Path | None = None,
+    time: ManualClock | None = None,
+    brains: Mapping[str, Choose] = BRAINS,
+    pause: float = 0,
+) -> AsyncIterator[Running]:
+    """Run a server with bots, on a clock that only the test advances."""
+    clock = time or ManualClock()
+    limits = Limits(stand_in_seconds=pause)
+    config = Config(data=data, brains=brains, limits=limits, timers=lambda: clock, seed=1)
+    async with running(config) as server:
+        yield server
+
+
+async def seated_bot(host: Peer, level: str = "random", seat: int | None = None) -> TableState:
+    """Have the host seat a bot; return the table as it is then."""
+    before = sum(each.level is not None for each in (await latest(host)).seats)
+    await host.done(SeatBot(host.next_id(), level, seat))
+    return await state_where(host, lambda state: sum(each.level is not None for each in state.seats) > before)
+
+
+async def latest(peer: Peer) -> TableState:
+    """Return the last state of the table that the peer was sent."""
+    await peer.ask(Ping(peer.next_id()))
+    return next(each for each in reversed(peer.received) if isinstance(each, TableState))
+
+
+async def play_to_the_end(peers: list[Peer]) -> None:
+    """Play with the bots until the game is over."""
+    rng = random.Random(1)
+    while peers[0].view is None or peers[0].view.result is None:
+        if (mover := peer_on_turn(peers)) is None:
+            await peers[0].news()
+            await all_caught_up(peers[1:], peers[0].seq)
+        else:
+            await mover.done(mover.random_move(rng))
+            await all_caught_up(peers, mover.seq)
+
+
+# -- seating ----------------------------------------------------------------------------------------
+
+
+async def test_clients_are_told_the_levels() -> None:
+    async with served() as server, connected_without_hello(server.port) as peer:
+        welcome = await peer.ask(Hello([1], "peer"))
+        assert isinstance(welcome, Welcome)
+        assert welcome.levels == ["random", "greedy"]
+
+
+async def test_the_host_seats_bots() -> None:
+    """They take the first free seat or the one that is named, are here, and have names of their own."""
+    async with served() as server, connected(server.port) as host, connected(server.port) as other:
+        await host.open(5)
+        await seated_bot(host, "greedy", 3)
+        await seated_bot(host)
+        state = await seated_bot(host, "greedy")
+        assert [(each.name, each.level, each.here) for each in state.seats] == [
+            ("Anna", None, True),
+            ("random-1", "random", True),
+            ("greedy-2", "greedy", True),
+            ("greedy-1", "greedy", True),
+            (None, None, False),
+        ]
+        tables = await other.ask(ListTables(other.next_id()))
+        assert isinstance(tables, Tables)
+        assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
+
+
+@pytest.mark.parametrize("name", ["greedy-1", "Greedy-l", "GREEDY - 1"])
+async def test_no_two_names_at_a_table_look_alike(name: str) -> None:
+    """A bot takes another name than those of players and spectators, and nobody takes a bot's."""
+    async with (
+        served() as server,
+        connected(server.port) as host,
+        connected(server.port) as other,
+    ):
+        await host.open(3)
+        await other.ask(Watch(other.next_id(), host.code, name=name))
+        state = await seated_bot(host, "greedy")
+        assert state.seats[1].name == "greedy-2"
+        await other.done(Leave(other.next_id()))
+        late = JoinTable(other.next_id(), host.code, name.replace("1", "2").replace("l", "2"))
+        assert (await other.refused(late)).code == Code.NAME_TAKEN
+
+
+async def test_what_cannot_be_seated_is_refused() -> None:
+    """Unknown levels, seats that are taken or not there, and a game that has begun."""
+    async with served() as server, full_table(server.port, 3, bots={2: "random"}) as (host, other):
+        await other.done(Leave(other.next_id()))
+        for level, seat, code in (
+            ("best", None, Code.NO_SUCH_LEVEL),
+            ("random", 2, Code.SEAT_TAKEN),
+            ("random", 0, Code.SEAT_TAKEN),
+            ("random", 3, Code.NO_SUCH_SEAT),
+        ):
+            before = table_facts(table_of(server, [host]).state)
+            assert (await host.refused(SeatBot(host.next_id(), level, seat))).code == code
+            assert table_facts(table_of(server, [host]).state) == before
+        await seated_bot(host)
+        assert (await host.refused(SeatBot(host.next_id(), "random"))).code == Code.TABLE_FULL
+        await host.done(StartGame(host.next_id()))
+        assert (await host.refused(SeatBot(host.next_id(), "random"))).code == Code.ALREADY_STARTED
+
+
+async def test_two_requests_at_once_seat_two_bots() -> None:
+    """Both get seats and names of their own, and the third finds the table full."""
+    async with served() as server, connected(server.port) as host:
+        await host.open(3)
+        await host.send(*(SeatBot(number, "greedy") for number in (1, 2, 3)))
+        state = await state_where(host, lambda state: all(each.name for each in state.seats))
+        assert [each.name for each in state.seats] == ["Anna", "greedy-1", "greedy-2"]
+        await host.ask(Ping(host.next_id()))
+        refused = [
+            each.code for each in host.received if getattr(each, "id", None) == 3 and hasattr(each, "code")
+        ]
+        assert refused == [Code.TABLE_FULL]
+
+
+async def test_the_host_removes_a_bot_before_the_game_alone() -> None:
+    async with served() as server, connected(server.port) as host:
+        await host.open(2)
+        await seated_bot(host)
+        await host.done(Remove(host.next_id(), 1))
+        assert (await latest(host)).seats[1].name is None
+        await seated_bot(host)
+        await host.done(StartGame(host.next_id()))
+        assert (await host.refused(Remove(host.next_id(), 1))).code == Code.ALREADY_STARTED
+
+
+async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
+    """Free seats go first; programs take none, and nobody takes a seat from a person."""
+    async with (
+        served() as server,
+        connected(server.port) as host,
+        connected(server.port) as ben,
+        connected(server.port) as carla,
+        connected(server.port) as dario,
+    ):
+        await host.open(3)
+        await seated_bot(host)
+        program = JoinTable(dario.next_id(), host.code, "Dario", 1, program=True)
+        refusal = await dario.refused(program)
+        assert (refusal.code, refusal.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2"})
+        assert (await ben.join(host.code, "Ben")).seat == 2
+        refusal = await dario.refused(JoinTable(dario.next_id(), host.code, "Dario", program=True))
+        assert refusal.code == Code.TABLE_FULL
+        assert (await carla.join(host.code, "random-1")).seat == 1  # the name that it had is free with it
+        state = await state_where(host, lambda state: not any(each.level for each in state.seats))
+        assert [each.name for each in state.seats] == ["Anna", "random-1", "Ben"]
+        refusal = await dario.refused(JoinTable(dario.next_id(), host.code, "Dario"))
+        assert refusal.code == Code.TABLE_FULL
+
+
+async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
+    async with served() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
+        await host.done(Arrange(host.next_id(), [1, 2, 0]))
+        state = await latest(host)
+        assert [each.level for each in state.seats] == ["greedy", None, None]
+        assert (state.host, host.seat) == (2, 2)
+        await host.done(StartGame(host.next_id()))
+        await play_to_the_end([host, other])
+
+
+async def test_a_bot_cannot_do_what_only_people_do() -> None:
+    """It cannot become host, is not away, and has no vote."""
+    async with (
+        served() as server,
+        game(server.port, 3, bots={1: "random"}, absence=ByVote(0)) as (host, other),
+    ):
+        assert (await host.refused(HandOver(host.next_id(), 1))).code == Code.NOT_A_PERSON
+        assert (await host.refused(SubstituteNow(host.next_id(), 1))).code == Code.BOT_PLAYS_ALREADY
+        await other.socket.close()
+        await state_where(host, lambda state: state.seats[2].votes_needed == 1)
+        await host.done(Vote(host.next_id(), 2, agree=True))
+        assert (await latest(host)).seats[2].bot
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
+    """A table before its game ends with its last person, also if that one never comes back."""
+    clock = ManualClock()
+    async with served(time=clock) as server, connected(server.port) as host:
+        await host.open(3)
+        await seated_bot(host)
+        await seated_bot(host)
+        if leaves:
+            await host.done(Leave(host.next_id()))
+        else:
+            await host.socket.close()
+            await eventually(lambda: table_of(server, [host]).players_here == 0)
+            clock.advance(Limits().seat_grace_seconds)
+        await eventually(lambda: not server.lobby.tables)
+
+
+async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_path: Path) -> None:
+    """Also in the seat of somebody who was away, and after a restart: it is never away itself."""
+    clock = ManualClock()
+    async with (
+        served(tmp_path, clock) as server,
+        connected(server.port) as host,
+        connected(server.port) as other,
+    ):
+        await host.open(2)
+        await other.join(host.code, "Ben")
+        await other.socket.close()
+        await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Ben")
+        await host.done(Remove(host.next_id(), 1))
+        await seated_bot(host)
+        clock.advance(2 * Limits().seat_grace_seconds)
+        assert (await latest(host)).seats[1].level == "random"
+        facts = table_facts(table_of(server, [host]).state)
+    later = ManualClock()
+    async with served(tmp_path, later) as server, resumed(server.port, host) as (back,):
+        assert table_facts(table_of(server, [back]).state) == facts
+        later.advance(2 * Limits().seat_grace_seconds)
+        assert (await latest(back)).seats[1].level == "random"
+
+
+# -- playing ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("absence", [WAIT, MoveClock(60), GameClock(600)])
+async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> None:
+    """They move for themselves, see what their seats see, need no clock, and come along at once."""
+    views: list[tuple[Seat, View]] = []
+
+    def watched(view: View, legal: Legal, rng: random.Random) -> Command:
+        views.append((legal.seat, view))
+        return at_random(view, legal, rng)
+
+    bots = {1: "watched", 2: "watched"}
+    async with (
+        served(brains={"watched": watched}) as server,
+        game(server.port, 3, bots=bots, watched=True, absence=absence) as peers,
+    ):
+        host = peers[0]
+        await play_to_the_end(peers)
+        check_views(table_of(server, peers), peers)
+        moves = [each for each in host.received if isinstance(each, Events)]
+        assert all(each.by is None for each in moves)
+        assert all(each.clock is None for each in moves if each.turn in bots)
+        state = await latest(host)
+        assert [each.level for each in state.seats] == [None, "watched", "watched"]
+        assert [each.standing.games for each in state.seats] == [1, 1, 1]
+        assert not table_of(server, peers).state.played
+        for seat, view in views:
+            assert view.eyes == {seat}
+            assert set(view.hands) == {seat}
+            others = [piece for field, piece in view.placed.items() if view.owners[field] != seat]
+            assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
+        answer = await host.ask(Rematch(host.next_id()))
+        assert isinstance(answer, Seated)
+        host.view, host.seq, host.legal = None, 0, None
+        again = await state_where(host, lambda each: each.table == answer.table)
+        assert [(each.name, each.level, each.kept) for each in again.seats] == [
+            ("Player 0", None, False),
+            ("watched-1", "watched", False),
+            ("watched-2", "watched", False),
+        ]
+        assert [each.standing for each in again.seats] == [each.standing for each in state.seats]
+        await host.done(StartGame(host.next_id()))
+        await play_to_the_end([host])
+
+
+async def test_a_bot_moves_after_a_fixed_time() -> None:
+    """However quickly its brain is done, and not before."""
+    clock, thought = ManualClock(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
+        command = at_random(view, legal, rng)
+        loop.call_soon_threadsafe(thought.set)
+        return command
+
+    async with (
+        served(time=clock, brains={"quick": brain}, pause=PAUSE) as server,
+        game(server.port, 2, bots={1: "quick"}) as (host,),
+    ):
+        await host.done(host.random_move(random.Random(1)))
+        await thought.wait()
+        clock.advance(PAUSE - 0.01)
+        await host.nothing_but_pong()
+        clock.advance(0.01)
+        assert (await host.until(Events)).turn == 0
+
+
+async def test_bots_wait_while_nobody_is_there() -> None:
+    """A game that everybody has left stops in mid-turn, and goes on when a player is back."""
+    clock = ManualClock()
+    async with (
+        served(time=clock, pause=PAUSE) as server,
+        game(server.port, 3, bots={1: "random", 2: "random"}) as (host,),
+    ):
+        table = table_of(server, [host])
+        await host.done(host.random_move(random.Random(1)))
+        await host.socket.close()
+        await eventually(lambda: table.players_here == 0)
+        assert table.state.game is not None
+        before = len(table.state.game.events)
+        clock.advance(100 * PAUSE)
+        assert len(table.state.game.events) == before
+        async with resumed(server.port, host) as (back,):
+            clock.advance(PAUSE)
+            await back.news()
+            assert back.seq > before
+
+
+async def test_spectators_alone_do_not_make_bots_play() -> None:
+    clock = ManualClock()
+    async with (
+        served(time=clock, pause=PAUSE) as server,
+        game(server.port, 2, bots={1: "random"}, watched=True) as (host, spectator),
+    ):
+        await host.done(host.random_move(random.Random(1)))
+        await spectator.caught_up(host.seq)
+        await host.done(Leave(host.next_id()))
+        await state_where(spectator, lambda state: not state.seats[0].here)
+        clock.advance(10 * PAUSE)
+        await spectator.nothing_but_pong()
+
+
+async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
+    """The bots have their seats and go on; one whose level is gone plays on as the stand-in does."""
+    async with served(tmp_path) as server, game(server.port, 3, bots={1: "random", 2: "greedy"}) as (host,):
+        await host.done(host.random_move(random.Random(1)))
+        while host.legal is None:
+            await host.news()
+        await host.socket.close()
+        facts = table_facts(table_of(server, [host]).state)
+    async with served(tmp_path, brains={"random": at_random}) as server:
+        assert table_facts(server.lobby.tables[host.code].state) == facts
+        async with resumed(server.port, host) as (back,):
+            await play_to_the_end([back])
+            check_views(table_of(server, [back]), [back])
+
+
+async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tmp_path: Path) -> None:
+    """Who left a seat before the game has no part in it, also when it is in the archive."""
+    clock = ManualClock()
+    async with (
+        served(tmp_path, clock) as server,
+        connected(server.port) as host,
+        connected(server.port) as ben,
+    ):
+        await host.open(2, random_layout=True)
+        await ben.join(host.code, "Ben")
+        await ben.done(Leave(ben.next_id()))
+        await seated_bot(host)
+        await host.done(StartGame(host.next_id()))
+        await host.socket.close()
+        await eventually(lambda: table_of(server, [host]).players_here == 0)
+        clock.advance(Limits().unattended_seconds)
+        await eventually(lambda: not server.lobby.tables)
+        assert (await ben.refused(Resume(ben.next_id(), host.code, ben.token))).code == Code.BAD_TOKEN
+        assert not server.lobby.tables
+
+
+@pytest.mark.parametrize("people", [1, 2])
+async def test_a_game_counts_as_played_if_two_people_or_more_have_moved(people: int) -> None:
+    """Bots do not count: otherwise anybody could push the games of others out of the archive."""
+    bots = dict.fromkeys(range(people, 3), "random")
+    async with served() as server, game(server.port, 3, bots=bots) as peers:
+        await play_to_the_end(peers)
+        assert table_of(server, peers).state.played == (people == 2)
