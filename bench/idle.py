@@ -21,7 +21,7 @@ _ACTIVE: Final = ("--tables", "1", "--moves", "640", "--rate", "100")
 
 def samples(tree: Path) -> Samples:
     """Return what 500 tables with 2,000 seated connections cost while nobody moves."""
-    _allow_many_files()
+    allow_many_files()
     found: Samples = {}
     with subject("server", tree=tree) as server:
         alone = server.loaded(*_ACTIVE)
@@ -41,7 +41,7 @@ def samples(tree: Path) -> Samples:
     return found
 
 
-def _allow_many_files() -> None:
+def allow_many_files() -> None:
     """Raise this process's limit on open files, which its children inherit, as far as allowed."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -166,7 +166,7 @@ def measured(
                 wire.bytes_in = wire.bytes_out = 0
         cpu = cpu_of(server)
         began = time.perf_counter()
-        _play(tables.tables, figures, rate, rng)
+        play(tables.tables, figures, rate, rng)
         figures.seconds += time.perf_counter() - began
         figures.cpu += cpu_of(server) - cpu
         wires = [wire for table in tables.tables for wire in table.wires]
@@ -177,7 +177,7 @@ def measured(
     return figures
 
 
-def _play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: random.Random) -> None:
+def play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: random.Random) -> None:
     selector = selectors.DefaultSelector()
     for table in tables:
         for wire in table.wires:
