@@ -6,10 +6,11 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from server.app import Running, serve_until
 from server.config import Config
@@ -21,6 +22,8 @@ from server.net.addresses import reachable
 from server.net.connections.open_files import make_room_for
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _STANDARD_STREAMS: Final = (0, 1, 2)
 
@@ -79,7 +82,7 @@ async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callabl
         await renew.wait()
         renew.clear()
         try:
-            renewal, access = await asyncio.to_thread(read)
+            renewal, access = await _in_daemon_thread(read)
             server.renew(access)
         except HostError as error:
             log.error("the configuration is not renewed", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
@@ -89,6 +92,35 @@ async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callabl
         if renewal.waiting:
             options = ", ".join(renewal.waiting)
             log.warning("these options change with the next start", extra=about(options=options))
+
+
+async def _in_daemon_thread(work: Callable[[], T]) -> T:
+    """Return what `work` returns, or raise what it raises.
+
+    A process does not end before its other threads do, but a file may be on a disk that does not answer.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: Exception | None) -> None:
+        if done.done():  # cancelled: the server stops
+            return
+        if error is None:
+            done.set_result(cast("T", result))
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except Exception as raised:  # noqa: BLE001 - for the waiting task
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, name="renewal", daemon=True).start()
+    return await done
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ from server.errors import StartError
 from server.net.access import Access
 from server.net.certificate import loaded
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, peer_on_turn, play_on
+from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
 from tests.server.process import PROGRAM, Serving, refused_to_start, serving
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
@@ -286,3 +286,29 @@ def test_a_certificate_for_clients_is_told(tmp_path: Path, caplog: pytest.LogCap
     openssl(*words, "-addext", "extendedKeyUsage=clientAuth", "-keyout", str(key), "-out", str(cert))
     assert loaded(cert, key).ends is None
     assert [line.getMessage() for line in caplog.records] == ["clients refuse the certificate"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
+async def test_a_file_that_cannot_be_read_to_its_end_does_not_hold_up_the_stop(tmp_path: Path) -> None:
+    """As on a disk that does not answer."""
+    (tmp_path / "serve.toml").write_text('password-file = "password"\nmemory = true\n')
+    (tmp_path / "password").write_text("old\n")
+    async with serving("--config", str(tmp_path / "serve.toml")) as server:
+        (tmp_path / "password").unlink()
+        os.mkfifo(tmp_path / "password")
+        server.process.send_signal(signal.SIGHUP)
+        writers: list[int] = []
+
+        def being_read() -> bool:
+            try:
+                writers.append(os.open(tmp_path / "password", os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                return False
+            return True
+
+        await eventually(being_read)
+        server.process.terminate()
+        try:
+            assert (await server.ended())[0] == 0
+        finally:
+            os.close(writers[0])
