@@ -6,9 +6,9 @@ The journals are made in FOLDER (default: here), since its disk is what is measu
 temporary files in memory. The variants run in turn, A B A B.
 """
 
+import argparse
 import asyncio
 import json
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -78,5 +78,11 @@ def samples(folder: Path, repeats: int = _REPEATS) -> Samples:
     return found
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.durable", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path.cwd())
+    print(json.dumps(samples(parser.parse_args().folder)))
+
+
 if __name__ == "__main__":
-    print(json.dumps(samples(Path(sys.argv[1]) if len(sys.argv) > 1 else Path.cwd())))
+    main()
