@@ -19,12 +19,14 @@ class RepeatedFailure:
         self._now = now
         self._next_line = -math.inf
         self._untold = 0
+        self._in_all = 0  # since a line said that it works
         self._told = False  # that it fails
 
     def failed(self, number: int = 1) -> int:
         """Count so many failures; return how many to log now, 0 if there was a line lately."""
         self.count += number
         self._untold += number
+        self._in_all += number
         if (now := self._now()) < self._next_line:
             return 0
         self._next_line = now + _SECONDS_BETWEEN_LINES
@@ -32,9 +34,9 @@ class RepeatedFailure:
         told, self._untold = self._untold, 0
         return told
 
-    def works(self) -> tuple[bool, int]:
-        """Return whether to log that it works again, and how many failures no line has told of."""
+    def works(self) -> int:
+        """Return how many failures to log in all now that it works again, 0 if no line has told of any."""
         if not self._told:
-            return False, 0
-        untold, self._told, self._untold = self._untold, False, 0
-        return True, untold
+            return 0
+        failures, self._told, self._untold, self._in_all = self._in_all, False, 0, 0
+        return failures

@@ -108,9 +108,8 @@ class Records:
                     return
                 del self._waiting[code]
                 log.info("record written", extra=about(path=str(path)))
-                again, untold = self._failures.works()
-                if again:
-                    log.warning("records are written again", extra=about(failures=untold))
+                if failures := self._failures.works():
+                    log.warning("records are written again", extra=about(failures=failures))
                 try:
                     await self._journal.record_written(code)
                 except JournalError:  # which the journal logs; the next start finds the record

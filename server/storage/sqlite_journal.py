@@ -461,9 +461,8 @@ class SqliteJournal:
         self._settled_at = self._loop.time()
         if error is None:
             self._log_begins = False
-            again, untold = self._failures.works()
-            if again:
-                log.warning("stored again", extra=about(failures=untold))
+            if failures := self._failures.works():
+                log.warning("stored again", extra=about(failures=failures))
 
     def _count_failures(self, error: Exception, number: int) -> None:
         if self._files.fault is not None:

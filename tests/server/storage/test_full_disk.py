@@ -96,23 +96,24 @@ async def test_a_client_cannot_fill_the_log_through_a_full_disk(tmp_path: Path) 
         _, _, err = await server.ended()
     first, last = err.splitlines()
     assert re.search(r" ERROR not stored: failures=1 reason=.*disk", first)
-    assert last.endswith(" WARNING stored again: failures=29")
+    assert last.endswith(" WARNING stored again: failures=30")
 
 
 def test_a_repeated_failure_is_logged_once_a_minute() -> None:
-    """Each line counts the failures since the line before; one that comes and goes is no exception."""
+    """Each line counts the failures since the line before, and the last line all of them."""
     now = 0.0
     failure = RepeatedFailure(lambda: now)
-    assert failure.works() == (False, 0)
+    assert failure.works() == 0
     assert [failure.failed(), failure.failed(), failure.failed(4)] == [1, 0, 0]
     now = 60.0
     assert failure.failed() == 6
     assert failure.failed() == 0
-    assert failure.works() == (True, 1)
-    assert failure.works() == (False, 0)
+    assert failure.works() == 8
+    assert failure.works() == 0
     for _ in range(5):
         assert failure.failed() == 0
-        assert failure.works() == (False, 0)
+        assert failure.works() == 0
     now = 120.0
     assert failure.failed() == 6
+    assert failure.works() == 6
     assert failure.count == 14
