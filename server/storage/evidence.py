@@ -179,7 +179,7 @@ class Evidence:
 
 def refuse_if_in_use(path: Path) -> None:
     """Raise JournalError if another connection has the journal; nothing is changed by asking."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:  # SQLite would delete the log of an empty file
         return
     with contextlib.closing(
         sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)

@@ -83,10 +83,12 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
         if not content_of(path) and not content_of(log) and not listed:
             return Findings()
         known = known_commits(listed)
-        if not path.exists():
-            return _searched(path, known, [JournalError("the journal is missing")])
+        if not content_of(path):
+            return _found(known, _evidence_in(path), JournalError("the journal is missing"))
         try:
             with reading(path) as (database, version):
+                if version == 0:
+                    return _never_written(path, known)
                 view = view_of(database, version)
                 faults = _faults(view, known, list_is_there=bool(listed))
                 if not faults and not closely:
@@ -94,7 +96,13 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                 evidence = Evidence()
                 evidence.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            return _searched(path, known, [JournalError("the journal is malformed ({reason})", reason=error)])
+            evidence = _evidence_in(path)
+            fault = JournalError("the journal is malformed ({reason})", reason=error)
+            if not evidence.rows:
+                raise JournalError(
+                    "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=fault
+                ) from error
+            return _found(known, evidence, fault)
         if faults:
             evidence.add_files(content_of(path), content_of(log))
         return Findings(
@@ -113,17 +121,28 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
         ) from error
 
 
-def _searched(path: Path, known: KnownCommits, faults: list[JournalError]) -> Findings:
-    """Return what the pages of a file hold that SQLite cannot read."""
+def _never_written(path: Path, known: KnownCommits) -> Findings:
+    """Return what is wrong with a file that holds nothing, as before its first checkpoint: all is in the log."""
+    evidence = _evidence_in(path)
+    if not evidence.rows and not known.tables:
+        return Findings()
+    fault = JournalError("the commit list {file} is missing", file=LIST_NAME)
+    if known.commits:
+        fault = JournalError("the last commits to the journal are missing: {commits}", commits=known.commits)
+    return _found(known, evidence, fault)
+
+
+def _evidence_in(path: Path) -> Evidence:
+    """Return what the pages of a file and its log hold that SQLite does not show."""
     evidence = Evidence()
     evidence.add_files(content_of(path), content_of(beside(path, "-wal")))
-    if not evidence.rows and path.exists() and content_of(path):
-        raise JournalError(
-            "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=faults[0]
-        )
+    return evidence
+
+
+def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Findings:
     journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
     return Findings(
-        faults,
+        [fault],
         _verdicts(evidence, known, None),
         known.commits,
         journal,
@@ -187,8 +206,8 @@ def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
-    """Tell whether a commit list is about these rows."""
-    if known.journal in evidence.journals:
+    """Tell whether a commit list is about these rows; where there are none, nothing speaks against it."""
+    if known.journal in evidence.journals or not (evidence.rows or evidence.journals):
         return True
     return any(evidence.holds(code, standing) for code, standing in known.tables.items())
 

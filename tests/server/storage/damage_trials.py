@@ -156,6 +156,10 @@ def deleted(name: str) -> Damage:
     return damage
 
 
+def emptied(data: Path, _earlier: Path, _chance: random.Random) -> None:
+    (data / FILE_NAME).write_bytes(b"")
+
+
 def of_earlier(*names: str) -> Damage:
     def damage(data: Path, earlier: Path, _chance: random.Random) -> None:
         for name in names:
@@ -186,6 +190,7 @@ DAMAGES: Final[Mapping[str, Damage]] = {
     "main file: cut": cut(FILE_NAME),
     "main file: pages zeroed": zeroed(FILE_NAME, 4096),
     "main file: deleted": deleted(FILE_NAME),
+    "main file: emptied": emptied,
     "main file: of another day": of_earlier(FILE_NAME),
     "main file and log: of another day": of_earlier(FILE_NAME, LOG_NAME),
     "main file: rows swapped": rows_swapped,

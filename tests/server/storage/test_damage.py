@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from server.app import running
+from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage import repair
 from server.storage.archive_index import ArchivedGame
@@ -36,6 +38,7 @@ from tests.server.storage.damage_trials import (
     logged,
     trial,
 )
+from tests.server.peer import game, play_on
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,44 @@ async def test_no_damage_passes_in_silence(name: str, case: Case, tmp_path: Path
         chance = random.Random(f"{name} {attempt}")
         _, wrong = await trial(case, DAMAGES[name], tmp_path / str(attempt), chance)
         assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("emptied", "missing"),
+    [
+        ((), (LOG_NAME,)),
+        ((LOG_NAME,), ()),
+        ((FILE_NAME,), ()),
+        ((FILE_NAME, LOG_NAME), ()),
+        ((), (FILE_NAME, LOG_NAME)),
+        ((FILE_NAME,), (LIST_NAME,)),
+    ],
+)
+async def test_no_damage_to_a_new_journal_passes_in_silence(
+    emptied: tuple[str, ...], missing: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Before the first checkpoint all games are in the log alone, and the main file holds nothing."""
+    killed = tmp_path / "killed"
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(
+            running(Config(data=tmp_path / "data", seed=0, limits=Limits()))
+        )
+        for moves in (4, 9):
+            async with game(server.port, 2) as peers:
+                await play_on(peers, random.Random(moves), moves=moves)
+        copied(tmp_path / "data", killed)
+    copied(killed, tmp_path / "told")
+    told, _ = await games_in(tmp_path / "told")
+    assert len(told) == 2
+
+    def damage(data: Path, _earlier: Path, _chance: random.Random) -> None:
+        for name in emptied:
+            (data / name).write_bytes(b"")
+        for name in missing:
+            (data / name).unlink()
+
+    _, wrong = await trial(Case(killed, killed, told), damage, tmp_path / "trial", random.Random())
+    assert not wrong
 
 
 async def test_a_kill_alone_is_not_damage(case: Case, tmp_path: Path) -> None:
