@@ -312,17 +312,18 @@ def _lines_of_keys(text: str) -> dict[str, int]:
     import tomllib
 
     lines: dict[str, int] = {}
-    statement, began = "", 1
+    statement, began, in_section = "", 1, False
     for number, line in enumerate(text.split("\n"), start=1):
         statement += f"{line}\n"
         try:
             keys = tomllib.loads(statement)
         except ValueError:  # it goes on in the next line
             continue
-        for key in keys:
-            lines.setdefault(key, began)
-        if statement.lstrip().startswith("["):
-            break  # what follows belongs to a section
+        heading = statement.lstrip().startswith("[")
+        if heading or not in_section:
+            for key in keys:
+                lines.setdefault(key, began)
+        in_section |= heading
         statement, began = "", number + 1
     return lines
 

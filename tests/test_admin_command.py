@@ -81,6 +81,7 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
         assert "nobody at table" in await complaint(data, "remove", code, "Nobody")
         await told(data, "remove", code.lower(), "Player 1")
         assert (await peers[1].until(Refused)).code == "removed-by-server"
+        assert "nobody has seat 2 at table" in await complaint(data, "remove", code, "2")
         assert "There is no seat 5 at this table" in await complaint(data, "remove", code, "5")
         assert await told(data, "close", code, "--reason", "Enough.") == f"Table {code} is closed.\n"
         assert (await peers[0].until(Announced)).text == "Enough."

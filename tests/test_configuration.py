@@ -132,6 +132,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         ("colour = 5", "line 1: colour is not an option. See palatinus serve --help."),
         ('password = "secret"', "line 1: the password belongs in a file of its own: write it there, and set"),
         ("[server]\nport = 1", "line 1: server is a section, and there are none: write all options above it"),
+        ("[a]\n[b.c]", "line 1: a is a section, and there are none: write all options above it"),
         ('port = "7733"', 'line 1: port needs a whole number without quotation marks, not "7733".'),
         ("port = true", "line 1: port needs a whole number without quotation marks, not true."),
         ("port = 1.0", "line 1: port needs a whole number without quotation marks, not 1.0."),
@@ -159,6 +160,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     text = '# a comment\nhost = """\nport = 1\n"""\n\nprot = 1\nrate = 0 # none\n"max-tables" = [\n1,\n]\n'
     lines = mistakes(text, tmp_path).splitlines()
     assert [line.partition(":")[0] for line in lines] == ["FILE, line 6", "FILE, line 7", "FILE, line 8"]
+    lines = mistakes('[a]\nb = """\n[b]\n"""\nc = 1\n[[b]]\n[c.d]\n', tmp_path).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["FILE, line 1", "FILE, line 6", "FILE, line 7"]
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,7 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     async with running(Config(data=tmp_path / "data")) as server:
         assert code not in server.lobby.tables
     assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}2 tables are whole.\n"
+    assert "palatinus tables salvage" in complaint(capsys, tmp_path, "export", code)
     assert "is not damaged" in complaint(capsys, tmp_path, "restore", over)
     assert told(capsys, tmp_path, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
     assert told(capsys, tmp_path, "check") == ("3 tables are whole.\n", "")

@@ -234,7 +234,7 @@ class AdminService:
         if table is not None and seat >= len(table.state.players):
             raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(table.state.players) - 1)
         if not await self._lobby.remove_player(code, Seat(seat)):
-            raise failure(FailureCode.SEAT_FREE, seat=seat + 1, table=code)
+            raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
     async def _restored(self, code: str) -> StoredReport:
         table = await self._lobby.restore_damaged(code)

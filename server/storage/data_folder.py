@@ -19,7 +19,7 @@ from server.errors import JournalError
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.evidence import reading, refuse_if_in_use
 from server.storage.inspection import Condition, Findings, Verdict, inspected
-from server.storage.journal_file import FILE_NAME, locked, opened
+from server.storage.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.ledger import Ledger
 from server.storage.repair import copies
 from server.storage.standing import Changes
@@ -198,8 +198,10 @@ class DataFolder:
         try:
             with reading(self._path) as (database, _):
                 yield database
-        except (sqlite3.Error, OSError, ValueError) as error:
-            raise self._damaged(getattr(error, "strerror", None) or error) from error
+        except OSError as error:
+            raise unusable(self._path, error) from error
+        except (sqlite3.Error, ValueError) as error:
+            raise self._damaged(error) from error
 
     def _check_files(self) -> None:
         """Raise JournalError if anything is damaged that no server has set aside yet."""

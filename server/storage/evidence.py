@@ -181,14 +181,14 @@ def refuse_if_in_use(path: Path) -> None:
     """Raise JournalError if another connection has the journal; nothing is changed by asking."""
     if not path.exists() or not path.stat().st_size:  # SQLite would delete the log of an empty file
         return
-    with contextlib.closing(
-        sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
-    ) as database:
-        try:
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
+        ) as database:
             # Without this SQLite would make a file for sharing the log.
             database.execute("PRAGMA locking_mode = EXCLUSIVE")
             database.execute("PRAGMA user_version").fetchone()
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise journal_in_use(path) from error
-            # Any other error is for the inspection to find: a lock cannot be had for reading.
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise journal_in_use(path) from error
+        # Any other error is for the inspection to find: a lock cannot be had for reading.

@@ -21,6 +21,7 @@ from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Row, SetAside, Stored, rechecked
 from server.storage.table_summary import contents
+from server.storage.write_ahead_log import belongs_to_none
 
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 
@@ -90,7 +91,16 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                 if version == 0:
                     return _never_written(path, known)
                 view = view_of(database, version)
+                if is_copy(
+                    view.journal
+                ):  # the list and the log beside it are of the journal that it replaced
+                    known = KnownCommits()
                 faults = _faults(view, known, list_is_there=bool(listed))
+                if belongs_to_none(content_of(path), content_of(log)):
+                    faults = [
+                        JournalError("the log {file} belongs to another journal", file=log.name),
+                        *faults,
+                    ]
                 if not faults and not closely:
                     return Findings(set_aside=list(view.set_aside))
                 evidence = Evidence()
@@ -104,7 +114,7 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                 ) from error
             return _found(known, evidence, fault)
         if faults:
-            evidence.add_files(content_of(path), content_of(log))
+            evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
         return Findings(
             faults,
             _verdicts(evidence, known, view),
@@ -122,7 +132,7 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
 
 
 def _never_written(path: Path, known: KnownCommits) -> Findings:
-    """Return what is wrong with a file that holds nothing, as before its first checkpoint: all is in the log."""
+    """Return what is wrong with a file that holds nothing, as before its first checkpoint."""
     evidence = _evidence_in(path)
     if not evidence.rows and not known.tables:
         return Findings()

@@ -26,6 +26,11 @@ def merged(file: bytes, log: bytes) -> bytes:
     return bytes(content)
 
 
+def belongs_to_none(file: bytes, log: bytes) -> bool:
+    """Tell whether there is a log beside a file that says it has none: a copy took the place of another."""
+    return bool(log) and file[_MODE] == _WITHOUT_LOG
+
+
 def _apply(content: bytearray, log: bytes) -> None:
     page_bytes = _number(log, 8)
     order = _MAGIC.get(_number(log, 0))

@@ -21,11 +21,13 @@ from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.commit_list import known_commits, written
 from server.storage.entries import Entry, Opened
 from server.storage.journal_file import FILE_NAME
+from server.storage.online_backup import OnlineBackup
 from server.storage.page_scan import rows_in
 from server.storage.repair import make_ready
 from server.storage.sqlite_journal import SqliteJournal
 from server.storage.standing import Place, Standing
 from server.storage.write_ahead_log import merged
+from tests.server.peer import game, play_on
 from tests.server.storage.damage_trials import (
     DAMAGES,
     GIVEN,
@@ -38,7 +40,6 @@ from tests.server.storage.damage_trials import (
     logged,
     trial,
 )
-from tests.server.peer import game, play_on
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,34 @@ async def test_no_damage_to_a_new_journal_passes_in_silence(
 
     _, wrong = await trial(Case(killed, killed, told), damage, tmp_path / "trial", random.Random())
     assert not wrong
+
+
+async def test_a_copy_that_is_put_over_the_journal_alone_is_used(case: Case, tmp_path: Path) -> None:
+    """The log and the list that were left beside it are of the journal that it replaced."""
+    copied(case.earlier, earlier := tmp_path / "earlier")
+    in_copy, _ = await games_in(earlier)
+    copied(case.killed, data := tmp_path / "data")
+    copy = tmp_path / "copy"
+    with contextlib.closing(sqlite3.connect(earlier / FILE_NAME, check_same_thread=False)) as database:
+        backup = OnlineBackup(database, copy)
+        while backup.step():
+            pass
+        backup.close()
+    (data / FILE_NAME).write_bytes(copy.read_bytes())
+    given = contents(data)
+    with logged() as lines:
+        games, set_aside = await games_in(data)
+    assert (games, set_aside) == (in_copy, set())
+    assert f"the log {LOG_NAME} belongs to another journal" in lines[0]
+    kept = [content for name, content in contents(data).items() if ".damaged-" in name]
+    assert all(content in kept for content in given.values())
+
+
+def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    """SQLite's own error, which does not name the file, reaches nobody."""
+    (tmp_path / FILE_NAME).mkdir()
+    with pytest.raises(JournalError, match=f"cannot use the journal .*{FILE_NAME}"):
+        make_ready(tmp_path)
 
 
 async def test_a_kill_alone_is_not_damage(case: Case, tmp_path: Path) -> None:
