@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.record import replayed
 from protocol.messages import Announced, Refused, Stopping
-from tests.server.peer import TIMEOUT, connected, game, play_on
+from tests.server.peer import TIMEOUT, connected, full_table, game, play_on
 from tests.server.process import PROGRAM, serving
 
 
@@ -81,11 +81,13 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
         assert "nobody at table" in await complaint(data, "remove", code, "Nobody")
         await told(data, "remove", code.lower(), "Player 1")
         assert (await peers[1].until(Refused)).code == "removed-by-server"
-        assert "nobody has seat 2 at table" in await complaint(data, "remove", code, "2")
         assert "There is no seat 5 at this table" in await complaint(data, "remove", code, "5")
         assert await told(data, "close", code, "--reason", "Enough.") == f"Table {code} is closed.\n"
         assert (await peers[0].until(Announced)).text == "Enough."
         assert "There is no table" in await complaint(data, "close", code)
+        async with full_table(server.port, 2) as others:
+            await told(data, "remove", others[0].code, "2")
+            assert "nobody has seat 2 at table" in await complaint(data, "remove", others[0].code, "2")
 
 
 async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
