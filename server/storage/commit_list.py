@@ -173,7 +173,7 @@ class CommitList:
 
     def _tell_once(self, error: OSError) -> None:
         if not self._failing:
-            log.warning("the commit list cannot be written", extra=about(reason=str(error)))
+            log.warning("the commit list cannot be written", extra=about(reason=error.strerror or str(error)))
         self._failing = True
 
     def close(self) -> None:
