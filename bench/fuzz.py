@@ -64,7 +64,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         TableSummary,
         Welcome,
     )
-    from protocol.settings import AbsencePolicy, Starting, Title
+    from protocol.settings import AbsencePolicy, Hints, Starting, Title
     from protocol.snapshot import snapshot_message
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
@@ -175,6 +175,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield ChangeSetting(7, AbsencePolicy(GameClock(600)))
     yield ChangeSetting(8, Starting(2))
     yield ChangeSetting(9, Title("Friday"))
+    yield ChangeSetting(9, Hints(on=True))
     yield Arrange(10, [1, 0, 2])
     yield Remove(11, 3)
     yield SayReady(12, on=True)

@@ -212,10 +212,11 @@ class Connection:
         absence: Absence = WAIT,
         program: bool = False,
         private: bool = False,
+        hints: bool = False,
     ) -> Seated:
         """Open a table and take its seat 0, as a person or as a `program`."""
         message = OpenTable(
-            self._next_id(), players, name, random_layout, starting, absence, program, private
+            self._next_id(), players, name, random_layout, starting, absence, program, private, hints
         )
         return await self._asked(message, Seated)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from client.calling import Notices
 from client.colouring import Colours, Theme
 from client.language import _
+from commands.hints import suggested
 from commands.looking_back import looking_back
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def options_of(arguments: argparse.Namespace, url: str) -> "Options":
         url,
         name_of(arguments),
         ascii=arguments.ascii,
+        suggest=suggested,
         confirms=arguments.confirm,
         looking_back=looking_back(),
     )

@@ -93,14 +93,13 @@ async def _against_bots(
     bots_seats: "Seats | None" = None,
 ) -> "Visit":
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
-    from client.bots.hints import suggested
     from client.ui.game import visit
 
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     async with _server_with_bots(replace(config, limits=limits), brains, bots_seats) as (port, bots):
         if options.table is not None:  # a game to continue: the bots take their seats again
             bots(options.table, others)
-        there = replace(options, url=f"ws://127.0.0.1:{port}", filled=True, bots=bots, suggest=suggested)
+        there = replace(options, url=f"ws://127.0.0.1:{port}", filled=True, bots=bots)
         return await visit(there)
 
 

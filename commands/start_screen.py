@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from client.language import _
 from commands.access import visit_by_password
+from commands.hints import suggested
 from commands.history_screen import look_back
 from commands.hosting import against_bots, going_on, hosted, log_for_later
 from commands.lessons import taught
@@ -78,7 +79,14 @@ def at_home(preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool
             return 0
         from client.ui.game import Options, report  # the menu appears sooner without the network's libraries
 
-        options = Options("", ui.name, ascii=ascii_wanted, confirms=confirms, looking_back=looking_back())
+        options = Options(
+            "",
+            ui.name,
+            ascii=ascii_wanted,
+            suggest=suggested,
+            confirms=confirms,
+            looking_back=looking_back(),
+        )
         visited = _gone_where(request, options, brain, left)
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)

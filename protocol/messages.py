@@ -93,7 +93,8 @@ class ListTables(_FromClient, frozen=True, tag="tables"):
 class OpenTable(_FromClient, frozen=True, tag="open"):
     """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
 
-    A `private` table is not in the list: it is found by its code alone.
+    A `private` table is not in the list: it is found by its code alone. With `hints`
+    clients may suggest moves to their players.
     """
 
     id: CommandId
@@ -104,6 +105,7 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
     absence: Absence = WAIT
     program: bool = False
     private: bool = False
+    hints: bool = False
 
 
 class JoinTable(_FromClient, frozen=True, tag="join"):
@@ -321,6 +323,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     no_spectators: bool = False
     vacant: int = 0
     bots: int = 0
+    hints: bool = False
 
 
 class Tables(_FromServer, frozen=True, tag="tables"):
@@ -423,6 +426,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
     starting: SeatNumber | None = None
     watching: list[SpectatorSummary] = []
     ended: bool = False
+    hints: bool = False
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):

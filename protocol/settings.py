@@ -30,6 +30,12 @@ class Spectators(_Setting, frozen=True, tag="spectators"):
     allowed: bool
 
 
+class Hints(_Setting, frozen=True, tag="hints"):
+    """Whether players' programs may suggest moves; each works them out from what its player sees."""
+
+    on: bool
+
+
 class Starting(_Setting, frozen=True, tag="starting"):
     """The seat that starts, None for a draw; only before the game."""
 
@@ -42,4 +48,4 @@ class AbsencePolicy(_Setting, frozen=True, tag="absence"):
     policy: Absence
 
 
-Setting: TypeAlias = Title | Private | Spectators | Starting | AbsencePolicy
+Setting: TypeAlias = Title | Private | Spectators | Hints | Starting | AbsencePolicy

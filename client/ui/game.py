@@ -74,7 +74,8 @@ class Options:
     With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
     `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots of
     this program at a table; with `filled` they take all other seats of every table that is opened, and the
-    game starts by itself when everybody is there. `suggest` gives hints. With `home` there is
+    game starts by itself when everybody is there. `suggest` gives hints where the table allows
+    them. With `home` there is
     a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
     another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
     With `looking_back` finished games can be reviewed and saved.
@@ -165,7 +166,7 @@ class Client:
             options.url,
             hosting,
             now=_clock(),
-            new_table=requests.Open(options.players or 3),
+            new_table=requests.Open(options.players or 3, hints=options.filled),
             confirms=options.confirms,
             log=options.news,
         )
@@ -309,7 +310,9 @@ class Client:
     async def _enter(self) -> None:
         options = self._options
         if options.players is not None:
-            await self._ask(requests.Open(options.players, options.random_layout, options.starting))
+            await self._ask(
+                requests.Open(options.players, options.random_layout, options.starting, hints=options.filled)
+            )
         elif options.table is not None:
             await self._ask(requests.Watch(options.table) if options.watch else requests.Join(options.table))
 
@@ -445,6 +448,7 @@ class Client:
             starting=request.starting,
             absence=request.absence,
             private=request.private,
+            hints=request.hints,
         )
         self._keeper.keep(seated, name)
         if self._options.filled and self._options.bots is not None:

@@ -18,7 +18,7 @@ from protocol.messages import (
     SeatBot,
     SubstituteNow,
 )
-from protocol.settings import AbsencePolicy, Setting, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Setting, Spectators, Starting, Title
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -76,6 +76,8 @@ class HostPowers:
                 self._check_gathering()
                 if seat is not None:
                     self._check_seat(seat)
+                entries += context.nobody_ready()
+            case Hints():
                 entries += context.nobody_ready()
             case AbsencePolicy():
                 self._check_not_over()

@@ -18,7 +18,7 @@ from protocol.codec import encoded_summaries
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import JoinTable, OpenTable, Resume, Watch
-from protocol.settings import Private
+from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, TableDamaged
@@ -189,6 +189,8 @@ class Lobby:
         entries: list[Entry] = [Taken(0, message.name, token_hash(token), message.program)]
         if message.private:
             entries.append(Changed(Private(on=True)))
+        if message.hints:
+            entries.append(Changed(Hints(on=True)))
         table = await self._opened(session, opened, entries)
         table.seat_opener(session, message.id, token)
 

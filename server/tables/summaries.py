@@ -24,6 +24,7 @@ def table_summary(code: str, state: PersistentState) -> TableSummary:
         if state.stage == "playing"
         else 0,
         len(state.bots),
+        state.hints,
     )
 
 
@@ -62,4 +63,5 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
         state.options.starting,
         list(audience.spectators.values()),
         state.ended,
+        state.hints,
     )

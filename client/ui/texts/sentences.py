@@ -341,6 +341,8 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield _sentence(describe_private(private=state.private))
     if state.no_spectators != before.no_spectators:
         yield _sentence(describe_spectators(allowed=not state.no_spectators))
+    if state.hints != before.hints:
+        yield _sentence(describe_hints(allowed=state.hints))
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:
@@ -366,6 +368,10 @@ def describe_private(*, private: bool) -> str:
 
 def describe_spectators(*, allowed: bool) -> str:
     return _("spectators may watch") if allowed else _("the table is closed to spectators")
+
+
+def describe_hints(*, allowed: bool) -> str:
+    return _("players may have moves suggested (s)") if allowed else _("there are no hints")
 
 
 def describe_starting(seat: int | None, names: Sequence[str]) -> str:

@@ -35,6 +35,7 @@ class Act(enum.Enum):
     READY = enum.auto()
     ABSENCE = enum.auto()
     PRIVATE = enum.auto()
+    HINTS = enum.auto()
     MORE = enum.auto()
     LESS = enum.auto()
     SEAT_BOT = enum.auto()

@@ -152,6 +152,7 @@ KEYS: Final = (
     Key(("+", "="), Act.MORE, _LOBBY, N_("new table: more time before it happens")),
     Key(("-",), Act.LESS, _LOBBY, N_("new table: less time before it happens")),
     Key(("p",), Act.PRIVATE, _LOBBY, N_("new table: in the list, or found by its code alone")),
+    Key(("h",), Act.HINTS, _LOBBY, N_("new table: whether players may have moves suggested")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen, or quit")),
     Key(("escape",), Act.QUIT, _START, N_("quit")),

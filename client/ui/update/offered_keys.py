@@ -3,7 +3,7 @@
 from client.table import TableModel
 from client.ui.update.actions import Act
 from client.ui.update.keys import Key, KeyContext, context_of, keys_at
-from client.ui.update.state import Lesson, Reading, TalkPage, Ui
+from client.ui.update.state import Lesson, Reading, TalkPage, Ui, hints_allowed
 from engine.view import Phase
 
 
@@ -50,7 +50,7 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
 
 
 def _no_hint(ui: Ui, model: TableModel) -> bool:
-    return not ui.hosting.hints or model.legal is None
+    return not hints_allowed(ui, model) or model.legal is None
 
 
 def _idle_while_gathering(ui: Ui, model: TableModel) -> frozenset[Act]:

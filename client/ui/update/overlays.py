@@ -9,7 +9,17 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.entry import Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Playing, Quitting, Reading, TableMenu, TalkPage, Topic, Ui
+from client.ui.update.state import (
+    Notice,
+    Playing,
+    Quitting,
+    Reading,
+    TableMenu,
+    TalkPage,
+    Topic,
+    Ui,
+    hints_allowed,
+)
 from client.ui.update.table import menu
 from client.ui.update.table.votes import next_vote
 
@@ -48,8 +58,9 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
 
 
 def _asked_for_a_hint(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
-    if not ui.hosting.hints:
-        return replace(ui, notice=Notice(_("There are no hints at this table."))), None
+    if not hints_allowed(ui, model):
+        none = _("There are no hints at this table. The host can allow them in the table's menu (o).")
+        return replace(ui, notice=Notice(none)), None
     if model.legal is None:
         return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
     return ui, requests.Hint()

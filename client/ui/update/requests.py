@@ -22,6 +22,7 @@ class Open(Struct, frozen=True):
     starting: Seat | None = None
     absence: Absence = WAIT
     private: bool = False
+    hints: bool = False
 
 
 class Join(Struct, frozen=True):

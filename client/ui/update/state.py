@@ -272,7 +272,7 @@ class Hosting:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
-    bots that the server seats, the best last; `hints` if it suggests moves; `looks_back` if it shows and
+    bots that the server seats, the best last; `hints` if it can suggest moves; `looks_back` if it shows and
     saves finished games; `home` if there is a start screen to go back to; `addresses` are those that others
     join with.
     """
@@ -322,6 +322,11 @@ class Ui:
     told_at: float = 0.0
     clock_at: float = 0.0
     stops_at: float | None = None
+
+
+def hints_allowed(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the player may have moves suggested: by this program, and at this table."""
+    return ui.hosting.hints and model.state is not None and model.state.hints
 
 
 def followed(ui: Ui, model: TableModel) -> Ui:

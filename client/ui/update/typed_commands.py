@@ -124,7 +124,7 @@ def _join(verb: str, text: str) -> Meaning:
 
 
 def _open(options: Sequence[str]) -> Meaning:
-    """Return the request to open a table: players, `random`, `private`, who starts and absence policy."""
+    """Return the request to open a table: players, who starts, absence policy, and words like `random`."""
     opening, starts = requests.Open(3), "random"
     for word in map(str.lower, options):
         if word in map(str, DEALS):
@@ -136,6 +136,8 @@ def _open(options: Sequence[str]) -> Meaning:
             opening = replace(opening, random_layout=True)
         elif word == "private":
             opening = replace(opening, private=True)
+        elif word == "hints":
+            opening = replace(opening, hints=True)
         elif word.startswith("starts:"):
             starts = word.removeprefix("starts:")
         else:

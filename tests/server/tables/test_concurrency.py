@@ -42,7 +42,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -146,7 +146,12 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
 def host_requests(peer: Peer, rng: random.Random) -> list[ClientMessage]:
     """Return what only a host may do; most clients are not one, or do it at the wrong time."""
     seat = rng.randrange(2)
-    settings = (Title("Salve"), Private(on=rng.random() < 0.2), Spectators(allowed=rng.random() < 0.8))
+    settings = (
+        Title("Salve"),
+        Private(on=rng.random() < 0.2),
+        Spectators(allowed=rng.random() < 0.8),
+        Hints(on=rng.random() < 0.5),
+    )
     return [
         ChangeSetting(peer.next_id(), rng.choice(settings)),
         ChangeSetting(peer.next_id(), AbsencePolicy(rng.choice(POLICIES))),

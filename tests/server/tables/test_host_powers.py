@@ -41,7 +41,7 @@ from protocol.messages import (
     TableState,
     Watch,
 )
-from protocol.settings import AbsencePolicy, Private, Setting, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Setting, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
@@ -63,6 +63,7 @@ SETTINGS: tuple[Setting, ...] = (
     Title("Friday"),
     Private(on=True),
     Spectators(allowed=False),
+    Hints(on=True),
     Starting(1),
     AbsencePolicy(ByBot(60)),
 )
@@ -152,8 +153,15 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
     async with served(tmp_path) as server, full_table(server.port, 2) as peers:
         await changed(peers[0], *SETTINGS)
         state = await state_where(peers[1], lambda state: state.absence == ByBot(60))
-        told = (state.title, state.private, state.no_spectators, state.starting, state.absence)
-        assert told == ("Friday", True, True, 1, ByBot(60))
+        told = (
+            state.title,
+            state.private,
+            state.no_spectators,
+            state.hints,
+            state.starting,
+            state.absence,
+        )
+        assert told == ("Friday", True, True, True, 1, ByBot(60))
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
@@ -164,8 +172,14 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
         assert again[0].view.start.starting == 1
         next_table = (await again[1].ask(Rematch(again[1].next_id()))).table  # type: ignore[union-attr]
         following = server.lobby.tables[next_table].state
-        kept = (following.title, following.private, following.no_spectators, following.absence)
-        assert kept == ("Friday", True, True, ByBot(60))
+        kept = (
+            following.title,
+            following.private,
+            following.no_spectators,
+            following.hints,
+            following.absence,
+        )
+        assert kept == ("Friday", True, True, True, ByBot(60))
         assert following.host == 1, "until the host comes"
         assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
         assert following.host == 0
@@ -203,6 +217,19 @@ async def test_a_table_closed_to_spectators_sends_them_away() -> None:
         assert (await peers[2].refused(watch)).code == Code.NO_SPECTATORS
         await changed(peers[0], Spectators(allowed=True))
         await peers[2].watch(peers[0].code)
+
+
+async def test_a_table_is_opened_with_hints() -> None:
+    """Those who look for a table, and those who come to it, know it; by default there are none."""
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
+        await anna.open(2, hints=True)
+        assert (await anna.until(TableState)).hints
+        await bruno.open(2, "Bruno")
+        assert not (await bruno.until(TableState)).hints
+        async with connected(server.port) as stranger:
+            answer = await stranger.ask(ListTables(stranger.next_id()))
+            assert isinstance(answer, Tables)
+            assert [table.hints for table in answer.tables] == [False, True]
 
 
 async def test_the_policy_changes_in_a_running_game() -> None:

@@ -17,7 +17,7 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
-from protocol.settings import AbsencePolicy, Private, Setting, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Setting, Starting, Title
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, full_table, game, memory_server, table_of
 from tests.server.storage.test_journal import resumed, table_facts
@@ -64,6 +64,7 @@ async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:
     [
         (Starting(1), False),
         (AbsencePolicy(ByBot(60)), False),
+        (Hints(on=True), False),
         (Title("Friday"), True),
         (Private(on=True), True),
     ],

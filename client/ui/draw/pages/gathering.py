@@ -11,6 +11,7 @@ from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import (
+    describe_hints,
     describe_policy,
     describe_private,
     describe_spectators,
@@ -79,6 +80,8 @@ def _set_up(state: TableState) -> Iterator[str]:
         yield describe_private(private=True)
     if state.no_spectators:
         yield describe_spectators(allowed=False)
+    if state.hints:
+        yield describe_hints(allowed=True)
     if state.starting is not None:
         yield describe_starting(state.starting, names_of(state, 0))
     if state.absence != WAIT:

@@ -7,6 +7,7 @@ from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.sentences import (
+    describe_hints,
     describe_policy,
     describe_private,
     describe_spectators,
@@ -47,7 +48,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 13 - _DETAILS, 1)
+    room = max(height - 14 - _DETAILS, 1)
     first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
     for at, table in enumerate(lobby.tables[first : first + room], start=first):
         rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
@@ -71,8 +72,9 @@ def _details(lobby: Lobby) -> list[Line]:
     table = lobby.tables[lobby.chosen]
     layout = _describe_layout(at_random=table.random_layout)
     closed = f"; {describe_spectators(allowed=False)}" if table.no_spectators else ""
+    helped = f"; {describe_hints(allowed=True)}" if table.hints else ""
     named = f"{printable(table.title)}: " if table.title else ""
-    words = (f"{named}{layout}{closed}", describe_policy(table.absence))
+    words = (f"{named}{layout}{closed}{helped}", describe_policy(table.absence))
     return [line(f"  {'':8}{each}", "class:faint") for each in words]
 
 
@@ -92,6 +94,7 @@ def _set_up(table: Open) -> list[Line]:
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),
         ("p", describe_private(private=table.private)),
+        ("h", describe_hints(allowed=table.hints)),
         ("s", _describe_starting(table.starting)),
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),

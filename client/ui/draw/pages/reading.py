@@ -62,6 +62,7 @@ HOST_COMMANDS: Final = (
     ("title Friday", N_("name the table")),
     ("private on, off", N_("found by its code alone, or in the list")),
     ("spectators on, off", N_("whether the table may be watched")),
+    ("hints on, off", N_("whether players may have moves suggested")),
     ("absence bot:60s", N_("what happens when a player is away or slow")),
     ("starts Bob, random", N_("who starts; before the game")),
     ("swap 1 3, shuffle", N_("swap two seats, shuffle all; before the game")),

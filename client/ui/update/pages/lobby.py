@@ -74,6 +74,8 @@ def _set_up(table: Open, action: Action) -> Open | None:
             return structs.replace(table, random_layout=not table.random_layout)
         case Act.PRIVATE:
             return structs.replace(table, private=not table.private)
+        case Act.HINTS:
+            return structs.replace(table, hints=not table.hints)
         case Act.STARTING:
             return structs.replace(table, starting=_next_to_start(table))
         case Act.ABSENCE:

@@ -12,7 +12,7 @@ from client.ui.update.requests import Misread, Request
 from client.ui.update.table.menu import free_seats, swapped
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import TableState
-from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
 
 _ON_OR_OFF: Final = {"on": True, "off": False}
 _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
@@ -26,6 +26,7 @@ VERBS: Final = (
     "title",
     "private",
     "spectators",
+    "hints",
     "starts",
     "absence",
     "swap",
@@ -55,6 +56,8 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
             return requests.Set(Private(_ON_OR_OFF[answer]))
         case "spectators", [answer] if answer in _ON_OR_OFF:
             return requests.Set(Spectators(_ON_OR_OFF[answer]))
+        case "hints", [answer] if answer in _ON_OR_OFF:
+            return requests.Set(Hints(_ON_OR_OFF[answer]))
         case "starts", ["random"]:
             return requests.Set(Starting(None))
         case "starts", _words if (seat := _seat(rest, state)) is not None:
@@ -83,6 +86,7 @@ _EXAMPLES: Final = {
     "title": "title Friday's game",
     "private": "private on, private off",
     "spectators": "spectators on, spectators off",
+    "hints": "hints on, hints off",
     "starts": "starts 2, starts Bob, starts random",
     "absence": "absence bot:60s, absence wait",
     "swap": "swap 1 3",
@@ -129,7 +133,7 @@ def lines(model: TableModel) -> Iterator[str]:
         return
     names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
     yield "title "
-    yield from ("private on", "private off", "spectators on", "spectators off")
+    yield from ("private on", "private off", "spectators on", "spectators off", "hints on", "hints off")
     if state.stage == "gathering":
         yield from (f"bot remove {each.name}" for each in state.seats if each.level is not None)
         yield from (

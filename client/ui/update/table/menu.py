@@ -10,6 +10,7 @@ from msgspec import Struct
 from client.language import _
 from client.table import TableModel
 from client.ui.texts.sentences import (
+    describe_hints,
     describe_policy,
     describe_private,
     describe_spectators,
@@ -24,7 +25,7 @@ from client.ui.update.requests import Request
 from client.ui.update.state import MenuPage, TableMenu, Ui
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState
-from protocol.settings import AbsencePolicy, Private, Spectators, Starting
+from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
@@ -146,6 +147,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
     yield Choice(describe_private(private=state.private), may(requests.Set(Private(not state.private))))
     allowed = not state.no_spectators
     yield Choice(describe_spectators(allowed=allowed), may(requests.Set(Spectators(not allowed))))
+    yield Choice(describe_hints(allowed=state.hints), may(requests.Set(Hints(not state.hints))))
     if state.stage != "over":
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
     if gathering:

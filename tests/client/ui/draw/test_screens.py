@@ -79,6 +79,8 @@ def foreseeing() -> tuple[Ui, TableModel]:
 def hinted() -> tuple[Ui, TableModel]:
     """Return a game with a move suggested."""
     ui, model = placing()
+    assert model.state is not None
+    model.state = structs.replace(model.state, hints=True)
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
     return suggested(replace(ui, hosting=Hosting(hints=True)), Suggestion(command), model), model
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from client.suggestion import Suggestion
 from client.table import TableModel
@@ -89,12 +90,18 @@ def test_escape_lets_a_spectator_leave() -> None:
 
 
 def test_hints_where_the_table_allows_them() -> None:
-    """On the player's own turn, and only if this program gives hints."""
+    """On the player's own turn; the bottom line offers the key only then."""
     ui, model = placing()
-    assert "no hints" in notice_of(after(ui, model, "s"))
     allowed = replace(ui, hosting=Hosting(hints=True))
+    assert "no hints" in notice_of(after(allowed, model, "s"))
+    assert Act.HINT not in [key.action for key in offered(allowed, model)]
+    assert model.state is not None
+    model.state = structs.replace(model.state, hints=True)
     assert request_after(allowed, model, "s") == requests.Hint()
+    assert Act.HINT in [key.action for key in offered(allowed, model)]
     waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
+    waiting.state = model.state
+    assert Act.HINT not in [key.action for key in offered(allowed, waiting)]
     assert "own turn" in notice_of(after(allowed, waiting, "s"))
 
 

@@ -16,7 +16,7 @@ from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.messages import SeatSummary, SpectatorSummary, Stage, TableState, TableSummary
-from protocol.settings import AbsencePolicy, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
 from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
 from tests.games import played
 
@@ -80,7 +80,7 @@ def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready and sit elsewhere besides."""
     _, model = gathering(seat)
     own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT]
-    assert effects(MenuPage.MAIN, model) == [None] * 5 + own
+    assert effects(MenuPage.MAIN, model) == [None] * 6 + own
 
 
 def test_ready_is_said_and_taken_back() -> None:
@@ -111,7 +111,7 @@ def test_the_menu_is_walked_and_closed() -> None:
     """A choice without a target is made at once; one with a target has a page, from which Esc leads back."""
     ui, model = gathering()
     assert request_after(ui, model, "o", "down", "enter") == requests.Set(Private(on=True))
-    on_page = after(ui, model, "o", *["down"] * 4, "enter")
+    on_page = after(ui, model, "o", *["down"] * 5, "enter")
     assert on_page.overlay == TableMenu(MenuPage.STARTING)
     assert request_after(on_page, model, "down", "down", "enter") == requests.Set(Starting(1))
     assert after(on_page, model, "escape").overlay == TableMenu()
@@ -140,6 +140,8 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
         ("title", requests.Set(Title(""))),
         ("private on", requests.Set(Private(on=True))),
         ("spectators off", requests.Set(Spectators(allowed=False))),
+        ("hints on", requests.Set(Hints(on=True))),
+        ("hints off", requests.Set(Hints(on=False))),
         ("starts Bob", requests.Set(Starting(1))),
         ("starts random", requests.Set(Starting(None))),
         ("absence bot:60s", requests.Set(AbsencePolicy(ByBot(60)))),
@@ -220,6 +222,7 @@ def test_the_log_tells_what_the_host_did() -> None:
         ({"host": 1}, "Bob is the host now."),
         ({"title": "Friday"}, "The table is called Friday now."),
         ({"private": True}, "The table is private: it is found by its code alone."),
+        ({"hints": True}, "Players may have moves suggested (s)."),
         ({"starting": 1}, "From now on: Bob starts."),
         ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
     ):
