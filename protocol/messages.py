@@ -309,7 +309,8 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     """A table in the list: `stage` is gathering, playing or over.
 
     `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
-    that are held by bots of the server: before the game, people may take them.
+    that are held by bots of the server: before the game, people may take them. A table is `deserted` while
+    none of its players is connected.
     """
 
     table: TableCode
@@ -324,10 +325,11 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     vacant: int = 0
     bots: int = 0
     hints: bool = False
+    deserted: bool = False
 
 
 class Tables(_FromServer, frozen=True, tag="tables"):
-    """The tables, newest first."""
+    """The tables, newest first; deserted ones come after all others."""
 
     id: CommandId
     tables: list[TableSummary]

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -169,14 +168,16 @@ class Lobby:
     # -- what conversations ask ---------------------------------------------------------------------
 
     def encoded_list(self) -> msgspec.Raw:
-        """Return the list of tables, newest first, as many as fit into a message, ready to be sent.
+        """Return the list of tables, as many as fit into a message, ready to be sent.
+
+        Newest first; deserted tables come after all others, and are left out first.
 
         Nothing in it depends on private tables.
         """
         if self._encoded_list is None:
             public = (table for table in reversed(self.tables.values()) if not table.state.private)
-            newest = itertools.islice(public, ARRAY_LENGTH)
-            self._encoded_list = encoded_summaries([table.summary() for table in newest])
+            told = sorted(public, key=lambda table: not table.players_here)[:ARRAY_LENGTH]
+            self._encoded_list = encoded_summaries([table.summary() for table in told])
         return self._encoded_list
 
     async def open(self, session: Session, message: OpenTable) -> None:

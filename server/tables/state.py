@@ -161,6 +161,15 @@ class PersistentState:
             if player is not None and player.level is not None
         }
 
+    @property
+    def people(self) -> set[Seat]:
+        """Return the seats that people hold, also those kept for them."""
+        return {
+            Seat(seat)
+            for seat, player in enumerate(self.players)
+            if player is not None and not player.program and not player.vacant
+        }
+
     def standing(self, seat: Seat) -> Standing:
         """Return what a player has reached so far, with this game once it is over."""
         player = self.players[seat]

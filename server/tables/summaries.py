@@ -7,8 +7,8 @@ from server.tables.audience import Audience
 from server.tables.state import PersistentState
 
 
-def table_summary(code: str, state: PersistentState) -> TableSummary:
-    """Return what the list of tables says of this one."""
+def table_summary(code: str, state: PersistentState, *, deserted: bool) -> TableSummary:
+    """Return what the list of tables says of this one, which may be `deserted`."""
     player = None if state.host is None else state.players[state.host]
     return TableSummary(
         code,
@@ -25,6 +25,7 @@ def table_summary(code: str, state: PersistentState) -> TableSummary:
         else 0,
         len(state.bots),
         state.hints,
+        deserted,
     )
 
 

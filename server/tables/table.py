@@ -158,7 +158,7 @@ class Table:
 
     def summary(self) -> TableSummary:
         """Return what the list of tables says of this one."""
-        return table_summary(self.code, self.state)
+        return table_summary(self.code, self.state, deserted=not self.players_here)
 
     def as_seen(self) -> TableState:
         """Return what everybody at the table sees of it: who sits where, and who is here."""
@@ -357,7 +357,8 @@ class Table:
         if stage is not None:
             limits, scheduler = self._context.limits, self._context.scheduler
             self.unattended_since = scheduler.time()
-            seconds = limits.over_seconds if stage == "over" else limits.unattended_seconds
+            brief = stage == "over" or not self.state.people  # no person is going to come back
+            seconds = limits.over_seconds if brief else limits.unattended_seconds
             self._unattended_timer = scheduler.after(seconds, Unattended())
 
     async def _archive_if_unattended(self) -> None:

@@ -118,13 +118,15 @@ def listed(
 ) -> Ui:
     """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
 
+    Games that all their players have left come before those, unless the player has a seat there.
+
     The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
     else the first.
     """
     ui = followed(ui, model)
     if not isinstance(lobby := ui.page, Lobby):
         return ui
-    found = tuple(sorted(tables, key=lambda table: (table.stage == "over", not _open_to(table, kept))))
+    found = tuple(sorted(tables, key=lambda table: _place(table, kept)))
     if not lobby.tables:
         chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
     elif lobby.chosen >= len(lobby.tables):
@@ -133,6 +135,12 @@ def listed(
         code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
         chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
     return replace(ui, page=Lobby(found, kept, chosen))
+
+
+def _place(table: TableSummary, kept: frozenset[str]) -> tuple[bool, bool, bool]:
+    """Return a table's place in the order of the list."""
+    left = table.deserted and table.table not in kept
+    return table.stage == "over", left, not _open_to(table, kept)
 
 
 def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:

@@ -67,6 +67,52 @@ async def test_the_list_shows_tables_newest_first() -> None:
         ]
 
 
+async def test_deserted_tables_are_behind_all_others() -> None:
+    """Until a player is back; a spectator does not count."""
+    async with memory_server() as server, connected(server.port) as anna, connected(server.port) as zoe:
+        await anna.open(2, "Anna")
+        async with game(server.port, 2) as peers:
+            code, token = peers[0].code, peers[0].token
+            assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
+                (code, False),
+                (anna.code, False),
+            ]
+            await zoe.watch(code)
+        await eventually(lambda: not server.lobby.tables[code].players_here)
+        await zoe.done(Leave(zoe.next_id()))
+        assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
+            (anna.code, False),
+            (code, True),
+        ]
+        await zoe.resume(code, token)
+        assert [(table.table, table.deserted) for table in await table_list(anna)] == [
+            (code, False),
+            (anna.code, False),
+        ]
+
+
+async def test_a_game_of_programs_alone_is_archived_as_soon_as_one_that_is_over() -> None:
+    """When they have all gone; where a person has a seat, the table waits for longer."""
+    time = ManualClock()
+    config = Config(limits=Limits(over_seconds=10, unattended_seconds=100), timers=lambda: time, seed=1)
+    async with running(config) as server:
+        codes = []
+        for person in (True, False):
+            async with connected(server.port) as host, connected(server.port) as guest:
+                await host.open(2, "Bot", program=True)
+                await guest.join(host.code, "Guest", program=not person)
+                await host.done(StartGame(host.next_id()))
+                codes.append(host.code)
+            await eventually(lambda: server.lobby.tables[codes[-1]].unattended_since is not None)
+        time.advance(9)
+        assert set(codes) == set(server.lobby.tables)
+        time.advance(2)
+        await table_gone(server.lobby, codes[1])
+        assert codes[0] in server.lobby.tables
+        time.advance(100)
+        await table_gone(server.lobby, codes[0])
+
+
 async def test_the_list_shows_the_stage() -> None:
     """A table is gathering, then playing, then over."""
     async with memory_server() as server, game(server.port, 2) as peers:

@@ -105,9 +105,14 @@ def _set_up(table: Open) -> list[Line]:
 def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
-    stage = padded(describe_stage(table.stage), _STAGE)
+    stage = padded(_describe_stage(table), _STAGE)
     note = your_seat() if table.table in kept else _("a seat is free") if table.vacant else ""
     return "".join((*(padded(*cell) for cell in cells), stage, note))
+
+
+def _describe_stage(table: TableSummary) -> str:
+    stage = describe_stage(table.stage)
+    return _("playing, all away") if table.deserted and table.stage == "playing" else stage
 
 
 def _chosen(lobby: Lobby, glyphs: GlyphSet, at: int, text: str, width: int) -> Line:

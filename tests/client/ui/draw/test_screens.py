@@ -365,6 +365,13 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
     assert "waiting for players     your seat" in text
 
 
+def test_a_deserted_game_is_seen_for_what_it_is() -> None:
+    tables = (structs.replace(TABLES[1], deserted=True), structs.replace(TABLES[0], deserted=True))
+    text = text_of(drawn(Ui("Ann", ADDRESS, page=Lobby(tables)), TableModel(), UNICODE, 80, 24))
+    assert "5 of 5  playing, all away" in text
+    assert "1 of 3  waiting for players " in text
+
+
 def test_help_and_rules() -> None:
     """All pages to read are in one file."""
     ui, model = placing()

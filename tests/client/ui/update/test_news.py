@@ -279,16 +279,20 @@ def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
 
 
 def test_tables_that_can_be_joined_come_first() -> None:
-    """Finished tables come last; within each group, tables keep the server's order, newest first."""
-    over, running, full, held, free = (
+    """Finished tables come last, and deserted games before them, unless the player has a seat there.
+
+    Within each group, tables keep the server's order, newest first.
+    """
+    over, left, running, full, held, free = (
         TableSummary("AAAA", "Bob", 3, 3, "over"),
+        TableSummary("FFFF", "Bob", 3, 3, "playing", vacant=1, deserted=True),
         TableSummary("BBBB", "Bob", 3, 3, "playing"),
         TableSummary("CCCC", "Bob", 2, 2, "gathering"),
-        TableSummary("DDDD", "Bob", 3, 3, "playing"),
+        TableSummary("DDDD", "Bob", 3, 3, "playing", deserted=True),
         TableSummary("EEEE", "Bob", 3, 1, "gathering"),
     )
-    ui = listed(Ui("Ann"), [over, running, full, held, free], TableModel(), frozenset({"DDDD"}))
-    assert lobby_of(ui).tables == (held, free, running, full, over)
+    ui = listed(Ui("Ann"), [over, left, running, full, held, free], TableModel(), frozenset({"DDDD"}))
+    assert lobby_of(ui).tables == (held, free, running, full, left, over)
 
 
 def test_the_lobby_keeps_the_chosen_table() -> None:
