@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from client.calling import Calling, Notices, choose_calling
+from client.calling import CallingOptions, Notices, choose_calling
 from client.colouring import Colouring, Colours, Theme, choose_colouring
 from client.language import LANGUAGES, N_, _, language_of, speak
 from commands.admin import add_admin
@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(words)
         choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
-        choose_calling(Calling(arguments.bell, arguments.title, Notices(arguments.notices)))
+        notices = None if arguments.notices is None else Notices(arguments.notices)
+        choose_calling(CallingOptions(arguments.bell, arguments.title, notices))
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class Notices(enum.StrEnum):
@@ -83,14 +83,35 @@ def notices_of(environment: Mapping[str, str]) -> Notices:
     return Notices.NONE
 
 
-_chosen = Calling()
+class CallingOptions(NamedTuple):
+    """What the command line says of it; None where it says nothing."""
+
+    bell: bool | None = None
+    title: bool | None = None
+    notices: Notices | None = None
 
 
-def choose_calling(calling: Calling) -> None:
-    """Call the player like this from here on."""
-    global _chosen  # noqa: PLW0603 - a process has one terminal
-    _chosen = calling
+_options = CallingOptions()
+_preferred = Calling()
+
+
+def choose_calling(options: CallingOptions) -> None:
+    """Call the player from here on as the command line says, whatever is preferred."""
+    global _options  # noqa: PLW0603 - a process has one terminal
+    _options = options
+
+
+def prefer_calling(calling: Calling) -> None:
+    """Call the player like this from here on, where the command line says nothing."""
+    global _preferred  # noqa: PLW0603 - a process has one terminal
+    _preferred = calling
 
 
 def chosen_calling() -> Calling:
-    return _chosen
+    bell, title, notices = _options
+    return replace(
+        _preferred,
+        bell=_preferred.bell if bell is None else bell,
+        title=_preferred.title if title is None else title,
+        notices=_preferred.notices if notices is None else notices,
+    )

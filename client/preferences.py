@@ -1,4 +1,4 @@
-"""What is remembered from one start to the next: name, servers, and how games are set up."""
+"""What is remembered from one start to the next: name, servers, set-up of games, how the player is called."""
 
 import contextlib
 import os
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from client.address import same_server
+from client.calling import Calling, Notices
 from protocol.messages import Name
 
 _SERVERS_KEPT: Final = 5
@@ -24,6 +25,14 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     players: Annotated[int, Meta(ge=2, le=5)] = 3
     random_layout: bool = False
     brain: str = "greedy"
+    bell: bool = True
+    title: bool = True
+    notices: Notices = Notices.AUTO
+
+    @property
+    def calling(self) -> Calling:
+        """Return how the player wants to be called."""
+        return Calling(self.bell, self.title, self.notices)
 
     def joined(self, url: str) -> "Preferences":
         """Return the preferences after a server was joined."""

@@ -10,6 +10,7 @@ from commands.hints import suggested
 from commands.looking_back import looking_back
 
 if TYPE_CHECKING:
+    from client.preferences import Preferences
     from client.ui.game import Options
 
 
@@ -57,7 +58,10 @@ def add_calling(command: argparse.ArgumentParser) -> None:
         "--notices",
         choices=[notices.value for notices in Notices],
         default=argparse.SUPPRESS,
-        help=_("how the terminal shows desktop notices (default: as far as the terminal is known)"),
+        help=_(
+            "how the terminal shows desktop notices (default: as on the start screen, at first as far as the "
+            "terminal is known)"
+        ),
     )
 
 
@@ -90,18 +94,31 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
         ascii=False,
         theme=Theme.AUTO.value,
         colours=Colours.AUTO.value,
-        bell=True,
-        title=True,
-        notices=Notices.AUTO.value,
+        bell=None,
+        title=None,
+        notices=None,
     )
+
+
+def prefer_as_remembered() -> "Preferences | None":
+    """Call the player as was set on the start screen, unless the options say otherwise.
+
+    Return all that is remembered.
+    """
+    from client.calling import prefer_calling
+    from client.preferences import preferences_file, remembered
+
+    known = remembered(preferences_file())
+    if known is not None:
+        prefer_calling(known.calling)
+    return known
 
 
 def name_of(arguments: argparse.Namespace) -> str:
     """Return the player's name: the one given, or the one chosen on the start screen."""
     from client.names import default_name
-    from client.preferences import preferences_file, remembered
 
-    known = remembered(preferences_file()) if arguments.name is None else None
+    known = prefer_as_remembered()
     return arguments.name or (known and known.name) or default_name()
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from commands.kept_games import KeptGame
     from server.app import Running
     from server.config import Config
+    from server.errors import JournalError
 
 
 @contextlib.contextmanager
@@ -54,7 +55,7 @@ async def against_bots(
             try:
                 return await _at_game(there, game, config)
             except JournalError as error:
-                reason = str(error.about.get("reason", error))
+                reason = _reason(error)
     there = replace(there, news=(game_not_kept(str(reason)),))
     return await _against_bots(there, brains, config, players - 1)
 
@@ -71,9 +72,23 @@ async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "V
             return await _at_game(replace(options, table=game.table), game, config)
     except OSError as error:
         return Visit(1, game_not_continued(game.folder, error.strerror or str(error)))
-    except JournalError as error:  # whose advice is about servers that others can reach
-        reason = error.about.get("reason", _("its journal cannot be read"))
-        return Visit(1, game_not_continued(game.folder, str(reason)))
+    except JournalError as error:
+        return Visit(1, game_not_continued(game.folder, _reason(error)))
+
+
+def _reason(error: "JournalError") -> str:
+    """Return why a journal cannot be used, without the advice for those who run palatinus serve."""
+    return str(error.about.get("reason", _("its journal cannot be read")))
+
+
+def _unusable(error: "JournalError") -> str:
+    """Return why the games of this computer cannot be hosted, with advice for a screen without options."""
+    if "version" in error.about:
+        return _("A newer Palatinus has used the games of this computer. Update this one to host them.")
+    unusable = _(
+        "The games of this computer cannot be hosted: {reason}. After quitting, {command} says more."
+    )
+    return unusable.format(reason=_reason(error), command="palatinus tables check")
 
 
 async def _at_game(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
@@ -128,7 +143,7 @@ async def hosted(options: "Options") -> "Visit":
             if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 used = _("Another server here uses the games in {folder}. Join it, or stop it first.")
                 return Visit(1, used.format(folder=data))
-            return Visit(1, f"{describe_host_error(error)}.")
+            return Visit(1, _unusable(error))
         except StartError as error:
             failure = error
     return Visit(1, f"{describe_host_error(failure)}.")

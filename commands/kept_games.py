@@ -22,6 +22,8 @@ from commands.parsing import data_folder
 _MOST_KEPT: Final = 5  # games; the oldest go first
 _LARGEST_FILE: Final = 4096  # bytes; the file about a game takes about 100
 _ABOUT: Final = "game.json"
+_DRAFT: Final = "game.new"  # of that file
+_SECONDS_TO_BEGIN: Final = 60.0  # how long a folder may be there without it; it takes a few ms
 _SERVER: Final = "ws://127.0.0.1:7733"  # the seats are at whatever port the game is next served on
 
 
@@ -76,7 +78,7 @@ def new_game(brains: tuple[str, ...], players: int) -> Iterator[KeptGame]:
         shutil.rmtree(kept.folder, ignore_errors=True)
     folder = games_folder() / secrets.token_hex(8)
     folder.mkdir(mode=0o700, parents=True)
-    draft = folder / "game.new"
+    draft = folder / _DRAFT
     file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with _locked(file, folder):
         os.write(file, json.encode(_About(1, brains, players)))
@@ -114,8 +116,11 @@ def kept_games() -> KeptGames:
     for folder in folders:
         try:
             game = _kept(folder)
-        except (BlockingIOError, PermissionError, FileNotFoundError):
-            continue  # it is being played, or has just been removed
+        except FileNotFoundError:
+            _tidy_stillborn(folder)
+            continue
+        except (BlockingIOError, PermissionError):
+            continue  # it is being played
         except (OSError, DecodeError):
             damaged.append(folder)
             continue
@@ -139,6 +144,15 @@ def _kept(folder: Path) -> KeptGame | None:
             return replace(game, table=min(tables))
         _tidy(folder)
         return None
+
+
+def _tidy_stillborn(folder: Path) -> None:
+    """Remove what a program left that was killed before its game was there; a game that just begins stays."""
+    draft = folder / _DRAFT
+    with contextlib.suppress(OSError):  # it has just been removed, or begins right now
+        if time.time() - folder.stat().st_mtime > _SECONDS_TO_BEGIN:
+            draft.unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _tidy(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted, listed
-from commands.display_options import add_ascii, add_drawing
+from commands.display_options import add_ascii, add_drawing, prefer_as_remembered
 from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def replay_record(file: str, arguments: argparse.Namespace) -> int:
     recording = recording_in(file)
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
+    prefer_as_remembered()
     return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from client.language import _
 from commands.access import visit_by_password
+from commands.display_options import prefer_as_remembered
 from commands.hints import suggested
 from commands.history_screen import look_back
 from commands.hosting import against_bots, going_on, hosted, log_for_later
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
-    from client.preferences import Preferences, preferences_file, remembered
+    from client.preferences import Preferences
     from client.ui.update.state import StartLine
 
-    known = remembered(preferences_file())
+    known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():
         return at_home(known or Preferences(), line, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
@@ -41,6 +42,7 @@ def at_home(preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool
     import msgspec
 
     from client.bots.brains import BRAINS
+    from client.calling import prefer_calling
     from client.names import default_name
     from client.preferences import preferences_file, remember
     from client.ui.start import run
@@ -53,7 +55,7 @@ def at_home(preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool
     chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
     ui = Ui(
         preferences.name or default_name(),
-        page=Start(brains, chosen, preferences.servers, chosen=line),
+        page=Start(brains, chosen, preferences.servers, calling=preferences.calling, chosen=line),
         new_table=requests.Open(preferences.players, preferences.random_layout),
     )
     failed: set[Path] = set()
@@ -73,7 +75,11 @@ def at_home(preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool
             players=ui.new_table.players,
             random_layout=ui.new_table.random_layout,
             brain=brain,
+            bell=start.calling.bell,
+            title=start.calling.title,
+            notices=start.calling.notices,
         )
+        prefer_calling(preferences.calling)
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Quit):
             return 0

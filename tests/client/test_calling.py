@@ -1,8 +1,29 @@
 """Which terminal understands which call."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from client.calling import Calling, Notices
+from client.calling import Calling, CallingOptions, Notices, choose_calling, chosen_calling, prefer_calling
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    yield
+    choose_calling(CallingOptions())
+    prefer_calling(Calling())
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_the_command_line_counts_more_than_preferences() -> None:
+    """Each way by itself; what it does not name is as the player prefers."""
+    assert chosen_calling() == Calling()
+    prefer_calling(Calling(bell=False, notices=Notices.OSC9))
+    assert chosen_calling() == Calling(bell=False, notices=Notices.OSC9)
+    choose_calling(CallingOptions(bell=True, title=False))
+    assert chosen_calling() == Calling(title=False, notices=Notices.OSC9)
+    choose_calling(CallingOptions(notices=Notices.NONE))
+    assert chosen_calling() == Calling(bell=False, notices=Notices.NONE)
 
 
 @pytest.mark.parametrize(

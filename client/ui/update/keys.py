@@ -108,6 +108,11 @@ KEYS: Final = (
     Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
     Key(("s",), Act.BRAIN, _START, N_("change the bots' strength"), N_("strength")),
     Key(("n",), Act.NAME, _START, N_("change the name others see"), N_("name")),
+    Key(("b",), Act.BELL, _START, N_("ring when it is your turn, or not")),
+    Key(("t",), Act.WINDOW_TITLE, _START, N_("show it in the window's title, or not")),
+    Key(
+        ("d",), Act.NOTICES, _START, N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none")
+    ),
     # Finished games
     Key(("up", "k", "scroll-up"), Way.UP, _HISTORY, N_("the game above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, _HISTORY, N_("the game below")),

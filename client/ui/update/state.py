@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 
+from client.calling import Calling
 from client.past_games import PastGame
 from client.recording import Recording
 from client.table import TableModel
@@ -24,6 +25,7 @@ ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest scre
 _HELP_PAGES: Final = 4
 _NEW_TABLE: Final = Open(3)
 _SILENCE: Final = Talk()
+_AS_USUAL: Final = Calling()
 
 
 # -- the pages ------------------------------------------------------------------------------------
@@ -58,13 +60,15 @@ class LeftGame(Struct, frozen=True):
 class Start:
     """The start screen: the brains to play against, one of them chosen, and the servers joined before.
 
-    `left` is the game that can be continued. `chosen` is the line that the player is on.
+    `left` is the game that can be continued, `calling` how the player is called. `chosen` is the line that
+    the player is on.
     """
 
     brains: tuple[BrainChoice, ...]
     brain: int = 0
     servers: tuple[str, ...] = ()
     left: LeftGame | None = None
+    calling: Calling = _AS_USUAL
     chosen: StartLine | str = StartLine.LEARN
 
     @property

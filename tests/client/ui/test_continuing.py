@@ -1,5 +1,6 @@
 """A game against bots that its player leaves is there again: after quitting, and after a kill."""
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -126,6 +127,25 @@ def test_only_games_with_a_seat_are_kept() -> None:
         assert held is not None
         seat.forget(held)
     assert not game.folder.exists()
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("draft", [True, False])
+def test_what_a_killed_start_left_is_removed(*, draft: bool) -> None:
+    """But not a game that is just beginning, and nothing that holds more."""
+    folders = [games_folder() / name for name in ("killed", "beginning", "other")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        if draft:
+            (folder / "game.new").touch()
+    killed, beginning, other = folders
+    (other / "palatinus.db").touch()
+    for folder in (killed, other):
+        os.utime(folder, (1e9, 1e9))
+    assert kept_games() == ((), ())
+    assert not killed.exists()
+    assert beginning.exists()
+    assert (other / "palatinus.db").exists()
 
 
 @pytest.mark.usefixtures("environment")

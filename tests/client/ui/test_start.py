@@ -16,6 +16,7 @@ from client.ui.update.dispatch import updated
 from client.ui.update.state import BrainChoice, LeftGame, Start, StartLine, Ui
 from engine.game import GameOptions
 from engine.record import recorded
+from server.storage.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
 from tests.games import played
@@ -56,6 +57,18 @@ def test_a_game_against_bots_is_set_up() -> None:
     assert request_after(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(
         3, "greedy", random_layout=False
     )
+
+
+def test_how_the_player_is_called_is_set() -> None:
+    """Each key changes one way, and the screen says what holds."""
+
+    def words(*keys: str) -> str:
+        return text_of(drawn(after(UI, NOWHERE, *keys), NOWHERE, UNICODE, 80, 24))
+
+    assert "b,t,d your turn: bell, title, desktop notices " in words()
+    assert "your turn: no bell, no title, desktop notices (OSC 9) " in words("b", "t", "d")
+    assert "your turn: bell, title, no notices " in words("b", "b", "d", "d", "d")
+    assert words(*"dddd") == words()
 
 
 def test_an_address_is_typed_and_completed() -> None:
@@ -142,7 +155,28 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         assert code == 0
         assert not re.search("INFO|Traceback", left)
     with Terminal(environment=environment) as terminal:
-        terminal.shows("Welcome, Zoë", "► Continue", "2 players")
+        terminal.shows("Welcome, Zoë", "► Continue", "2 players", "your turn: bell, title")
+        terminal.press("b", "t")
+        terminal.shows("no bell, no title")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("no bell, no title")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+
+
+def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
+    """With advice that can be followed: options cannot be typed there."""
+    data = tmp_path / "data" / "palatinus"
+    data.mkdir(parents=True)
+    (data / FILE_NAME).write_bytes(b"no journal" * 500)
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    with Terminal(environment=environment) as terminal:
+        terminal.shows("► Learn the game")
+        terminal.press("down", "down", "enter")
+        terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
+        assert "--data" not in terminal.text
         terminal.press("q")
         assert terminal.ended()[0] == 0
 

@@ -1,8 +1,11 @@
 """The start screen: where to go, and how a game against bots would be."""
 
+from typing import Final
+
 from msgspec import Struct
 
-from client.language import _, counted
+from client.calling import Calling, Notices
+from client.language import N_, _, counted
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, ends, line, padded, wrapped
 from client.ui.draw.news_lines import with_news
@@ -90,8 +93,25 @@ def _describe_left(left: LeftGame) -> str:
     return form.format(n=left.players - 1, when=left.when)
 
 
+_NOTICES: Final = {
+    Notices.AUTO: N_("desktop notices"),
+    Notices.OSC9: N_("desktop notices (OSC 9)"),
+    Notices.OSC777: N_("desktop notices (OSC 777)"),
+    Notices.NONE: N_("no notices"),
+}
+
+
+def _describe_calling(calling: Calling) -> str:
+    ways = (
+        _("bell") if calling.bell else _("no bell"),
+        _("title") if calling.title else _("no title"),
+        _(_NOTICES[calling.notices]),
+    )
+    return _("your turn: {ways}").format(ways=", ".join(ways))
+
+
 def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
-    """Return how a game against bots would be, each with the key that changes it."""
+    """Return how a game against bots would be, and how the player is called, with the keys that change it."""
     brain = start.brains[start.brain]
     style = "" if start.chosen is StartLine.PLAY else "class:faint"
     strength = _("bots: {name} ({description})")
@@ -104,6 +124,7 @@ def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
             else _("the players lay the tiles"),
         ),
         ("s", strength.format(name=brain.name, description=_(brain.description))),
+        ("b,t,d", _describe_calling(start.calling)),
     )
     rows = [line("  " + _("A game against bots"), "class:heading")]
     for keys, words in keys_and_words:

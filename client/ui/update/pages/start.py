@@ -5,6 +5,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from client.address import BadAddress, server_url
+from client.calling import Calling, Notices
 from client.language import _
 from client.names import fault_of
 from client.ui.update import requests
@@ -38,10 +39,22 @@ def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
         case Act.BRAIN:
             brain = (start.brain + 1) % len(start.brains)
             return _at_line(ui, replace(start, brain=brain), StartLine.PLAY), None
+        case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
+            return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case _:
             return ui, None
+
+
+def _called(calling: Calling, action: Act) -> Calling:
+    """Return how the player is called after a key that changes it."""
+    if action is Act.BELL:
+        return replace(calling, bell=not calling.bell)
+    if action is Act.WINDOW_TITLE:
+        return replace(calling, title=not calling.title)
+    every = tuple(Notices)
+    return replace(calling, notices=every[(every.index(calling.notices) + 1) % len(every)])
 
 
 def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
