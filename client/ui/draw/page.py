@@ -33,8 +33,8 @@ class PageDrawing(Protocol):
     def body(self, width: int, height: int) -> Block:
         """Return everything between title and function bar."""
 
-    def small_body(self, width: int, height: int) -> Block | None:
-        """Return the same for a small window; None if the page needs a whole screen."""
+    def small_body(self, width: int, height: int) -> Block:
+        """Return the same for a small window."""
 
 
 class ServerPage(Struct, frozen=True):

@@ -120,10 +120,11 @@ class _Screen(Struct, frozen=True):
             body, last_top = small_reading(*shared, (width, height - 2))
         elif isinstance(announced, TalkPage):
             body, last_top = talk_block(self.ui, announced, width, height - 2)
-        elif announced is not None or (small := page.small_body(width, height - 2)) is None:
+        elif announced is not None:
             return self._too_small(page, (LEAST_WIDTH, LEAST_HEIGHT), width, height)
         else:
-            body = small
+            body = page.small_body(width, height - 2)
+            last_top = page.last_top(width, height - 2) if isinstance(page, LessonDrawing) else 0
         if width < least[0] or height < least[1]:
             return self._too_small(page, least, width, height)
         style = "class:title-turn" if on_turn(self.model) else "class:title"
@@ -187,7 +188,7 @@ class _Screen(Struct, frozen=True):
             case Replay():
                 return ReplayDrawing(self._replayed(page.table, view), self.glyphs, page)
             case Lesson():
-                return LessonDrawing(self._taught(page, view), self.glyphs, page, self.ui.name)
+                return LessonDrawing(self._taught(page, view), self.glyphs, page, self.ui.name, self.ui.log)
             case _:
                 assert_never(page)
 

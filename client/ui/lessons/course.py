@@ -12,6 +12,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.update import requests
 from client.ui.update.actions import Action
 from client.ui.update.dispatch import Outcome, pressed, updated
+from client.ui.update.state import Lesson
 from engine.errors import IllegalCommand
 from engine.events import LayTile, Place
 from protocol.messages import Refused
@@ -63,12 +64,12 @@ class Course:
         if page == len(PAGES):
             self.parting = Parting.PLAY
         elif page >= 0:
-            self._open(page)
+            self._open(page, self.ui.page.last_top if isinstance(self.ui.page, Lesson) else 0)
 
-    def _open(self, page: int) -> None:
+    def _open(self, page: int, last_top: int = 0) -> None:
         self._page = page
         self._set_up()
-        self.ui = progress.opened(page, self._name, self.model, self._glyphs)
+        self.ui = progress.opened(page, self._name, self.model, self._glyphs, last_top)
 
     def _set_up(self) -> None:
         """Set up the page's game at its moment of the example."""

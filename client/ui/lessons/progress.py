@@ -46,11 +46,16 @@ class Practice(Protocol):
     def apply(self, command: Command) -> Sequence[Event]: ...
 
 
-def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
-    """Return the UI state when the page opens on the moment that `model` shows."""
+def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet, last_top: int = 0) -> Ui:
+    """Return the UI state when the page opens on the moment that `model` shows.
+
+    `last_top` is how far the page before could be scrolled, until the window has drawn this one.
+    """
     page = PAGES[number]
     task = _filled(page.task, page.goal, glyphs)
-    lesson = Lesson(number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
+    lesson = Lesson(
+        number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1], last_top=last_top
+    )
     if (view := model.view) is not None:
         lesson = _begun(lesson, page, view)
     ui = Ui(name=name, page=lesson, log=(f"{glyphs.pointer} {task}",))

@@ -96,7 +96,7 @@ def _scrollable(ui: Ui, last_top: int) -> Ui:
     if isinstance(ui.overlay, TalkPage):
         return replace(ui, overlay=replace(ui.overlay, last_top=last_top))
     if not isinstance(ui.overlay, Reading):
-        return ui
+        return replace(ui, page=lesson.scrollable(ui.page, last_top)) if isinstance(ui.page, Lesson) else ui
     top = min(ui.overlay.top, last_top)
     return replace(ui, overlay=replace(ui.overlay, top=top, last_top=last_top))
 

@@ -37,7 +37,7 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
         case KeyContext.LAYING:
             return _those((Act.HINT, _no_hint(ui, model)))
         case KeyContext.LESSON:
-            return _those((Act.PAGE_DOWN, isinstance(ui.page, Lesson) and ui.page.last))
+            return _those((Act.PAGE_DOWN, isinstance(ui.page, Lesson) and ui.page.last and not ui.page.reads))
         case KeyContext.RESULT | KeyContext.ENDED:
             followed = model.state is not None and model.state.next is not None
             looks_back = ui.hosting.looks_back

@@ -153,7 +153,8 @@ class Lesson:
 
     `walk` is the first and the last step of the scoring that it goes through, if it does. `influence` is that
     of a piece just placed: the board shows what each field gives it. With `points` the only thing to do is to
-    move the cursor; `last` if a game follows.
+    move the cursor; `last` if a game follows. In a small window `top` is the first line shown of the text;
+    `last_top`, after the last of them, stands for the board.
     """
 
     number: int
@@ -163,6 +164,13 @@ class Lesson:
     influence: Influence | None = None
     points: bool = False
     last: bool = False
+    top: int = 0
+    last_top: int = 0
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether the text is shown in place of the board."""
+        return self.top < self.last_top
 
 
 Page: TypeAlias = Start | History | Lobby | Gathering | TablePage | Ended | Replay | Lesson

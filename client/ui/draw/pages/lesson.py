@@ -7,12 +7,13 @@ from msgspec import structs
 from client.language import _
 from client.ui.draw.board import Marks
 from client.ui.draw.frame import Block
-from client.ui.draw.lines import EMPTY, Line, beside, ends, line, wrapped
+from client.ui.draw.lines import EMPTY, Line, beside, ends, line, stacked, wrapped
 from client.ui.draw.page import AroundGame
-from client.ui.draw.pages.playing import PlayingDrawing
+from client.ui.draw.pages.playing import PlayingDrawing, in_hand
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
 from client.ui.draw.scene import Scene
+from client.ui.draw.table_layout import small_table_block
 from client.ui.lessons.goals import Catch, Earn
 from client.ui.lessons.pages import PAGES, Shown
 from client.ui.lessons.progress import text_of
@@ -22,18 +23,40 @@ from client.ui.update.state import Lesson
 
 
 class LessonDrawing(AroundGame, frozen=True):
-    """A lesson of the pupil called `name`."""
+    """A lesson of the pupil called `name`; the `log` says what is to be done."""
 
     lesson: Lesson
     name: str
+    log: tuple[str, ...]
 
     def title(self, width: int) -> Line:
-        number = _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
-        left = line(f" Palatinus {self.glyphs.dot} {number}", "class:title")
+        left = line(f" Palatinus {self.glyphs.dot} {self.place}", "class:title")
         return ends(left, line(f"  {self.name} ", "class:title"), width, "class:title")
 
-    def small_body(self, width: int, height: int) -> None:  # noqa: ARG002 - its text needs a whole screen
-        return None
+    @property
+    def place(self) -> str:
+        return _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
+
+    def small_body(self, width: int, height: int) -> Block:
+        rows = self._to_read(width)
+        if self.lesson.top > (end := _end(rows, height)):
+            return self.table.small_body(width, height)
+        return Block(tuple(stacked(rows[min(self.lesson.top, end) :], width, height)))
+
+    def last_top(self, width: int, height: int) -> int:
+        """Return how far a small window can be scrolled: through the text, and on to the board."""
+        return _end(self._to_read(width), height) + 1
+
+    def _to_read(self, width: int) -> list[Line]:
+        """Return the text, and below it the task and what came of it."""
+        rows = lesson_text(self.lesson, self.glyphs, width - 2)
+        rows += [line(row, "class:info") for told in self.log for row in wrapped(told, width - 2)]
+        return [beside(line(" "), content) for content in rows]
+
+
+def _end(rows: list[Line], height: int) -> int:
+    """Return the line with which the last screen of the text begins."""
+    return max(len(rows) - height, 0)
 
 
 class LessonPlayingDrawing(PlayingDrawing, frozen=True):
@@ -41,8 +64,23 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
 
     lesson: Lesson
 
+    def small_body(self, width: int, height: int) -> Block:
+        return small_table_block(
+            self.ui,
+            (self.view, self.marks()),
+            self.glyphs,
+            (width, height),
+            panel=lambda width, height: self._beside(width, height, []),
+            hand=in_hand(self.playing, self.model, self.glyphs, width),
+            below=height // 2,
+            sentence=self.sentence(),
+        )
+
     def panel_block(self, width: int, height: int) -> Block:
-        text = lesson_text(self.lesson, self.glyphs, width)
+        return self._beside(width, height, lesson_text(self.lesson, self.glyphs, width))
+
+    def _beside(self, width: int, height: int, text: list[Line]) -> Block:
+        """Return the text, and below it the part of the panel that the page is about."""
         # A pupil who is to count is not told the answer.
         panel = structs.replace(self.panel(width), foresees=False)
         page = PAGES[self.lesson.number]
@@ -99,6 +137,6 @@ def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
 
 def above(text: list[Line], below: Block, height: int) -> Block:
     """Return the text with a block below it; if both do not fit, without the empty line between."""
-    if len(text) + len(below.lines) > height and text[-1] is EMPTY:
+    if text and len(text) + len(below.lines) > height and text[-1] is EMPTY:
         text = text[:-1]
     return Block((*text, *below.lines), tuple(target.moved(0, len(text)) for target in below.targets))

@@ -29,7 +29,7 @@ class ReplayDrawing(AroundGame, frozen=True):
         eyes = f"  {describe_eyes(self.replay.recording, self.replay.eyes)} "
         return ends(line(left, "class:title"), line(eyes, "class:title"), width, "class:title")
 
-    def small_body(self, width: int, height: int) -> Block | None:
+    def small_body(self, width: int, height: int) -> Block:
         return self.table.small_body(width, height)
 
     def _move(self) -> str:

@@ -15,11 +15,19 @@ from client.ui.update.table.scoring_steps import at_step, step_of
 from engine.view import View
 
 _PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: TurnPage(1), Act.PAGE_UP: TurnPage(-1)}
+_LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
+_ON: Final[frozenset[Action]] = frozenset({Act.NEXT, Act.CONFIRM, Way.DOWN, Way.EAST})
+_BACK: Final[frozenset[Action]] = frozenset({Act.BACK, Way.UP, Way.WEST})
 _TURNING: Final[dict[Action, Request]] = {Act.NEXT: TurnPage(1), Act.BACK: TurnPage(-1)}
 
 
 def acted(ui: Ui, lesson: Lesson, action: Action, view: View, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click, and the move or the page that is asked for."""
+    if lesson.last_top and (top := _scrolled(lesson, action)) != lesson.top:
+        return replace(ui, page=replace(lesson, top=top)), None
+    if lesson.reads and action not in _PAGES:  # what is done is seen on the board
+        lesson = replace(lesson, top=lesson.last_top)
+        ui = replace(ui, page=lesson)
     if action is Act.PAGE_DOWN and lesson.last:
         return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
     if action in _PAGES:
@@ -33,6 +41,22 @@ def acted(ui: Ui, lesson: Lesson, action: Action, view: View, model: TableModel)
     if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
         return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
     return playing.acted(ui, lesson.table, action, model)
+
+
+def scrollable(lesson: Lesson, last_top: int) -> Lesson:
+    """Return the lesson in a window where its text can be scrolled so far: not at all in a large one."""
+    top = min(lesson.top, last_top - 1) if lesson.reads or not lesson.last_top else last_top
+    return replace(lesson, top=max(top, 0), last_top=last_top)
+
+
+def _scrolled(lesson: Lesson, action: Action) -> int:
+    """Return the first line shown of the text after a key in a small window."""
+    top, end = lesson.top, lesson.last_top - 1
+    if action is Act.PAGE_DOWN or (lesson.reads and action in _ON):
+        return min(top + _LINES, end) if top < end else lesson.last_top
+    if action is Act.PAGE_UP or (lesson.reads and action in _BACK):
+        return end if top > end else max(top - _LINES, 0)
+    return top
 
 
 def _holds_something(playing: Playing) -> bool:

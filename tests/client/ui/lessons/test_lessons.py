@@ -1,6 +1,7 @@
 """The lessons: every exercise can be done, the text agrees with the engine, and every page fits."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +32,7 @@ from client.ui.lessons.goals import (
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, Shown
 from client.ui.lessons.progress import seen, text_of
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Hold, PointAt
+from client.ui.update.actions import Hold, PointAt, Scrollable
 from client.ui.update.keys import KEYS, KeyContext, context_of
 from client.ui.update.state import Lesson, Notice, Reading, Topic
 from commands.lessons import practice
@@ -528,6 +529,56 @@ def test_page(name: str) -> None:
     if finished:
         do_exercise(course, page_titled(title))
     assert_screen(name, shown(course, glyphs, *size))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("size", [(20, 8), (40, 12), (60, 20), (79, 23)])
+def test_every_page_can_be_read_and_done_in_a_small_window(
+    language: str, size: tuple[int, int], in_language: Callable[[str], None]
+) -> None:
+    """All of its text and its task are shown on the way to the board; the board turns the page."""
+    in_language(language)
+    course = Course("Ann", practice, UNICODE)
+    for number, page in enumerate(PAGES):
+        assert isinstance(course.ui.page, Lesson)
+        assert course.ui.page.number == number
+        seen = scrolled(course, size)
+        while course.ui.page.reads:
+            course.press("pagedown")
+            seen += scrolled(course, size)
+        wanted = " ".join((*text_of(page, UNICODE), *course.ui.log))
+        words = {word for word in re.findall(r"\w+", wanted) if len(word) < size[0] - 4}
+        assert words <= set(re.findall(r"\w+", seen))
+        do_exercise(course, page)
+        assert is_done(course)
+        assert not course.ui.page.reads
+        scrolled(course, size)
+        course.press("pagedown")
+        if page is not PAGES[-1]:
+            assert course.ui.page.reads
+
+
+def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
+    """And a key that plays leads to the board."""
+    course = course_at("Merchants")
+    scrolled(course, (20, 8))
+    assert isinstance(course.ui.page, Lesson)
+    assert course.ui.page.reads
+    course.press("1")
+    assert not course.ui.page.reads
+    course.press("pageup")
+    assert course.ui.page.reads
+    course.act(Scrollable(0))  # in a large window both are seen
+    assert not course.ui.page.reads
+    assert course.ui.page.number == TITLES.index("Merchants")
+
+
+def scrolled(course: Course, size: tuple[int, int]) -> str:
+    """Return what a small window shows, after it has told how far it can be scrolled."""
+    frame = drawn(course.ui, course.model, UNICODE, *size)
+    assert frame.seen
+    course.act(Scrollable(frame.last_top))
+    return screen_text(drawn(course.ui, course.model, UNICODE, *size))
 
 
 def test_help_is_about_the_lesson() -> None:
