@@ -5,7 +5,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from client.language import _
 from commands.parsing import WrongUse
@@ -47,11 +47,16 @@ def add_access(command: argparse.ArgumentParser) -> None:
 
 
 def add_password(command: argparse.ArgumentParser, meaning: str) -> None:
-    also = _("or set {variable} in the environment").format(variable=_PASSWORD)
+    also = _("or set {variable} in the environment").format(variable=PASSWORD_VARIABLE)
     command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
 
 
-_PASSWORD = "PALATINUS_PASSWORD"
+PASSWORD_VARIABLE: Final = "PALATINUS_PASSWORD"
+
+
+def password_is_empty() -> bool:
+    """Tell whether the environment names a password without one, which a server must not take for none."""
+    return os.environ.get(PASSWORD_VARIABLE) == ""
 
 
 def password_of(arguments: argparse.Namespace) -> str | None:
@@ -60,7 +65,7 @@ def password_of(arguments: argparse.Namespace) -> str | None:
 
     file = arguments.password_file
     if file is None:
-        password = os.environ.get(_PASSWORD) or None
+        password = os.environ.get(PASSWORD_VARIABLE) or None
     else:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].strip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from client.address import DEFAULT_PORT
 from client.language import _
-from commands.access import add_password, password_of
+from commands.access import PASSWORD_VARIABLE, add_password, password_is_empty, password_of
 from commands.configuration import Setting, add_switch, mark_defaults, namespace_of, printed, settings
 from commands.parsing import (
     Commands,
@@ -218,6 +218,12 @@ def _file(arguments: argparse.Namespace) -> Path | None:
 
 
 def _check(chosen: argparse.Namespace) -> None:
+    if chosen.password_file is None and password_is_empty():
+        raise WrongUse(
+            _("{variable} is empty: write the password into it, or remove it").format(
+                variable=PASSWORD_VARIABLE
+            )
+        )
     if chosen.memory and chosen.durable == "full":
         raise WrongUse(
             _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
@@ -290,6 +296,11 @@ def _limits(chosen: argparse.Namespace) -> "Limits":
 
 
 def _announce(addresses: list[str], file: Path | None, *, open_to_all: bool) -> None:
+    with contextlib.suppress(BrokenPipeError):  # nobody reads it any more; the server goes on
+        _print_announcement(addresses, file, open_to_all=open_to_all)
+
+
+def _print_announcement(addresses: list[str], file: Path | None, *, open_to_all: bool) -> None:
     if file is not None:
         print(_("The configuration is from {file}.").format(file=file))
     print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))

@@ -140,3 +140,39 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
     async with serving("--memory", "--password-file", str(file)) as server:
         seen = await asyncio.to_thread(joined, server.port)
     assert b"hills" not in seen.replace(b"the seven hills of Rome", b"")
+
+
+async def test_a_server_is_not_open_to_all_because_its_password_is_empty() -> None:
+    """An empty variable is a slip of whoever set it; the server says so and does not start."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(PROGRAM), "serve", "--port", "0", "--memory", "--lang", "en"),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        env={**os.environ, "PALATINUS_PASSWORD": ""},
+    )
+    async with asyncio.timeout(TIMEOUT):
+        out, err = await process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert err == b"palatinus: PALATINUS_PASSWORD is empty: write the password into it, or remove it\n"
+
+
+async def test_a_server_serves_on_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:
+    """As with `palatinus serve | head -1`."""
+    read, write = os.pipe()
+    os.close(read)
+    data = ("--data", str(tmp_path))
+    command = (sys.executable, str(PROGRAM), "serve", "--host", "127.0.0.1", "--port", "0", *data)
+    server = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=write, stderr=PIPE)
+    os.close(write)
+    async with asyncio.timeout(TIMEOUT):
+        status = None
+        while status != 0 and server.returncode is None:
+            asking = (sys.executable, str(PROGRAM), "admin", *data, "status")
+            admin = await asyncio.create_subprocess_exec(*asking, stdout=PIPE, stderr=PIPE)
+            await admin.communicate()
+            status = admin.returncode
+        server.terminate()
+        _, err = await server.communicate()
+    assert (status, server.returncode) == (0, 0)
+    assert b"Traceback" not in err
