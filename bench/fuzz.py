@@ -38,6 +38,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from protocol.events import event_map, legal_message
     from protocol.messages import (
         Arrange,
+        AskPause,
         ChangeSeat,
         ChangeSetting,
         ClientMessage,
@@ -46,6 +47,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         JoinTable,
         Lay,
         OpenTable,
+        PauseSummary,
         PlacePiece,
         Refused,
         Remove,
@@ -181,6 +183,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield SayReady(12, on=True)
     yield ChangeSeat(13, 2)
     yield SeatBot(14, "greedy", 2)
+    yield AskPause(15, on=True)
 
 
 def from_servers() -> Iterator[ServerMessage]:
@@ -191,6 +194,8 @@ def from_servers() -> Iterator[ServerMessage]:
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
     yield TableState("KRTV", "over", [SeatSummary(vacant=True)] * 2, 1, watching=watching, title="Friday")
+    seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
+    yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
     yield Reseated(1)
     yield Refused("removed", "You were removed.")
     yield Refused("field-taken", "C4 is taken.", 7, "R4.1")

@@ -34,6 +34,7 @@ from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Announced,
     Arrange,
+    AskPause,
     AtTable,
     ChangeSeat,
     ChangeSetting,
@@ -259,6 +260,10 @@ class Connection:
     async def change_seat(self, seat: int) -> None:
         """Move to a free seat before the game."""
         await self._asked(ChangeSeat(self._next_id(), seat), Done)
+
+    async def ask_pause(self, *, on: bool) -> None:
+        """Ask for a pause of the game, or agree to one; or end it, or take that back."""
+        await self._asked(AskPause(self._next_id(), on), Done)
 
     async def change(self, setting: Setting) -> None:
         """Change a setting of the table (host only, as all that follows)."""

@@ -29,7 +29,8 @@ def check_table(state: TableState | None, view: View | None, seat: Seat | None) 
     seats = None if view is None else view.seats
     if state is not None:
         votes = (voter for each in state.seats for voter in each.votes)
-        named = (state.host, state.starting or 0, *votes)
+        pauses = (*state.pause_asked, 0 if state.paused is None else state.paused.seat)
+        named = (state.host, state.starting or 0, *votes, *pauses)
         if len(state.seats) not in DEALS or max(named) >= len(state.seats):
             raise BadMessage("no table has such seats")
         if seats not in {None, len(state.seats)}:

@@ -267,6 +267,13 @@ class ChangeSeat(_FromClient, frozen=True, tag="seat"):
     seat: SeatNumber
 
 
+class AskPause(_FromClient, frozen=True, tag="pause"):
+    """Ask for a pause of the game, or agree to one; or end it, or take that back. Answered by Done."""
+
+    id: CommandId
+    on: bool
+
+
 class Leave(_FromClient, frozen=True, tag="leave"):
     """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
 
@@ -406,12 +413,21 @@ class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
     name: str | None = None
 
 
+class PauseSummary(Struct, frozen=True):
+    """Who has paused the game, for how many seconds so far, and in how many it goes on by itself."""
+
+    seat: SeatNumber
+    seconds: Seconds
+    seconds_left: Seconds
+
+
 class TableState(_FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
     `next` is the table where the players of a finished game play again, once one of them has asked to.
     `starting` is the seat that the host has chosen to start, None for a draw. `ended` tells that the host has
-    ended the game, so that it has no result.
+    ended the game, so that it has no result. While the game is `paused`, nobody may move; `pause_asked` has
+    the seats that want a pause, first the one that asked.
     """
 
     table: TableCode
@@ -429,6 +445,8 @@ class TableState(_FromServer, frozen=True, tag="table"):
     watching: list[SpectatorSummary] = []
     ended: bool = False
     hints: bool = False
+    paused: PauseSummary | None = None
+    pause_asked: list[SeatNumber] = []
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
@@ -540,7 +558,9 @@ HostRequest: TypeAlias = (
     ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
 )
 PlayerRequest: TypeAlias = SayReady | ChangeSeat
-AtTable: TypeAlias = StartGame | Lay | PlacePiece | Sync | Say | Vote | PlayerRequest | HostRequest | Leave
+AtTable: TypeAlias = (
+    StartGame | Lay | PlacePiece | Sync | Say | Vote | AskPause | PlayerRequest | HostRequest | Leave
+)
 ClientMessage: TypeAlias = (
     Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
 )

@@ -103,6 +103,14 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.GAME_RUNNING: Template("The game at table {table} has begun. Watch it, or join another table."),
         Code.GAME_FINISHED: Template("The game at table {table} is over. Join another table."),
         Code.NOT_STARTED: Template("The game has not begun. The host starts it."),
+        Code.PAUSED: Template("The game is paused. It goes on when the pause is ended."),
+        Code.NOT_PAUSED: Template("The game is not paused."),
+        Code.NO_PAUSES_LEFT: Template(
+            "You have paused this game {pauses} times. That is as often as you can."
+        ),
+        Code.PAUSE_GOES_ON: Template(
+            "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
+        ),
         Code.TIME_UP: Template("Your time is up. A move is about to be made for you."),
         Code.NO_VOTE: Template("There is nothing to vote on at this table now."),
         Code.PROGRAMS_DO_NOT_VOTE: Template("Programs have no vote. The people at the table decide."),

@@ -82,6 +82,7 @@ def test_the_maps_inside_messages_are_documented() -> None:
     """The fields of a listed table, of a seat and of the legal moves."""
     assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
+    assert first_column(section("table", part(5)), 3) == list(messages.PauseSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 2) == list(messages.SpectatorSummary.__struct_fields__)
     assert first_column(section("set", part(4)), 1) == [
         tag(each) for each in typing.get_args(settings.Setting)

@@ -288,8 +288,9 @@ class _Bot:
             if model.legal is not None and model.seq != moved_at:  # else the last move is still on its way
                 moved_at = model.seq
                 command = await self._chosen()
-                if model.seq == moved_at:  # else it thought for longer than the table's clock
-                    await self._move(command)
+                # Else it thought for longer than the table's clock.
+                if model.seq == moved_at and not await self._move(command):
+                    moved_at = None
         raise ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
@@ -314,12 +315,16 @@ class _Bot:
             if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # with these codes somebody left or was quicker; the table's next state will show it
 
-    async def _move(self, command: Command) -> None:
+    async def _move(self, command: Command) -> bool:
+        """Make the move; return False if it is to be made when the game is no longer paused."""
         try:
             await self.connection.play(command)
         except RequestRefused as refusal:
+            if refusal.code == Code.PAUSED:
+                return False
             if refusal.code not in _TOO_LATE:
                 raise  # with these codes the stand-in moves or has moved; the next events will show it
+        return True
 
     async def _chosen(self) -> Command:
         model = self.connection.model

@@ -363,6 +363,7 @@ class Client:
             case (
                 requests.SayReady()
                 | requests.ChangeSeat()
+                | requests.AskPause()
                 | requests.Set()
                 | requests.SeatBot()
                 | requests.Remove()
@@ -409,6 +410,8 @@ class Client:
                 await connection.say_ready(on=on)
             case requests.ChangeSeat(seat):
                 await connection.change_seat(seat)
+            case requests.AskPause(on):
+                await connection.ask_pause(on=on)
             case requests.Set(setting):
                 await connection.change(setting)
             case requests.SeatBot(level):

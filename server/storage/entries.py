@@ -135,6 +135,16 @@ class Clocked(Struct, frozen=True, tag_field="t", tag="clocked"):
     turn: int
 
 
+class Paused(Struct, frozen=True, tag_field="t", tag="paused"):
+    """The game was paused for the player of the seat."""
+
+    seat: int
+
+
+class Unpaused(Struct, frozen=True, tag_field="t", tag="unpaused"):
+    """The pause is over."""
+
+
 class Ended(Struct, frozen=True, tag_field="t", tag="ended"):
     """The host ended the game without a result."""
 
@@ -165,6 +175,8 @@ Entry: TypeAlias = (
     | SaidReady
     | Changed
     | Clocked
+    | Paused
+    | Unpaused
     | Ended
     | Continued
     | Forgotten

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec.structs import replace
+
 from engine.pieces import Seat
+from protocol.messages import PauseSummary, TableState
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError
@@ -22,6 +25,7 @@ from server.tables.summaries import table_state
 from server.timers import Timer
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
+PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
@@ -40,6 +44,8 @@ class TableContext:
     owner: TableOwner
     audience: Audience = field(default_factory=Audience)
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
+    pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
+    paused_at: float = 0.0
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _retry: Timer | None = None
@@ -82,13 +88,38 @@ class TableContext:
     def broadcast_state(self) -> None:
         """Send everyone the state of the table: who sits where, and who is here."""
         self.owner.table_changed()
-        self.audience.broadcast(table_state(self.code, self.state, self.audience, self.policy))
+        self.audience.broadcast(self.table_state())
+
+    def table_state(self) -> TableState:
+        """Return what everybody at the table sees of it."""
+        pause = None
+        if self.state.stage == "playing" and (seat := self.state.paused) is not None:
+            seconds = int(self.scheduler.time() - self.paused_at)
+            pause = PauseSummary(seat, seconds, max(0, PAUSE_SECONDS - seconds))
+        state = table_state(self.code, self.state, self.audience, self.policy)
+        return replace(state, paused=pause, pause_asked=self.pause_wanted())
+
+    @property
+    def people_here(self) -> set[Seat]:
+        """Return the seats of the players who are here, without programs."""
+        return self.audience.seated.keys() - self.state.programs
+
+    def pause_wanted(self) -> list[Seat]:
+        """Return who wants a pause, first the one who asked; nobody any more if that player is gone."""
+        wanted = [seat for seat in self.pause_asked if seat in self.people_here]
+        asker_here = wanted[:1] == self.pause_asked[:1]
+        return wanted if asker_here and self.may_move else []
 
     def catch_up(self, session: Session, after: int) -> None:
         """Send the session the game's events since event `after`."""
         if self.state.game is not None:
             left = self.policy.time_left()
-            catch_up(session, self.state.game, after, left, moves=self.state.stage == "playing")
+            catch_up(session, self.state.game, after, left, moves=self.may_move)
+
+    @property
+    def may_move(self) -> bool:
+        """Tell whether the game is running, and not paused."""
+        return self.state.stage == "playing" and self.state.paused is None
 
     def send_turn(self) -> None:
         """Tell everyone whose turn it is, what it may do and for how long: that changed without a move."""

@@ -16,6 +16,7 @@ from server.storage.entries import (
     Returned,
     SaidReady,
     Taken,
+    Unpaused,
     Voted,
 )
 
@@ -60,7 +61,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 votes.pop(seat, None)
             case Changed(setting):
                 settings[type(setting)] = number
-            case Clocked() | Continued():
+            case Clocked() | Continued() | Unpaused():
                 latest[type(entry)] = number
             case _:
                 others.append(number)

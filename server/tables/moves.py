@@ -44,6 +44,8 @@ class Moves:
             raise Refusal(Code.NOT_STARTED)
         elif state.ended:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        elif state.paused is not None:
+            raise Refusal(Code.PAUSED)
         else:
             game = state.game
             happened = game.decided(command_of(seat, move))
@@ -110,6 +112,8 @@ class Moves:
             await context.journal.append_last(context.code, state.entry_count, [entry], ended)
         else:
             await context.journal.append(context.code, state.entry_count, [entry])
+        pause_asked = bool(context.pause_asked)
+        context.pause_asked.clear()  # a request for a pause lasts as long as the turn
         had_time = not state.clocks.used_up(Seat(entry.seat))
         state.fold_move(entry, happened)
         game = state.game
@@ -126,7 +130,7 @@ class Moves:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)
         clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
-        if begins or ended is not None or clock_ran_out:
+        if begins or ended is not None or clock_ran_out or pause_asked:
             context.broadcast_state()
 
 

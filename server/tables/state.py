@@ -4,6 +4,7 @@ It is the fold of the table's journal entries and nothing else, so that a restar
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -27,12 +28,14 @@ from server.storage.entries import (
     Hosted,
     Kept,
     Opened,
+    Paused,
     Played,
     Returned,
     SaidReady,
     StoodIn,
     Taken,
     TokenRevoked,
+    Unpaused,
     Voted,
     events_in,
 )
@@ -82,6 +85,8 @@ class PersistentState:
         self.players: list[Player | None] = []
         self._game: Game | None = None
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
+        self.paused: Seat | None = None  # the seat for whose player the game is paused
+        self.pauses: Counter[Seat] = Counter()  # so far, by the players who asked for them
         self.ended = False  # by the host, without a result
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
@@ -217,18 +222,17 @@ class PersistentState:
                 self._set(setting)
             case Clocked(used, turn):
                 self.clocks.set(used, turn)
+            case Paused(seat):
+                self.paused = Seat(seat)
+                self.pauses[Seat(seat)] += 1
+            case Unpaused():
+                self.paused = None
             case Ended():
-                self.ended = True
+                self.ended, self.paused = True, None
             case Continued(code):
                 self.next_table = code
-            case Voted(seat, by, agree):
-                self._count_vote(Seat(seat), Seat(by), agree=agree)
-            case GivenToBot(seat):
-                self.bot_seats.add(Seat(seat))
-                self.votes.pop(Seat(seat), None)
-            case Returned(seat):
-                self.bot_seats.discard(Seat(seat))
-                self.votes.pop(Seat(seat), None)
+            case Voted() | GivenToBot() | Returned():
+                self._fold_absence(entry)
             case TokenRevoked(seat):
                 if (player := self.players[seat]) is not None:
                     player.token_hash, player.program = "", True
@@ -255,6 +259,18 @@ class PersistentState:
             voters.add(by)
         if voters:
             self.votes[seat] = voters
+
+    def _fold_absence(self, entry: Voted | GivenToBot | Returned) -> None:
+        seat = Seat(entry.seat)
+        match entry:
+            case Voted(_, by, agree):
+                self._count_vote(seat, Seat(by), agree=agree)
+            case GivenToBot():
+                self.bot_seats.add(seat)
+                self.votes.pop(seat, None)
+            case Returned():
+                self.bot_seats.discard(seat)
+                self.votes.pop(seat, None)
 
     def _set(self, setting: Setting) -> None:
         match setting:

@@ -17,6 +17,7 @@ from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
     Announced,
+    AskPause,
     AtTable,
     ChangeSeat,
     Done,
@@ -56,6 +57,7 @@ from server.tables.absence.internal_messages import (
     FreeIfAway,
     HostAway,
     InternalMessage,
+    PauseOver,
     Scheduler,
     Unattended,
 )
@@ -66,11 +68,12 @@ from server.tables.context import TableContext
 from server.tables.host_powers import HostPowers
 from server.tables.moves import Moves
 from server.tables.owner import TableOwner
+from server.tables.pauses import Pauses
 from server.tables.preparation import Preparation
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
-from server.tables.summaries import table_state, table_summary
+from server.tables.summaries import table_summary
 from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
@@ -109,6 +112,7 @@ class Table:
         self._admission = SeatAdmission(self, self._context)
         self._host_powers = HostPowers(self._context, self._admission)
         self._preparation = Preparation(self._context, self._admission)
+        self._pauses = Pauses(self._context)
         self._moves = Moves(self._context)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
@@ -162,8 +166,7 @@ class Table:
 
     def as_seen(self) -> TableState:
         """Return what everybody at the table sees of it: who sits where, and who is here."""
-        context = self._context
-        return table_state(self.code, self.state, context.audience, context.policy)
+        return self._context.table_state()
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
@@ -259,6 +262,8 @@ class Table:
                 await self._admission.free_if_away(seat)
             case HostAway():
                 await self._admission.hosting.follow()
+            case PauseOver(number):
+                await self._pauses.end_by_itself(number)
             case Unattended():
                 await self._archive_if_unattended()
             case _:
@@ -288,7 +293,7 @@ class Table:
         session.send(answer)
 
     async def _do(
-        self, session: Session, message: HostRequest | PlayerRequest | Leave | Sync | Say | Vote
+        self, session: Session, message: HostRequest | PlayerRequest | AskPause | Leave | Sync | Say | Vote
     ) -> None:
         match message:
             case Leave():
@@ -305,6 +310,8 @@ class Table:
                 audience.broadcast(Said(message.text, session.seat, number))
             case Vote():
                 await self._moves.vote(session, message)
+            case AskPause():
+                await self._pauses.ask(session, message)
             case SayReady() | ChangeSeat():
                 await self._preparation.settle(session, message)
             case _:
@@ -394,11 +401,12 @@ class Table:
             session.send(self._closed().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._host_powers, self._preparation, self._moves
+        del self._context, self._admission, self._host_powers, self._preparation, self._pauses, self._moves
 
     def _stop_timers(self) -> None:
         self._context.stop_timers()
         self._admission.stop_timers()
+        self._pauses.stop_timers()
         if self._unattended_timer is not None:
             self._unattended_timer.cancel()
 

@@ -13,6 +13,7 @@ from engine.pieces import Seat
 from protocol.absence import ByVote, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
+    AskPause,
     ChangeSeat,
     ChangeSetting,
     ClientMessage,
@@ -41,6 +42,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.tables.absence.internal_messages import TimeUp
+from server.tables.pauses import PAUSES
 from tests.server.peer import (
     Peer,
     connected,
@@ -251,6 +253,31 @@ async def no_free_seat(server: Running, stack: contextlib.AsyncExitStack) -> Ref
     return await peers[1].refused(ChangeSeat(7, 0))
 
 
+async def paused(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 2))
+    await peers[1].done(AskPause(6, on=True))
+    return await peers[0].refused(Lay(7, 1, 0))
+
+
+async def not_paused(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 2))
+    return await peers[1].refused(AskPause(7, on=False))
+
+
+async def no_pauses_left(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 2))
+    for _ in range(PAUSES):
+        await peers[1].done(AskPause(peers[1].next_id(), on=True))
+        await peers[1].done(AskPause(peers[1].next_id(), on=False))
+    return await peers[1].refused(AskPause(7, on=True))
+
+
+async def pause_goes_on(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(game(server.port, 3))
+    await peers[1].done(AskPause(6, on=True))
+    return await peers[2].refused(AskPause(7, on=False))
+
+
 async def seats_empty(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peer = await stack.enter_async_context(connected(server.port))
     await peer.open(2)
@@ -399,6 +426,10 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NOT_A_PERSON: not_a_person,
     Code.NO_SUCH_SEAT: no_such_seat,
     Code.NO_FREE_SEAT: no_free_seat,
+    Code.PAUSED: paused,
+    Code.NOT_PAUSED: not_paused,
+    Code.NO_PAUSES_LEFT: no_pauses_left,
+    Code.PAUSE_GOES_ON: pause_goes_on,
     Code.SEAT_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "Late", 0)),
     Code.BAD_TOKEN: by_newcomer(lambda host: Resume(7, host.code, "guessed")),
     Code.AT_A_TABLE: at_full_table(0, OpenTable(7, 2, "Anna")),

@@ -55,8 +55,29 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
 def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummary) -> float | None:
     view = model.view
     if view is not None and view.turn == seat and model.clock is not None:
-        return model.clock / 1000 - (ui.now - ui.clock_at)
+        paused = model.state is not None and model.state.paused is not None
+        return model.clock / 1000 - (0 if paused else ui.now - ui.clock_at)
     return None if summary.clock is None else summary.clock / 1000
+
+
+def pause_question(ui: Ui, model: TableModel) -> str:
+    """Return who has paused the game or asks for a pause, and what this player can do; empty if nobody."""
+    state = model.state
+    if state is None or state.stage != "playing":
+        return ""
+    names = names_of(state, 0)
+    if (pause := state.paused) is not None:
+        form = _("{name} has paused the game. It goes on by itself in {time}.")
+        left = clock_time(pause.seconds_left - (ui.now - ui.told_at))
+        told, keys = form.format(name=names[pause.seat], time=left), _("p: play on")
+    elif state.pause_asked:
+        told = _("{name} asks for a pause: the host can agree, or everybody.").format(
+            name=names[state.pause_asked[0]]
+        )
+        keys = _("p: take it back") if model.seat in state.pause_asked else _("p: agree")
+    else:
+        return ""
+    return told if model.seat is None else f"{told} {keys}"
 
 
 def vote_question(model: TableModel) -> str:

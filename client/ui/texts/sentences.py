@@ -347,8 +347,23 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:
         yield _("From now on: {policy}.").format(policy=describe_policy(state.absence))
+    yield from _paused(state, before, names)
     if state.ended and not before.ended:
         yield describe_ended()
+
+
+def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    """Yield who paused the game or wants to, and that it goes on."""
+    if state.pause_asked and state.pause_asked[:1] != before.pause_asked[:1]:
+        yield describe_pause_asked(names[state.pause_asked[0]])
+    if state.paused is not None and before.paused is None:
+        yield _("{name} has paused the game.").format(name=names[state.paused.seat])
+    if state.paused is None and before.paused is not None and not state.ended:
+        yield _("The game goes on.")
+
+
+def describe_pause_asked(name: str) -> str:
+    return _("{name} asks for a pause.").format(name=name)
 
 
 def _sentence(words: str) -> str:

@@ -48,6 +48,7 @@ class Act(enum.Enum):
     SAVE_PICTURE = enum.auto()
     REMOVE = enum.auto()
     VOTE = enum.auto()
+    PAUSE = enum.auto()
     HINT = enum.auto()
     LEAVE = enum.auto()
     GO = enum.auto()

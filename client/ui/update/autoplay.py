@@ -55,6 +55,8 @@ def counting(ui: Ui, model: TableModel) -> bool:
         return True
     if model.view is None or model.view.phase is Phase.OVER or model.state is None:
         return False
+    if model.state.paused is not None:
+        return True
     return model.clock is not None or any(each.seconds_left for each in model.state.seats)
 
 

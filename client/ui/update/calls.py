@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from client.language import _
 from client.table import TableModel
-from client.ui.texts.sentences import describe_rematch, describe_turn, names_at
+from client.ui.texts.sentences import describe_pause_asked, describe_rematch, describe_turn, names_at
 from client.ui.update.table.votes import next_vote
 from engine.view import Phase
 
@@ -46,6 +46,9 @@ def _reasons(model: TableModel) -> Iterator[tuple[str, str]]:
     if (vote := next_vote(model)) is not None and vote.agree:
         name = names_at(model)[vote.seat]
         yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
+    asked = state.pause_asked
+    if asked and model.seat not in asked:
+        yield f"pause {asked[0]}", describe_pause_asked(names_at(model)[asked[0]])
     yield "begun", _("The game has begun.")
 
 

@@ -179,10 +179,10 @@ KEYS: Final = (
     Key(("right", "l"), Way.EAST, _PLACING, N_("west, east")),
     Key(("up", "k"), Way.UP, _PLACING, N_("up, down")),
     Key(("down", "j"), Way.DOWN, _PLACING, N_("up, down")),
-    Key(("y",), Way.NORTHWEST, _PLACING, N_("north-west, north-east")),
-    Key(("u",), Way.NORTHEAST, _PLACING, N_("north-west, north-east")),
-    Key(("b",), Way.SOUTHWEST, _PLACING, N_("south-west, south-east")),
-    Key(("n",), Way.SOUTHEAST, _PLACING, N_("south-west, south-east")),
+    Key(("y",), Way.NORTHWEST, _PLACING, N_("north-west, north-east, south-west, south-east")),
+    Key(("u",), Way.NORTHEAST, _PLACING, N_("north-west, north-east, south-west, south-east")),
+    Key(("b",), Way.SOUTHWEST, _PLACING, N_("north-west, north-east, south-west, south-east")),
+    Key(("n",), Way.SOUTHEAST, _PLACING, N_("north-west, north-east, south-west, south-east")),
     *(Key((str(n),), Pick(n), _PLACING, N_("pick that piece from your hand")) for n in range(1, 10)),
     Key(("enter", " "), Act.CONFIRM, _PLACING, N_("place the piece on the field"), N_("place")),
     Key(("tab", "scroll-down"), Act.NEXT_PIECE, _PLACING, N_("the next piece in your hand"), N_("piece")),
@@ -271,6 +271,7 @@ KEYS: Final = (
     Key(("T",), Act.TALK, _AT_TABLE, N_("read all that was said at the table"), N_("read")),
     Key(("s",), Act.HINT, _BOARD, N_("suggest a move, where the table allows hints"), N_("hint")),
     Key(("v",), Act.VOTE, _BOARD, N_("vote: let a bot play for an absent player, or not")),
+    Key(("p",), Act.PAUSE, _BOARD, N_("ask for a pause, or agree to it; or end it")),
     Key(
         ("c",),
         Act.COUNTS,
@@ -346,7 +347,7 @@ _OVERLAYS: Final = {
     TalkPage: KeyContext.TALK,
 }
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.HINT, Act.MENU})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.HINT, Act.MENU})
 
 _NAMES: Final = {
     _YES: N_("y"),

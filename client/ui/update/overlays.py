@@ -21,6 +21,7 @@ from client.ui.update.state import (
     hints_allowed,
 )
 from client.ui.update.table import menu
+from client.ui.update.table.pauses import pause_request
 from client.ui.update.table.votes import next_vote
 
 _LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
@@ -47,6 +48,10 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             if (vote := next_vote(model)) is None:
                 return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
             return ui, vote
+        case Act.PAUSE:
+            if (asked := pause_request(model)) is None:
+                return replace(ui, notice=Notice(_("Only the players can pause a game."))), None
+            return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
         case Act.QUIT:

@@ -76,6 +76,12 @@ class ChangeSeat(Struct, frozen=True):
     seat: int
 
 
+class AskPause(Struct, frozen=True):
+    """Ask for a pause, or agree to one; or end it, or take that back."""
+
+    on: bool
+
+
 class Hint(Struct, frozen=True):
     """Suggest a move."""
 
@@ -219,7 +225,17 @@ class Misread(Struct, frozen=True):
 
 
 TableRequest: TypeAlias = (
-    SayReady | ChangeSeat | Set | SeatBot | Remove | Dismiss | HandOver | Arrange | Substitute | EndGame
+    SayReady
+    | ChangeSeat
+    | AskPause
+    | Set
+    | SeatBot
+    | Remove
+    | Dismiss
+    | HandOver
+    | Arrange
+    | Substitute
+    | EndGame
 )
 Request: TypeAlias = (
     Command

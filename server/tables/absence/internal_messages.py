@@ -38,11 +38,17 @@ class MoveDue(Struct, frozen=True):
     events: int
 
 
+class PauseOver(Struct, frozen=True):
+    """The game has been paused for as long as it can be; `number` counts its pauses."""
+
+    number: int
+
+
 class Unattended(Struct, frozen=True):
     """Nobody has been at the table for so long that it can be archived or forgotten."""
 
 
-InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | Unattended
+InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | Unattended
 
 
 class Scheduler:

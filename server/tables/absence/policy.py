@@ -115,8 +115,8 @@ class WaitingPolicy:
     def time_taken(self) -> int:
         return 0
 
-    def time_left(self) -> None:
-        pass
+    def time_left(self) -> int | None:
+        return None
 
     def check_time(self, seat: Seat) -> None:
         pass
@@ -128,6 +128,28 @@ class WaitingPolicy:
         return summary
 
 
+class PausedPolicy(WaitingPolicy):
+    """A game that is paused: all clocks stand still, and the stand-in plays for nobody."""
+
+    def __init__(self, state: PersistentState, seated: Mapping[Seat, Session]) -> None:
+        self._state = state
+        self._seated = seated
+
+    def plays_for(self, seat: Seat) -> bool:
+        return seat not in self._seated and (seat in self._state.bot_seats or seat in self._state.programs)
+
+    def time_left(self) -> int | None:
+        if (game := self._state.game) is None or (seat := _on_turn(game)) in self._state.bots:
+            return None
+        return self._state.clocks.allowance(seat)
+
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
+        if summary.level is not None:
+            return summary
+        clocks = self._state.clocks
+        return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clocks.left(seat))
+
+
 def absence_policy(
     state: PersistentState,
     seated: Mapping[Seat, Session],
@@ -135,7 +157,9 @@ def absence_policy(
     limits: Limits,
     scheduler: Scheduler,
 ) -> AbsencePolicy:
-    """Return the policy for the table's game; while no game is running, that is to wait."""
+    """Return the policy for the table's game; while no game is running, or it is paused, that is to wait."""
+    if state.stage == "playing" and state.paused is not None:
+        return PausedPolicy(state, seated)
     waits = isinstance(state.absence, Wait) and not state.programs and not state.bot_seats
     if state.stage == "playing" and not waits:
         return ActingPolicy(state, seated, stand_in, limits, scheduler)

@@ -71,6 +71,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
             for player in state.players
         ],
         "ready": state.ready,
+        "paused": (state.paused, state.pauses),
         "settings": (state.title, state.private, state.no_spectators, state.hints),
         "ended": state.ended,
         "entries": state.entry_count,

@@ -16,6 +16,7 @@ from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import (
     Arrange,
+    AskPause,
     ChangeSeat,
     ChangeSetting,
     ClientMessage,
@@ -121,7 +122,20 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
     if peer.legal is not None and rng.random() < 0.8:
         return peer.random_move(rng)
     match rng.choice(
-        ("start", "start", "say", "sync", "vote", "rematch", "leave", "host", "host", "ready", "seat")
+        (
+            "start",
+            "start",
+            "say",
+            "sync",
+            "vote",
+            "rematch",
+            "leave",
+            "host",
+            "host",
+            "ready",
+            "seat",
+            "pause",
+        )
     ):
         case "start":
             return StartGame(peer.next_id())
@@ -135,6 +149,8 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
             return Rematch(peer.next_id())
         case "ready":
             return SayReady(peer.next_id(), on=rng.random() < 0.8)
+        case "pause":
+            return AskPause(peer.next_id(), on=rng.random() < 0.5)
         case "seat":
             return ChangeSeat(peer.next_id(), rng.randrange(2))
         case "host":

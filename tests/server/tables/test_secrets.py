@@ -21,6 +21,7 @@ from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
     Announced,
     Arrange,
+    AskPause,
     ChangeSeat,
     ChangeSetting,
     ClientMessage,
@@ -202,6 +203,7 @@ def refused_messages(peer: Peer) -> list[ClientMessage]:
         Arrange(peer.next_id()),
         SubstituteNow(peer.next_id(), WATCHING),
         SayReady(peer.next_id(), on=True),
+        AskPause(peer.next_id(), on=False),
         ChangeSeat(peer.next_id(), 1),
     ]
 

@@ -3,7 +3,7 @@
 from client.language import _
 from client.table import TableModel
 from client.ui.draw.board import Marks
-from client.ui.draw.clocks import vote_question
+from client.ui.draw.clocks import pause_question, vote_question
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import EMPTY, Line, beside, line, people_style, width_of
 from client.ui.draw.page import ServerPage
@@ -47,7 +47,7 @@ class PlayingDrawing(ServerPage, frozen=True):
 
     def sentence(self) -> str:
         """Return what the player should read now, if there is nothing more urgent."""
-        return vote_question(self.model)
+        return pause_question(self.ui, self.model) or vote_question(self.model)
 
     def panel_block(self, width: int, height: int) -> Block:
         return self.panel(width).of_game(height)

@@ -43,6 +43,7 @@ COMMANDS: Final = (
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
     ("ready, ready off", N_("you are ready for the game, or not yet")),
     ("seat 3", N_("move to that free seat; before the game")),
+    ("pause, pause off", N_("ask for a pause or agree; end it or take it back")),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
     ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
@@ -174,12 +175,13 @@ def help_page(
 
 
 def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
-    """Return the keys that work there, and what each does; number keys that do the same share a row."""
+    """Return the keys that work there, and what each does; keys that do the same share a row."""
     rows: list[tuple[str, str]] = []
     for key in keys_at(here, lesson=lesson):
         names = ", ".join(key_name(name, glyphs) for name in key.names)
         if rows and rows[-1][1] == _(key.help):
-            rows[-1] = (f"{rows[-1][0].partition('-')[0]}-{names}", _(key.help))
+            before = rows[-1][0].partition("-")[0] if names.isdigit() else rows[-1][0]
+            rows[-1] = (f"{before}-{names}", _(key.help))
         else:
             rows.append((names, _(key.help)))
     return rows

@@ -23,6 +23,7 @@ _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
 VERBS: Final = (
     "ready",
     "seat",
+    "pause",
     "title",
     "private",
     "spectators",
@@ -48,6 +49,10 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
             return requests.SayReady(on=True)
         case "ready", [answer] if answer in _ON_OR_OFF:
             return requests.SayReady(_ON_OR_OFF[answer])
+        case "pause", []:
+            return requests.AskPause(on=True)
+        case "pause", [answer] if answer in _ON_OR_OFF:
+            return requests.AskPause(_ON_OR_OFF[answer])
         case "seat", [place] if place in map(str, range(1, len(state.seats) + 1)):
             return requests.ChangeSeat(int(place) - 1)
         case "title", _words if len(rest) <= TITLE_LENGTH:
@@ -83,6 +88,7 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
 _EXAMPLES: Final = {
     "ready": "ready, ready off",
     "seat": "seat 3",
+    "pause": "pause, pause off",
     "title": "title Friday's game",
     "private": "private on, private off",
     "spectators": "spectators on, spectators off",
@@ -129,6 +135,8 @@ def lines(model: TableModel) -> Iterator[str]:
         return
     if state.stage == "gathering":
         yield from ("ready", "ready off", *(f"seat {seat + 1}" for seat in free_seats(state)))
+    if state.stage == "playing":
+        yield from ("pause", "pause off")
     if model.seat != state.host:
         return
     names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]

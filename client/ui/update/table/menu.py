@@ -23,6 +23,7 @@ from client.ui.update.actions import Act, Action, ChooseLine, Way
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
 from client.ui.update.state import MenuPage, TableMenu, Ui
+from client.ui.update.table.pauses import pause_request
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState
 from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting
@@ -158,6 +159,8 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(words, requests.SayReady(not ready))
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
+    if (pause := pause_request(model)) is not None:
+        yield Choice(_describe_pause(state, pause), pause)
     if not host:
         return
     if gathering and levels and free_seats(state):
@@ -176,6 +179,12 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("make another player the host"), MenuPage.HAND_OVER)
     if running:
         yield Choice(_("end the game without a result"), MenuPage.END)
+
+
+def _describe_pause(state: TableState, request: requests.AskPause) -> str:
+    if request.on:
+        return _("agree to a pause") if state.pause_asked else _("ask for a pause")
+    return _("no pause any more") if state.paused is None else _("end the pause")
 
 
 def free_seats(state: TableState) -> list[int]:

@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from client.table import TableChanged, TableModel
+from client.ui.draw.clocks import pause_question, seat_note
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KeyContext, context_of
@@ -15,7 +16,14 @@ from client.ui.update.table.menu import choices
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import ByBot
-from protocol.messages import SeatSummary, SpectatorSummary, Stage, TableState, TableSummary
+from protocol.messages import (
+    PauseSummary,
+    SeatSummary,
+    SpectatorSummary,
+    Stage,
+    TableState,
+    TableSummary,
+)
 from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
 from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
 from tests.games import played
@@ -98,6 +106,36 @@ def test_ready_is_said_and_taken_back() -> None:
     assert "watching" in watching.notice.text
 
 
+def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
+    """By the same key, in the menu, and typed; everybody reads whose pause it is, and clocks stand still."""
+    ui, model = running()
+    assert request_after(ui, model, "p") == requests.AskPause(on=True)
+    assert request_after(ui, model, *typed("pause off")) == requests.AskPause(on=False)
+    before = model.state
+    assert before is not None
+    model.state = structs.replace(before, pause_asked=[1])
+    assert request_after(ui, model, "p") == requests.AskPause(on=True)
+    ui = heard(ui, TableChanged(model.state, before), model)
+    assert "asks for a pause" in ui.log[-1]
+    assert "p: agree" in pause_question(ui, model)
+    model.state = structs.replace(before, pause_asked=[1, 0])
+    assert request_after(ui, model, "p") == requests.AskPause(on=False)
+    assert "p: take it back" in pause_question(ui, model)
+    asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580))
+    ui = heard(ui, TableChanged(model.state, asked), model)
+    assert "has paused the game" in ui.log[-1]
+    assert "9:40" in pause_question(ui, model)
+    assert requests.AskPause(on=False) in effects(MenuPage.MAIN, model)
+    model.clock = 60_000
+    assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
+    paused, model.state = model.state, before
+    assert heard(ui, TableChanged(before, paused), model).log[-1] == "The game goes on."
+    model.seat = None
+    notice = after(ui, model, "p").notice
+    assert notice is not None
+    assert "Only the players" in notice.text
+
+
 def test_a_player_moves_to_a_free_seat() -> None:
     _, model = gathering(1)
     assert effects(MenuPage.SEAT, model) == [requests.ChangeSeat(2)]
@@ -135,6 +173,7 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
     [
         ("ready", requests.SayReady(on=True)),
         ("ready off", requests.SayReady(on=False)),
+        ("pause", requests.AskPause(on=True)),
         ("seat 3", requests.ChangeSeat(2)),
         ("title The Friday game", requests.Set(Title("The Friday game"))),
         ("title", requests.Set(Title(""))),

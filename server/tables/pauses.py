@@ -1,0 +1,124 @@
+"""Pauses of a running game: who gets one, and how it ends.
+
+While a pause lasts, nobody may move, and all clocks stand still.
+"""
+
+from typing import Final
+
+from engine.errors import Fault, IllegalCommand
+from engine.pieces import Seat
+from protocol.absence import GameClock, MoveClock
+from protocol.codes import Code
+from protocol.messages import AskPause
+from server.errors import JournalError
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import Paused, Unpaused
+from server.tables.absence.internal_messages import PauseOver
+from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
+from server.timers import Timer
+
+PAUSES: Final = 3  # that each player gets in a game
+OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
+
+
+class Pauses:
+    """Pauses the game and lets it go on; what cannot be done raises Refusal, IllegalCommand or JournalError.
+
+    Without a clock, whoever asks for a pause gets it. With one, time to think could be won by it: the host
+    has to agree, or everybody who is here. A pause that a restart interrupts begins anew.
+    """
+
+    def __init__(self, context: TableContext) -> None:
+        self._context = context
+        self._timer: Timer | None = None
+        if context.state.paused is not None:
+            self._begin()
+
+    def stop_timers(self) -> None:
+        """Stop the time after which the game goes on by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def ask(self, session: Session, request: AskPause) -> None:
+        """Pause the game, or let it go on, if the session's player may; or count its wish."""
+        own, state = session.player_seat(), self._context.state
+        if state.game is None:
+            raise Refusal(Code.NOT_STARTED)
+        if state.stage == "over":
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        if own in state.programs:
+            raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
+        if request.on:
+            await self._agree(own)
+        elif state.paused is None:
+            self._disagree(own)
+        else:
+            self._check_may_end(own, state.paused)
+            await self._end()
+
+    async def end_by_itself(self, number: int) -> None:
+        """Let the game go on if its pause of this number has not been ended yet."""
+        state = self._context.state
+        if state.paused is None or state.pauses.total() != number:
+            return
+        try:
+            await self._end()
+        except JournalError as error:
+            self._context.counts.journal_failed(error)
+            self._timer = self._context.scheduler.after(RETRY_SECONDS, PauseOver(number))
+
+    async def _agree(self, own: Seat) -> None:
+        context, state = self._context, self._context.state
+        if state.paused is not None:
+            raise Refusal(Code.PAUSED)
+        wanted = context.pause_wanted()
+        if not wanted and state.pauses[own] >= PAUSES:
+            raise Refusal(Code.NO_PAUSES_LEFT, pauses=PAUSES)
+        wanted = wanted if own in wanted else [*wanted, own]
+        has_clock = isinstance(state.absence, MoveClock | GameClock)
+        if not has_clock or state.host in wanted or context.people_here <= set(wanted):
+            await self._pause(wanted[0])
+        elif wanted != context.pause_asked:
+            context.pause_asked = wanted
+            context.broadcast_state()
+
+    def _disagree(self, own: Seat) -> None:
+        context = self._context
+        wanted = context.pause_wanted()
+        if own not in wanted:
+            raise Refusal(Code.NOT_PAUSED)
+        context.pause_asked = [] if own == wanted[0] else [seat for seat in wanted if seat != own]
+        context.broadcast_state()
+
+    def _check_may_end(self, own: Seat, paused: Seat) -> None:
+        """Raise Refusal if it is too early for this player to end the pause."""
+        left = OTHERS_WAIT_SECONDS - int(self._context.scheduler.time() - self._context.paused_at)
+        if own not in {paused, self._context.state.host} and left > 0:
+            raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
+
+    async def _pause(self, seat: Seat) -> None:
+        context, game = self._context, self._context.state.game
+        assert game is not None  # noqa: S101 - only running games are paused
+        assert game.view.turn is not None  # noqa: S101 - and somebody is on turn in them
+        await context.store(context.stopped_clock(game.view.turn), Paused(seat))
+        context.pause_asked = []
+        self._begin()
+        self._tell()
+
+    async def _end(self) -> None:
+        await self._context.store(Unpaused())
+        self.stop_timers()
+        self._tell()
+
+    def _begin(self) -> None:
+        context = self._context
+        context.paused_at = context.scheduler.time()
+        self._timer = context.scheduler.after(PAUSE_SECONDS, PauseOver(context.state.pauses.total()))
+
+    def _tell(self) -> None:
+        """Stop the clocks or let them go on, and tell everybody."""
+        self._context.begin_policy()
+        self._context.send_turn()
+        self._context.broadcast_state()

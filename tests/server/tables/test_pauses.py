@@ -1,0 +1,223 @@
+"""Pauses of a running game: who gets one, what stands still meanwhile, and how it ends."""
+
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from client.bots.brains import at_random
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.codes import Code
+from protocol.messages import AskPause, ChangeSetting, EndGame, Events, Leave, SubstituteNow, TableState
+from protocol.settings import AbsencePolicy
+from server.app import Running, running
+from server.config import Config, Limits
+from server.tables.context import PAUSE_SECONDS
+from server.tables.pauses import OTHERS_WAIT_SECONDS, PAUSES
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, all_caught_up, check_views, full_table, game, play_on, table_of
+from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.test_host_powers import state_where
+
+
+@contextlib.asynccontextmanager
+async def served(clock: ManualClock, data: Path | None = None) -> AsyncIterator[Running]:
+    config = Config(
+        data=data, stand_in=at_random, limits=Limits(stand_in_seconds=0), timers=lambda: clock, seed=1
+    )
+    async with running(config) as server:
+        yield server
+
+
+async def pause(peer: Peer, *, on: bool = True) -> None:
+    await peer.done(AskPause(peer.next_id(), on))
+
+
+async def paused_by(peer: Peer, seat: int) -> TableState:
+    return await state_where(peer, lambda state: state.paused is not None and state.paused.seat == seat)
+
+
+async def goes_on(peer: Peer) -> TableState:
+    return await state_where(peer, lambda state: state.paused is None)
+
+
+@pytest.mark.parametrize("policy", [WAIT, ByBot(60), ByVote(60)])
+async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
+    """Everybody is told who paused; nobody may move, until the player who paused ends it."""
+    async with served(ManualClock()) as server, game(server.port, 3, absence=policy, watched=True) as peers:
+        await pause(peers[1])
+        for peer in peers:
+            state = await paused_by(peer, 1)
+            assert state.paused is not None
+            assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
+            assert peer.legal is None
+        await pause(peers[1], on=False)
+        for peer in peers:
+            await goes_on(peer)
+        await play_on(peers, random.Random(1), moves=3)
+        check_views(table_of(server, peers), peers)
+
+
+@pytest.mark.parametrize("policy", [MoveClock(60), GameClock(60)])
+async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
+    """All people who are here; a program has no say. The one who asked first has paused."""
+    async with (
+        served(ManualClock()) as server,
+        game(server.port, 4, programs={3}, absence=policy) as peers,
+    ):
+        await pause(peers[2])
+        state = await state_where(peers[0], lambda state: state.pause_asked == [2])
+        assert state.paused is None
+        await peers[1].done(Leave(peers[1].next_id()))
+        refused = await peers[3].refused(AskPause(peers[3].next_id(), on=True))
+        assert refused.code == Code.PROGRAMS_DO_NOT_VOTE
+        assert table_of(server, peers).state.paused is None
+        await pause(peers[0])
+        state = await paused_by(peers[2], 2)
+        assert state.pause_asked == []
+
+
+async def test_everybody_agrees_without_the_host() -> None:
+    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+        await peers[0].done(Leave(peers[0].next_id()))
+        await pause(peers[2])
+        await state_where(peers[1], lambda state: state.pause_asked == [2])
+        await pause(peers[1])
+        await paused_by(peers[2], 2)
+
+
+async def test_the_host_needs_nobody() -> None:
+    async with served(ManualClock()) as server, game(server.port, 2, absence=GameClock(60)) as peers:
+        await pause(peers[0])
+        await paused_by(peers[1], 0)
+
+
+async def test_a_request_is_taken_back_and_ends_with_the_turn() -> None:
+    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+        await pause(peers[1])
+        await pause(peers[2], on=True)
+        await state_where(peers[0], lambda state: state.pause_asked == [1, 2])
+        await pause(peers[2], on=False)
+        await state_where(peers[0], lambda state: state.pause_asked == [1])
+        await pause(peers[1], on=False)
+        await state_where(peers[0], lambda state: state.pause_asked == [])
+        await pause(peers[1])
+        await play_on(peers, random.Random(1), moves=1)
+        await state_where(peers[0], lambda state: state.pause_asked == [])
+        await pause(peers[1])
+        await peers[1].done(Leave(peers[1].next_id()))
+        await state_where(peers[0], lambda state: not state.seats[1].here and state.pause_asked == [])
+
+
+@pytest.mark.parametrize("policy", [MoveClock(60), GameClock(60)])
+async def test_clocks_stand_still_and_lose_nothing(tmp_path: Path, policy: Absence) -> None:
+    """Neither in the pause nor over a restart in the middle of it, and time that was used stays used."""
+    clock = ManualClock()
+    async with served(clock, tmp_path) as server, game(server.port, 2, absence=policy) as peers:
+        clock.advance(20)
+        await pause(peers[0])
+        await paused_by(peers[1], 0)
+        clock.advance(100)
+        facts = table_facts(table_of(server, peers).state)
+    clock = ManualClock()
+    async with served(clock, tmp_path) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        state = await paused_by(again[1], 0)
+        assert state.paused is not None
+        clock.advance(100)
+        assert (await again[0].refused(AskPause(again[0].next_id(), on=True))).code == Code.PAUSED
+        await pause(again[0], on=False)
+        await goes_on(again[0])
+        news = next(each for each in reversed(again[0].received) if isinstance(each, Events))
+        assert news.clock == 40_000
+        assert again[0].legal is not None
+        clock.advance(41)
+        while again[1].view is None or again[1].view.turn != 1:
+            await again[1].news()  # the stand-in moves: the time was up after all
+
+
+async def test_nobody_plays_for_absent_players_meanwhile() -> None:
+    """Nor does their time away count; a seat that a bot held is held again afterwards."""
+    clock = ManualClock()
+    async with served(clock) as server, game(server.port, 2, absence=ByBot(60)) as peers:
+        await play_on(peers, random.Random(1), moves=1)
+        await pause(peers[0])
+        await peers[1].done(Leave(peers[1].next_id()))
+        clock.advance(PAUSE_SECONDS - 1)
+        assert table_of(server, peers).state.bot_seats == set()
+        await peers[0].done(SubstituteNow(peers[0].next_id(), 1))
+        state = await state_where(peers[0], lambda state: state.seats[1].bot)
+        assert state.paused is not None
+        seq = peers[0].seq
+        await pause(peers[0], on=False)
+        while peers[0].seq == seq:
+            await peers[0].news()
+
+
+async def test_the_host_or_later_anybody_ends_it() -> None:
+    clock = ManualClock()
+    async with served(clock) as server, game(server.port, 3) as peers:
+        await pause(peers[1])
+        await pause(peers[0], on=False)
+        await pause(peers[1])
+        clock.advance(OTHERS_WAIT_SECONDS - 1)
+        refused = await peers[2].refused(AskPause(peers[2].next_id(), on=False))
+        assert (refused.code, refused.about) == (Code.PAUSE_GOES_ON, {"seconds": "1"})
+        clock.advance(1)
+        await pause(peers[2], on=False)
+        await goes_on(peers[1])
+
+
+async def test_the_game_goes_on_by_itself() -> None:
+    """Only the pause that has lasted so long ends; one that was ended before is not confused with it."""
+    clock = ManualClock()
+    async with served(clock) as server, game(server.port, 2) as peers:
+        await pause(peers[1])
+        clock.advance(PAUSE_SECONDS - 10)
+        await pause(peers[1], on=False)
+        await pause(peers[1])
+        clock.advance(20)
+        state = await paused_by(peers[0], 1)
+        clock.advance(PAUSE_SECONDS - 20)
+        while state.paused is not None:
+            state = await peers[0].until(TableState)
+        await play_on(peers, random.Random(1), moves=2)
+
+
+async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
+    """A restart gives no new ones, and whoever agrees to another's loses none."""
+    async with served(ManualClock(), tmp_path) as server, game(server.port, 2) as peers:
+        for _ in range(PAUSES):
+            await pause(peers[1])
+            await pause(peers[1], on=False)
+        facts = table_facts(table_of(server, peers).state)
+    async with served(ManualClock(), tmp_path) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        refused = await again[1].refused(AskPause(again[1].next_id(), on=True))
+        assert refused.code == Code.NO_PAUSES_LEFT
+        await again[0].done(ChangeSetting(again[0].next_id(), AbsencePolicy(MoveClock(60))))
+        await pause(again[0])
+        await paused_by(again[1], 0)
+        assert table_of(server, again).state.pauses == {0: 1, 1: PAUSES}
+
+
+async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
+    async with served(ManualClock(), tmp_path) as server, game(server.port, 2) as peers:
+        await pause(peers[1])
+        await peers[0].done(EndGame(peers[0].next_id()))
+        state = await state_where(peers[1], lambda state: state.ended)
+        assert state.paused is None
+        refused = await peers[1].refused(AskPause(peers[1].next_id(), on=True))
+        assert refused.code == "game-over"
+
+
+async def test_only_players_of_a_running_game_pause_it() -> None:
+    async with served(ManualClock()) as server:
+        async with full_table(server.port, 2, watched=True) as peers:
+            assert (await peers[1].refused(AskPause(7, on=True))).code == Code.NOT_STARTED
+            assert (await peers[2].refused(AskPause(7, on=True))).code == Code.NOT_A_PLAYER
+        async with game(server.port, 2) as peers:
+            await pause(peers[1])
+            await all_caught_up(peers, peers[0].seq)
