@@ -174,7 +174,10 @@ class Sync(_FromClient, frozen=True, tag="sync"):
 
 
 class Say(_FromClient, frozen=True, tag="say"):
-    """Send a chat message to everybody at the table; answered by Done."""
+    """Send a chat message to everybody at the table; answered by Done.
+
+    At a `quiet` table, what spectators say while a game runs goes to spectators only.
+    """
 
     id: CommandId
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
@@ -447,6 +450,7 @@ class TableState(_FromServer, frozen=True, tag="table"):
     hints: bool = False
     paused: PauseSummary | None = None
     pause_asked: list[SeatNumber] = []
+    quiet: bool = False
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):

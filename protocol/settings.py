@@ -36,6 +36,12 @@ class Hints(_Setting, frozen=True, tag="hints"):
     on: bool
 
 
+class Quiet(_Setting, frozen=True, tag="quiet"):
+    """Whether spectators hear only each other while a game runs: its players get none of what they say."""
+
+    on: bool
+
+
 class Starting(_Setting, frozen=True, tag="starting"):
     """The seat that starts, None for a draw; only before the game."""
 
@@ -48,4 +54,4 @@ class AbsencePolicy(_Setting, frozen=True, tag="absence"):
     policy: Absence
 
 
-Setting: TypeAlias = Title | Private | Spectators | Hints | Starting | AbsencePolicy
+Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | AbsencePolicy

@@ -48,6 +48,12 @@ class Audience:
         for session in self:
             session.post(frame)
 
+    def broadcast_to_spectators(self, message: ServerMessage) -> None:
+        """Send every spectator the same message, and no seat anything."""
+        frame = framed(message)
+        for session in self.spectators:
+            session.post(frame)
+
     def publish(
         self,
         game: Game,

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from engine.pieces import Seat
-from protocol.settings import Hints, Private, Setting, Spectators, Title
+from protocol.settings import Hints, Private, Quiet, Setting, Spectators, Title
 from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened
 from server.tables.state import PersistentState
 
@@ -38,5 +38,7 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
         settings.append(Spectators(allowed=False))
     if state.hints:
         settings.append(Hints(on=True))
+    if state.quiet:
+        settings.append(Quiet(on=True))
     host = [] if state.host is None else [Hosted(state.host)]
     return [*seats, *host, *map(Changed, settings)]

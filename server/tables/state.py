@@ -14,7 +14,7 @@ from engine.game import Chance, Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
-from protocol.settings import AbsencePolicy, Hints, Private, Setting, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -79,6 +79,7 @@ class PersistentState:
         self.private = False
         self.no_spectators = False
         self.hints = False
+        self.quiet = False
         self.clocks = Clocks(WAIT, 0)
         self.bot_seats: set[Seat] = set()  # for which the stand-in plays
         self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
@@ -282,6 +283,8 @@ class PersistentState:
                 self.no_spectators = not allowed
             case Hints(on):
                 self.hints = on
+            case Quiet(on):
+                self.quiet = on
             case Starting(seat):
                 self.options = replace(self.options, starting=None if seat is None else Seat(seat))
             case AbsencePolicy(policy):

@@ -65,4 +65,5 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
         list(audience.spectators.values()),
         state.ended,
         state.hints,
+        quiet=state.quiet,
     )

@@ -304,10 +304,7 @@ class Table:
                 if (reason := unsafe(message.text)) is not None:
                     raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
                 self._context.chat.count(session, self.code)
-                audience = self._context.audience
-                spectator = audience.spectators.get(session)
-                number = None if spectator is None else spectator.number
-                audience.broadcast(Said(message.text, session.seat, number))
+                self._say(session, message.text)
             case Vote():
                 await self._moves.vote(session, message)
             case AskPause():
@@ -316,6 +313,17 @@ class Table:
                 await self._preparation.settle(session, message)
             case _:
                 await self._host_powers.use(session, message)
+
+    def _say(self, session: Session, text: str) -> None:
+        """Send what the session says to everybody, or a spectator's tips to no player."""
+        audience = self._context.audience
+        spectator = audience.spectators.get(session)
+        if spectator is None:
+            audience.broadcast(Said(text, session.seat))
+        elif self.state.quiet and self.state.stage == "playing":
+            audience.broadcast_to_spectators(Said(text, spectator=spectator.number))
+        else:
+            audience.broadcast(Said(text, spectator=spectator.number))
 
     async def _play_again(self, session: Session, message: Rematch) -> None:
         """Open the table of the rematch, or find it, and let the session's player go there.

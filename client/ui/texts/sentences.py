@@ -343,6 +343,8 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield _sentence(describe_spectators(allowed=not state.no_spectators))
     if state.hints != before.hints:
         yield _sentence(describe_hints(allowed=state.hints))
+    if state.quiet != before.quiet:
+        yield _sentence(describe_quiet(quiet=state.quiet))
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:
@@ -387,6 +389,20 @@ def describe_spectators(*, allowed: bool) -> str:
 
 def describe_hints(*, allowed: bool) -> str:
     return _("players may have moves suggested (s)") if allowed else _("there are no hints")
+
+
+def describe_quiet(*, quiet: bool) -> str:
+    if quiet:
+        return _("players do not hear spectators while a game runs")
+    return _("players hear what spectators say")
+
+
+def describe_mute(name: str | None, *, on: bool) -> str:
+    """Return what it means for the player that somebody was muted, or all spectators for None."""
+    if name is None:
+        return _("You do not hear spectators any more.") if on else _("You hear spectators again.")
+    form = _("You do not hear {name} any more.") if on else _("You hear {name} again.")
+    return form.format(name=name)
 
 
 def describe_starting(seat: int | None, names: Sequence[str]) -> str:

@@ -248,6 +248,7 @@ class MenuPage(enum.Enum):
     HAND_OVER = enum.auto()
     SUBSTITUTE = enum.auto()
     SPECTATORS = enum.auto()
+    MUTE = enum.auto()
     END = enum.auto()
 
 

@@ -17,6 +17,7 @@ from client.ui.update import requests
 from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Replay
 from client.ui.update.table import commands
+from client.ui.update.talk import Mute
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
 from engine.events import LayTile, Place
@@ -47,7 +48,7 @@ class See(Struct, frozen=True):
     eyes: Eyes
 
 
-Meaning: TypeAlias = Request | Read | Misread
+Meaning: TypeAlias = Request | Read | Mute | Misread
 ReplayMeaning: TypeAlias = Go | See | Read | Misread
 
 PAGES: Final = ("help", "rules", "quit")
@@ -90,6 +91,8 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return Misread(_("Type it like this: {example}").format(example=example))
         case [verb, *rest] if verb in commands.VERBS:
             return commands.meaning(verb, rest, model)
+        case [("mute" | "unmute") as verb, *who]:
+            return commands.mute(verb, who, model)
         case ["again"]:
             return requests.Rematch()
         case ["review"]:
@@ -309,13 +312,13 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
     if model.table is None:
         yield from _LOBBY_WORDS
     elif model.view is None:
-        yield from ("start", "bot", *_TABLE_WORDS, *commands.lines(model))
+        yield from ("start", "bot", *_TABLE_WORDS, *commands.lines(model), *commands.mute_lines(model))
     else:
         if model.view.phase is Phase.OVER:
             yield from ("again", "review", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
-        yield from (*_TABLE_WORDS, *commands.lines(model))
+        yield from (*_TABLE_WORDS, *commands.lines(model), *commands.mute_lines(model))
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from client.ui.update.overlays import opened
 from client.ui.update.pages import replay, start
 from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Notice, Reading, Replay, Topic, Ui, record_of
+from client.ui.update.table.menu import muted
+from client.ui.update.talk import Mute
 from client.ui.update.typed_commands import (
     Go,
     Read,
@@ -86,6 +88,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     match read:
         case Go() | See():
             return (closed if record is None else _replayed(closed, record, read)), None
+        case Mute():
+            return muted(closed, read), None
         case Misread(reason):
             return replace(ui, notice=Notice(reason, refusal=True)), None
         case Read("help"):

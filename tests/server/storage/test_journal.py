@@ -72,7 +72,7 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         ],
         "ready": state.ready,
         "paused": (state.paused, state.pauses),
-        "settings": (state.title, state.private, state.no_spectators, state.hints),
+        "settings": (state.title, state.private, state.no_spectators, state.hints, state.quiet),
         "ended": state.ended,
         "entries": state.entry_count,
         "stage": state.stage,

@@ -43,7 +43,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -167,6 +167,7 @@ def host_requests(peer: Peer, rng: random.Random) -> list[ClientMessage]:
         Private(on=rng.random() < 0.2),
         Spectators(allowed=rng.random() < 0.8),
         Hints(on=rng.random() < 0.5),
+        Quiet(on=rng.random() < 0.5),
     )
     return [
         ChangeSetting(peer.next_id(), rng.choice(settings)),

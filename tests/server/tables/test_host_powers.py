@@ -31,6 +31,8 @@ from protocol.messages import (
     Remove,
     Reseated,
     Resume,
+    Said,
+    Say,
     SeatBot,
     Seated,
     Snapshot,
@@ -41,7 +43,7 @@ from protocol.messages import (
     TableState,
     Watch,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Setting, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
@@ -64,6 +66,7 @@ SETTINGS: tuple[Setting, ...] = (
     Private(on=True),
     Spectators(allowed=False),
     Hints(on=True),
+    Quiet(on=True),
     Starting(1),
     AbsencePolicy(ByBot(60)),
 )
@@ -158,10 +161,11 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
             state.private,
             state.no_spectators,
             state.hints,
+            state.quiet,
             state.starting,
             state.absence,
         )
-        assert told == ("Friday", True, True, True, 1, ByBot(60))
+        assert told == ("Friday", True, True, True, True, 1, ByBot(60))
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
@@ -177,9 +181,10 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
             following.private,
             following.no_spectators,
             following.hints,
+            following.quiet,
             following.absence,
         )
-        assert kept == ("Friday", True, True, True, ByBot(60))
+        assert kept == ("Friday", True, True, True, True, ByBot(60))
         assert following.host == 1, "until the host comes"
         assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
         assert following.host == 0
@@ -496,6 +501,55 @@ async def test_the_host_ends_a_game(tmp_path: Path) -> None:
 async def test_a_game_that_has_not_begun_cannot_be_ended() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers:
         assert (await peers[0].refused(EndGame(peers[0].next_id()))).code == Code.NOT_STARTED
+
+
+# -- what spectators say ------------------------------------------------------------------------------
+
+
+async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_runs() -> None:
+    """Neither at once nor later, to players who stay, sync or come back; before and after, all hear it."""
+    async with (
+        memory_server() as server,
+        full_table(server.port, 2, watched=True, random_layout=True) as peers,
+        connected(server.port) as other,
+    ):
+        *players, spectator = peers
+        await other.watch(players[0].code)
+        await changed(players[0], Quiet(on=True))
+        assert (await state_where(spectator, lambda state: state.quiet)).quiet
+        await spectator.done(Say(spectator.next_id(), "before"))
+        assert await players[1].until(Said) == Said("before", spectator=1)
+        await players[0].done(StartGame(players[0].next_id()))
+        await all_caught_up([*peers, other], players[0].seq)
+        await spectator.done(Say(spectator.next_id(), "a tip"))
+        assert await hears(other, "a tip") == 1
+        await players[1].done(Say(players[1].next_id(), "thanks"))
+        assert await hears(other, "thanks") is None
+        await players[0].done(Sync(players[0].next_id(), 0))
+        async with resumed(server.port, players[1]) as again:
+            await again[0].nothing_but_pong()
+            await play_to_the_end([players[0], *again])
+            await spectator.done(Say(spectator.next_id(), "after"))
+            for peer in (players[0], *again):
+                assert await hears(peer, "after") == 1
+                assert not any(b"a tip" in frame for frame in peer.frames)
+        assert not any(b"a tip" in frame for frame in players[1].frames)
+
+
+async def test_an_ended_game_is_quiet_no_more() -> None:
+    async with memory_server() as server, game(server.port, 2, watched=True) as (host, player, spectator):
+        await changed(host, Quiet(on=True))
+        await spectator.done(Say(spectator.next_id(), "a tip"))
+        await host.done(EndGame(host.next_id()))
+        await spectator.done(Say(spectator.next_id(), "a pity"))
+        assert await player.until(Said) == Said("a pity", spectator=1)
+
+
+async def hears(peer: Peer, text: str) -> int | None:
+    """Wait until the peer hears this; return the number of the spectator who said it."""
+    while (said := await peer.until(Said)).text != text:
+        pass
+    return said.spectator
 
 
 # -- private tables ---------------------------------------------------------------------------------

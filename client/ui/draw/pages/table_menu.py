@@ -24,6 +24,7 @@ _HEADINGS: Final = {
     MenuPage.HAND_OVER: N_("Who is to be host"),
     MenuPage.SUBSTITUTE: N_("For whom a bot is to play"),
     MenuPage.SPECTATORS: N_("Which spectator is removed"),
+    MenuPage.MUTE: N_("Whom you hear"),
     MenuPage.END: N_("End the game for everybody?"),
 }
 
@@ -36,7 +37,7 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         (line(f"  {_(_HEADINGS[menu.page])}", "class:heading"), None),
         (EMPTY, None),
     ]
-    lines = choices(menu.page, model, ui.hosting.levels)
+    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
     room = max(height - 7, 1)
     first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
     for at, choice in enumerate(lines[first : first + room], start=first):

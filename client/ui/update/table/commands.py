@@ -9,10 +9,11 @@ from client.table import TableModel
 from client.ui.texts.sentences import spectator_name
 from client.ui.update import requests
 from client.ui.update.requests import Misread, Request
-from client.ui.update.table.menu import free_seats, swapped
+from client.ui.update.table.menu import free_seats, speakers, swapped
+from client.ui.update.talk import Mute
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import TableState
-from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
 
 _ON_OR_OFF: Final = {"on": True, "off": False}
 _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
@@ -28,6 +29,7 @@ VERBS: Final = (
     "private",
     "spectators",
     "hints",
+    "quiet",
     "starts",
     "absence",
     "swap",
@@ -63,6 +65,8 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
             return requests.Set(Spectators(_ON_OR_OFF[answer]))
         case "hints", [answer] if answer in _ON_OR_OFF:
             return requests.Set(Hints(_ON_OR_OFF[answer]))
+        case "quiet", [answer] if answer in _ON_OR_OFF:
+            return requests.Set(Quiet(_ON_OR_OFF[answer]))
         case "starts", ["random"]:
             return requests.Set(Starting(None))
         case "starts", _words if (seat := _seat(rest, state)) is not None:
@@ -93,6 +97,7 @@ _EXAMPLES: Final = {
     "private": "private on, private off",
     "spectators": "spectators on, spectators off",
     "hints": "hints on, hints off",
+    "quiet": "quiet on, quiet off",
     "starts": "starts 2, starts Bob, starts random",
     "absence": "absence bot:60s, absence wait",
     "swap": "swap 1 3",
@@ -102,6 +107,31 @@ _EXAMPLES: Final = {
     "stand-in": "stand-in Bob",
     "end": "end game",
 }
+
+
+def mute(verb: str, words: Sequence[str], model: TableModel) -> Mute | Misread:
+    """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators."""
+    if (state := model.state) is None:
+        return Misread(_("You are not at a table. Open or join one first."))
+    rest, on = " ".join(words), verb == "mute"
+    if rest == "spectators":
+        return Mute(None, on)
+    if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
+        return Mute(state.seats[seat].name, on)
+    if rest and ((number := _spectator(rest, state)) is not None or not on):
+        name = next((each.name for each in state.watching if each.number == number), rest)
+        return Mute(name or rest, on)  # one who has left can still be heard again
+    return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob, {verb} spectators"))
+
+
+def mute_lines(model: TableModel) -> Iterator[str]:
+    """Yield whom anybody can mute."""
+    state = model.state
+    if state is None:
+        return
+    names = [state.seats[seat].name for seat in speakers(model, state)]
+    watching = [spectator_name(each.number, each.name) for each in state.watching]
+    yield from (f"{verb} {who}" for verb in ("mute", "unmute") for who in ("spectators", *names, *watching))
 
 
 def _seat(text: str, state: TableState) -> int | None:
@@ -142,6 +172,7 @@ def lines(model: TableModel) -> Iterator[str]:
     names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
     yield "title "
     yield from ("private on", "private off", "spectators on", "spectators off", "hints on", "hints off")
+    yield from ("quiet on", "quiet off")
     if state.stage == "gathering":
         yield from (f"bot remove {each.name}" for each in state.seats if each.level is not None)
         yield from (

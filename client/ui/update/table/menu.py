@@ -11,8 +11,10 @@ from client.language import _
 from client.table import TableModel
 from client.ui.texts.sentences import (
     describe_hints,
+    describe_mute,
     describe_policy,
     describe_private,
+    describe_quiet,
     describe_spectators,
     describe_starting,
     names_of,
@@ -22,11 +24,12 @@ from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Way
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import MenuPage, TableMenu, Ui
+from client.ui.update.state import MenuPage, Notice, TableMenu, Ui
 from client.ui.update.table.pauses import pause_request
+from client.ui.update.talk import Mute, Talk
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatSummary, TableState
-from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting
+from protocol.messages import SeatSummary, SpectatorSummary, TableState
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
@@ -38,7 +41,7 @@ POLICIES: Final[tuple[Absence, ...]] = (
     GameClock(1800),
 )
 
-Effect: TypeAlias = Request | Entry | MenuPage
+Effect: TypeAlias = Request | Entry | MenuPage | Mute
 
 
 class Choice(Struct, frozen=True):
@@ -55,7 +58,7 @@ def opened_menu(ui: Ui, model: TableModel) -> Ui:
 
 def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click in the menu, and what is asked of the server."""
-    lines = choices(menu.page, model, ui.hosting.levels)
+    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
     last = len(lines) - 1
     match action:
         case Way():
@@ -79,13 +82,21 @@ def _effect(ui: Ui, effect: Effect | None) -> tuple[Ui, Request | None]:
             return ui, None
         case Entry():
             return replace(ui, overlay=None, entry=effect), None
+        case Mute():
+            return muted(replace(ui, overlay=None), effect), None
         case MenuPage():
             return replace(ui, overlay=TableMenu(effect)), None
         case request:
             return replace(ui, overlay=None), request
 
 
-def choices(page: MenuPage, model: TableModel, levels: Sequence[str]) -> tuple[Choice, ...]:
+def muted(ui: Ui, mute: Mute) -> Ui:
+    """Return `ui` after its player has muted somebody, or no longer does."""
+    told = Notice(describe_mute(mute.name, on=mute.on))
+    return replace(ui, talk=ui.talk.after(mute), notice=told)
+
+
+def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk) -> tuple[Choice, ...]:
     """Return the lines of a page of the menu; `levels` are those of the server's bots."""
     state = model.state
     if state is None:
@@ -127,6 +138,8 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str]) -> tuple[C
                 Choice(spectator_name(each.number, each.name), requests.Dismiss(each.number))
                 for each in state.watching
             )
+        case MenuPage.MUTE:
+            return tuple(_mutes(model, state, talk))
         case MenuPage.END:
             return (
                 Choice(_("no, play on"), MenuPage.MAIN),
@@ -153,6 +166,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
+    yield Choice(describe_quiet(quiet=state.quiet), may(requests.Set(Quiet(not state.quiet))))
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")
@@ -161,6 +175,8 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
             yield Choice(_("move to another seat"), MenuPage.SEAT)
     if (pause := pause_request(model)) is not None:
         yield Choice(_describe_pause(state, pause), pause)
+    if state.watching or speakers(model, state):
+        yield Choice(_("whom you hear"), MenuPage.MUTE)
     if not host:
         return
     if gathering and levels and free_seats(state):
@@ -190,6 +206,32 @@ def _describe_pause(state: TableState, request: requests.AskPause) -> str:
 def free_seats(state: TableState) -> list[int]:
     """Return the seats that nobody has."""
     return [seat for seat, each in enumerate(state.seats) if each.name is None]
+
+
+def speakers(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of the other players who could say something: the server's bots never do."""
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and each.level is None
+    ]
+
+
+def _mutes(model: TableModel, state: TableState, talk: Talk) -> Iterator[Choice]:
+    """Yield for everybody else at the table whether the player hears them."""
+    players = (state.seats[seat].name for seat in speakers(model, state))
+    watching = map(_called, state.watching)
+    gone = talk.muted.difference(
+        name.casefold() for name in (*names_of(state, 0), *map(_called, state.watching))
+    )
+    for name in (None, *players, *watching, *sorted(gone)):
+        who = _("all spectators") if name is None else name
+        form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
+        yield Choice(form.format(name=who), Mute(name, on=talk.hears(name)))
+
+
+def _called(spectator: SpectatorSummary) -> str:
+    return spectator_name(spectator.number, spectator.name)
 
 
 def title_entry(state: TableState) -> Entry:

@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from client.table import TableChanged, TableModel
+from client.table import Heard, TableChanged, TableModel
 from client.ui.draw.clocks import pause_question, seat_note
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
 from client.ui.update.keys import KeyContext, context_of
-from client.ui.update.news import heard, name_refused
+from client.ui.update.news import gone_on, heard, name_refused
 from client.ui.update.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
 from client.ui.update.table.menu import choices
+from client.ui.update.talk import Mute, Talk
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import ByBot
@@ -24,7 +25,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
 from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
 from tests.games import played
 
@@ -48,7 +49,7 @@ LEVELS = ("random", "greedy")
 
 
 def effects(page: MenuPage, model: TableModel) -> list[object]:
-    return [choice.effect for choice in choices(page, model, LEVELS)]
+    return [choice.effect for choice in choices(page, model, LEVELS, Talk())]
 
 
 def test_a_bot_is_no_player_in_the_menu() -> None:
@@ -88,7 +89,7 @@ def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready and sit elsewhere besides."""
     _, model = gathering(seat)
     own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT]
-    assert effects(MenuPage.MAIN, model) == [None] * 6 + own
+    assert effects(MenuPage.MAIN, model) == [None] * 7 + own + [MenuPage.MUTE]
 
 
 def test_ready_is_said_and_taken_back() -> None:
@@ -178,6 +179,7 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
         ("title The Friday game", requests.Set(Title("The Friday game"))),
         ("title", requests.Set(Title(""))),
         ("private on", requests.Set(Private(on=True))),
+        ("quiet on", requests.Set(Quiet(on=True))),
         ("spectators off", requests.Set(Spectators(allowed=False))),
         ("hints on", requests.Set(Hints(on=True))),
         ("hints off", requests.Set(Hints(on=False))),
@@ -277,3 +279,53 @@ def test_the_log_tells_what_the_host_did() -> None:
 def test_a_table_with_a_vacant_seat_is_joined() -> None:
     tables = (TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),)
     assert request_after(Ui("Ann", page=Lobby(tables)), TableModel(), "enter") == requests.Join("KXQT")
+
+
+def test_what_muted_people_say_is_not_kept() -> None:
+    """By typed line or in the menu, players by seat or name, spectators by name or all together."""
+    ui, model = gathering()
+    said = (Heard(Seat(1), "hi"), Heard(None, "oh", "Zoe", 1), Heard(None, "hm", None, 7))
+
+    def kept(ui: Ui) -> list[str]:
+        for each in said:
+            ui = heard(ui, each, model)
+        return [remark.text for remark in ui.talk.remarks]
+
+    def told(ui: Ui, *lines: str) -> Ui:
+        for each in lines:
+            ui, request = pressed(after(ui, model, *typed(each)[:-1]), "enter", model)
+            assert request is None
+        return ui
+
+    assert kept(ui) == ["hi", "oh", "hm"]
+    assert kept(told(ui, "mute bob")) == kept(told(ui, "mute 2")) == ["oh", "hm"]
+    assert kept(told(ui, "mute spectators")) == ["hi"]
+    assert kept(told(ui, "mute ZOE")) == ["hi", "hm"]
+    assert kept(told(ui, "mute spectator 7")) == ["hi", "oh"]
+    assert kept(told(ui, "mute Bob", "mute Zoe", "unmute Bob")) == ["hi", "hm"]
+    assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
+    muted = told(ui, "mute Bob")
+    assert muted.notice is not None
+    assert muted.notice.text == "You do not hear Bob any more."
+    effects_now = [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, muted.talk)]
+    assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
+    again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
+    assert kept(after(again, model, "enter")) == ["hi", "oh", "hm"]
+    for line in ("mute", "mute Ann", "mute nobody", "unmute"):
+        wrong = told(ui, line)
+        assert wrong.notice is not None
+        assert wrong.notice.refusal
+
+
+def test_mutes_hold_for_a_table_and_its_rematches() -> None:
+    ui, model = gathering()
+    muted = pressed(after(ui, model, *typed("mute Bob")[:-1]), "enter", model)[0]
+    again = TableModel("ABCD", Seat(0), state=model.state)
+    assert not followed(gone_on(muted, again), again).talk.hears("Bob")
+    assert followed(muted, again).talk.hears("Bob")
+
+
+def test_one_who_was_muted_and_has_left_can_be_heard_again() -> None:
+    _, model = gathering()
+    talk = Talk(muted=frozenset({"zoe", "eve"}))
+    assert Mute("eve", on=False) in [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, talk)]
