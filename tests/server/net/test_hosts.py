@@ -290,7 +290,9 @@ def check_knowledge(stranger: Stranger, table: Table) -> None:
 
 def timeless(state: TableState) -> TableState:
     """Return the state of a table without what passes by itself."""
-    return replace(state, seats=[replace(seat, seconds_left=None, clock=None) for seat in state.seats])
+    seats = [replace(seat, seconds_left=None, clock=None) for seat in state.seats]
+    paused = state.paused and replace(state.paused, seconds=0, seconds_left=0)
+    return replace(state, seats=seats, paused=paused)
 
 
 def kept_facts(table: Table) -> dict[str, object]:
