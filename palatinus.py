@@ -6,22 +6,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from client.calling import CallingOptions, Notices, choose_calling
-from client.colouring import Colouring, Colours, Theme, choose_colouring
 from client.language import LANGUAGES, N_, _, language_of, speak
-from commands.admin import add_admin
-from commands.bot import add_bot
+from client.player.calling import CallingOptions, Notices, choose_calling
+from client.player.colouring import Colouring, Colours, Theme, choose_colouring
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
-from commands.history import add_history
-from commands.join import add_join
-from commands.learn import add_learn
+from commands.finished_games.history import add_history
+from commands.finished_games.records import add_check, add_export, add_replay
+from commands.finished_games.score import add_score
+from commands.guests.command import add_guests
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
-from commands.play import add_play
-from commands.records import add_check, add_export, add_replay
-from commands.score import add_score
-from commands.serve import add_serve
-from commands.start_screen import at_start_screen
-from commands.tables import add_tables
+from commands.playing.bot import add_bot
+from commands.playing.join import add_join
+from commands.playing.learn import add_learn
+from commands.playing.play import add_play
+from commands.playing.start_screen import at_start_screen
+from commands.serving.admin import add_admin
+from commands.serving.serve import add_serve
+from commands.serving.tables import add_tables
 
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -99,6 +100,12 @@ def _parser() -> argparse.ArgumentParser:
     add_calling(parser)
     add_drawing(parser)
     set_display_defaults(parser)
+    parser.add_argument(
+        "--no-announce",
+        dest="announced",
+        action="store_false",
+        help=_("let nobody find the servers that this program hosts, on the start screen too"),
+    )
     parser.add_argument("--version", action=Version)
     parser.set_defaults(run=at_start_screen)
     commands = parser.add_subparsers(
@@ -108,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         add_learn,
         add_play,
         add_serve,
+        add_guests,
         add_tables,
         add_admin,
         add_history,

@@ -20,7 +20,7 @@ from bench.process import subject
 from protocol.messages import PlacePiece
 from server.config import Durable
 from server.storage.entries import Played
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
 
 _REPEATS: Final = 3
 _TABLES: Final = (1, 50)

@@ -21,8 +21,9 @@ import atheris
 import msgpack
 
 with atheris.instrument_imports(include=["protocol", "client", "engine"]):
-    from client.refusals import describe_refusal
-    from client.table import Gap, TableModel
+    from client.network.refusals import describe_refusal
+    from client.tables.news import news_of_server
+    from client.tables.table import Gap, TableModel
     from client.ui.draw.lines import plain, width_of
     from client.ui.draw.screen import drawn
     from client.ui.texts.glyphs import ASCII, UNICODE
@@ -37,36 +38,57 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from protocol.codec import BadMessage, decode_client, decode_server, encode
     from protocol.events import event_map, legal_message
     from protocol.messages import (
+        Announced,
         Arrange,
         AskPause,
         ChangeSeat,
         ChangeSetting,
+        ChoosePeople,
         ClientMessage,
+        Dismiss,
+        EndGame,
+        EnterLobby,
         Events,
+        GetRecord,
+        HandOver,
         Hello,
         JoinTable,
         Lay,
+        Leave,
+        LobbyRemark,
+        Online,
         OpenTable,
         PauseSummary,
+        PersonOnline,
         PlacePiece,
+        Record,
         Refused,
+        Rematch,
         Remove,
         Reseated,
         Resume,
         Said,
+        SaidInLobby,
         Say,
+        SayInLobby,
         SayReady,
         SeatBot,
         Seated,
         SeatSummary,
         ServerMessage,
         SpectatorSummary,
+        Standing,
+        Stopping,
+        SubstituteNow,
+        Sync,
         Tables,
         TableState,
         TableSummary,
+        Vote,
+        Watch,
         Welcome,
     )
-    from protocol.settings import AbsencePolicy, Hints, Starting, Title
+    from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
     from protocol.snapshot import snapshot_message
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
@@ -111,7 +133,7 @@ def read_by_screen(data: bytes) -> None:
         if message is None:
             continue
         try:
-            for update in model.take(message):
+            for update in (*news_of_server(message), *model.take(message)):
                 ui = news.heard(ui, update, model)
         except (BadMessage, Gap):
             continue
@@ -182,21 +204,58 @@ def from_clients() -> Iterator[ClientMessage]:
     yield Remove(11, 3)
     yield SayReady(12, on=True)
     yield ChangeSeat(13, 2)
-    yield SeatBot(14, "greedy", 2)
-    yield AskPause(15, on=True)
+    yield ChoosePeople(14, "A")
+    yield SeatBot(15, "greedy", 2)
+    yield AskPause(16, on=True)
+    yield EnterLobby(17, "Zoë", ["x" * 43])
+    yield SayInLobby(18, "hello")
+    yield OpenTable(19, 3, "Anna", private=True, hints=True)
+    yield ChangeSetting(20, Private(on=True))
+    yield ChangeSetting(21, Spectators(allowed=False))
+    yield ChangeSetting(22, Quiet(on=True))
+    yield Dismiss(23, 3)
+    yield HandOver(24, 1)
+    yield SubstituteNow(25, 2)
+    yield EndGame(26)
+    yield Vote(27, 1, agree=True)
+    yield Watch(28, "KRTV", 4, "Zoë")
+    yield from (Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
 
 
 def from_servers() -> Iterator[ServerMessage]:
     """Yield the messages to start from, those of a whole game among them."""
-    yield Welcome(1, "palatinus/1", ["random", "greedy"])
+    yield Welcome(1, "palatinus/1", ["random", "greedy"], lobby=True)
+    yield Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7)
+    yield SaidInLobby([LobbyRemark(7, "Anna", "hello")])
     yield TableState("KRTV", "gathering", [SeatSummary("greedy-1", here=True, level="greedy")] * 2, 1)
+    choices = [SeatSummary("Anna", here=True, people="A", chosen=True), SeatSummary(people="S")]
+    yield TableState("KRTV", "gathering", choices, 0)
     yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
     yield TableState("KRTV", "over", [SeatSummary(vacant=True)] * 2, 1, watching=watching, title="Friday")
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
+    yield TableState(
+        "KRTV",
+        "over",
+        seats,
+        0,
+        starting=1,
+        ended=True,
+        private=True,
+        no_spectators=True,
+        hints=True,
+        quiet=True,
+    )
+    standings = [SeatSummary("Anna", here=True, standing=Standing(3, 2, 99)), SeatSummary("Bruno", kept=True)]
+    yield TableState("ABCD", "gathering", standings, 0, absence=GameClock(600), next="KRTV")
     yield Reseated(1)
+    yield Refused("removed", "You were removed.", about={"table": "KRTV"})
+    yield Said("hm", spectator=2)
+    yield Announced("Down at ten.")
+    yield from (Stopping(60), Stopping())
+    yield Record(8, ["palatinus record 1"])
     yield Refused("removed", "You were removed.")
     yield Refused("field-taken", "C4 is taken.", 7, "R4.1")
     yield Said("hm", 2)
@@ -215,10 +274,22 @@ def from_servers() -> Iterator[ServerMessage]:
 def sequences() -> Iterator[bytes]:
     """Yield inputs for `read_by_screen`: a table, its game from some point on, and what else is sent."""
     rng = random.Random(1)
+    ready = [SeatSummary("Anna", here=True, ready=True, people="A"), SeatSummary("greedy-1", level="greedy")]
+    playing = [SeatSummary("Anna", here=True), SeatSummary("Bruno", vacant=True)]
     others: list[ServerMessage] = [
+        TableState("AAAA", "gathering", ready, 0, private=True, quiet=True, no_spectators=True),
+        TableState("AAAA", "playing", playing, 0, paused=PauseSummary(1, 20, 580), hints=True),
+        TableState("AAAA", "playing", playing, 0, pause_asked=[1], watching=[SpectatorSummary(1, "Zoë")]),
+        TableState("AAAA", "over", playing, 0, ended=True, next="ABCD"),
+        Reseated(1),
+        Announced("Down at ten."),
+        Stopping(60),
         Said("hm", 1),
+        Said("hm", spectator=1),
         Refused("field-taken", "C4 is taken.", None, "R4.1"),
         Refused("table-closed", ""),
+        Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7),
+        SaidInLobby([LobbyRemark(7, "Anna", "hello")]),
     ]
     for number in range(_SEQUENCES):
         players, seat = rng.randrange(2, 6), Seat(0)

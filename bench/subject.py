@@ -15,6 +15,7 @@ from typing import Final, get_args
 import msgpack
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
+from client.ui.web.pages import WebPages
 from server.app import running
 from server.config import Config, Durable, Limits
 from server.event_loop import new_loop
@@ -29,13 +30,15 @@ _UNLIMITED: Final = Limits(
     rate=1_000_000.0,
     burst_per_address=1_000_000,
     rate_per_address=1_000_000.0,
+    pages_per_address=20_000,
     over_seconds=0.0,  # finished games are forgotten at once, so that one run does not burden the next
 )
 
 
-async def server(data: Path | None, durable: Durable) -> None:
+async def server(data: Path | None, durable: Durable, *, web: bool) -> None:
     """Serve Palatinus, without limits on rates and counts."""
-    async with running(Config(data=data, durable=durable, limits=_UNLIMITED)) as serving:
+    pages = WebPages() if web else None
+    async with running(Config(data=data, durable=durable, limits=_UNLIMITED, pages=pages)) as serving:
         await _until_input_ends(serving.port)
 
 
@@ -68,11 +71,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder for the journal; without it nothing is stored")
     parser.add_argument("--durable", choices=get_args(Durable), default="normal")
     parser.add_argument("--fast", action="store_true", help="use uvloop, if it is installed")
+    parser.add_argument("--web", action="store_true", help="show pages to browsers")
     parser.add_argument("--frame-bytes", type=int, default=80)
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=new_loop if options.fast else None) as runner:
         if options.subject == "server":
-            runner.run(server(options.data, options.durable))
+            runner.run(server(options.data, options.durable, web=options.web))
         else:
             runner.run(floor(options.frame_bytes))
 

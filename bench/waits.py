@@ -16,7 +16,7 @@ from typing import Final
 from bench.__main__ import table
 from protocol.messages import PlacePiece
 from server.storage.entries import Played
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
 
 _ENTRIES: Final = 20_000
 _TABLES: Final = 50

@@ -4,9 +4,12 @@ Texts are marked with `_` where they are made, with `counted` where a number dec
 `N_` in tables that are made before the language is known (and go through `_` when they are shown).
 """
 
+import contextlib
+import functools
 import gettext
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -17,16 +20,18 @@ _IN_ORDER_OF_WEIGHT: Final = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # as
 
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _spoken = "en"
+_for_a_while: ContextVar[gettext.NullTranslations | None] = ContextVar("language", default=None)
 
 
 def _(text: str) -> str:
     """Return the text in the language in use."""
-    return _current.gettext(text) if text else ""  # to gettext, the empty text is the catalogue's header
+    # To gettext, the empty text is the catalogue's header.
+    return _translations().gettext(text) if text else ""
 
 
 def counted(singular: str, plural: str, number: int) -> str:
     """Return the form of the text that fits `number`, in the language in use."""
-    return _current.ngettext(singular, plural, number)
+    return _translations().ngettext(singular, plural, number)
 
 
 def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
@@ -49,12 +54,29 @@ def speak(language: str) -> None:
     """Use one of LANGUAGES from here on; only its own catalogue is read."""
     global _current, _spoken  # noqa: PLW0603 - a process has one player, who reads one language
     _spoken = language
-    _current = (
-        gettext.NullTranslations()
-        if language == "en"
-        else gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
-    )
+    _current = _catalogue(language)
     _teach_argparse(language)
+
+
+@contextlib.contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Use one of LANGUAGES in this task or thread alone, while the context lasts: for a reader elsewhere."""
+    token = _for_a_while.set(_catalogue(language))
+    try:
+        yield
+    finally:
+        _for_a_while.reset(token)
+
+
+def _translations() -> gettext.NullTranslations:
+    return _for_a_while.get() or _current
+
+
+@functools.cache
+def _catalogue(language: str) -> gettext.NullTranslations:
+    if language == "en":
+        return gettext.NullTranslations()
+    return gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
 
 
 def _teach_argparse(language: str) -> None:
@@ -67,6 +89,12 @@ def _teach_argparse(language: str) -> None:
 def spoken() -> str:
     """Return the language in use."""
     return _spoken
+
+
+def language_among(wanted: Iterable[str]) -> str:
+    """Return the first of LANGUAGES among language tags, English if there is none: `fr-BE` is French."""
+    spoken = (tag.strip().partition("-")[0].lower() for tag in wanted)
+    return next((language for language in spoken if language in LANGUAGES), "en")
 
 
 def language_of(environment: Mapping[str, str] = os.environ) -> str:

@@ -11,7 +11,7 @@ from client.language import _
 from commands.parsing import WrongUse
 
 if TYPE_CHECKING:
-    from client.transport import Access
+    from client.network.transport import Access
     from client.ui.game import Options, Visit
 
 
@@ -19,7 +19,7 @@ async def visit_by_password(options: "Options") -> "Visit":
     """Visit a server, and ask for its password if it wants one."""
     import getpass
 
-    from client.transport import password_wanted
+    from client.network.transport import password_wanted
     from client.ui.game import visit
 
     while True:
@@ -83,7 +83,7 @@ def access_of(arguments: argparse.Namespace) -> "Access":
     """Return what is needed to connect; raises WrongUse if a file does not contain it."""
     import ssl
 
-    from client.transport import Access
+    from client.network.transport import Access
 
     tls, file = None, arguments.tls_ca
     if file is not None:

@@ -3,14 +3,14 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from client.calling import Notices
-from client.colouring import Colours, Theme
 from client.language import _
+from client.player.calling import Notices
+from client.player.colouring import Colours, Theme
 from commands.hints import suggested
 from commands.looking_back import looking_back
 
 if TYPE_CHECKING:
-    from client.preferences import Preferences
+    from client.player.preferences import Preferences
     from client.ui.game import Options
 
 
@@ -105,8 +105,8 @@ def prefer_as_remembered() -> "Preferences | None":
 
     Return all that is remembered.
     """
-    from client.calling import prefer_calling
-    from client.preferences import preferences_file, remembered
+    from client.player.calling import prefer_calling
+    from client.player.preferences import preferences_file, remembered
 
     known = remembered(preferences_file())
     if known is not None:
@@ -116,7 +116,7 @@ def prefer_as_remembered() -> "Preferences | None":
 
 def name_of(arguments: argparse.Namespace) -> str:
     """Return the player's name: the one given, or the one chosen on the start screen."""
-    from client.names import default_name
+    from client.typed.names import default_name
 
     known = prefer_as_remembered()
     return arguments.name or (known and known.name) or default_name()

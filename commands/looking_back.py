@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from client.recording import Recording
+    from client.records.recording import Recording
     from client.ui.game import LookingBack
 
 
@@ -17,7 +17,7 @@ def looking_back() -> "LookingBack":
 
 def recording_of(text: str) -> "Recording":
     """Return the recording of a record; raises DamagedRecord if it cannot be read or replayed."""
-    from client.recording import Recording
+    from client.records.recording import Recording
     from engine.record import names_in, replayed
 
     return Recording.of(replayed(text).events, names_in(text))

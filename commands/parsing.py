@@ -5,13 +5,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from client.language import LANGUAGES, _
 
 if TYPE_CHECKING:
     from server.config import Network
     from server.errors import HostError
+
+_LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
 
@@ -81,8 +83,8 @@ def move_number(text: str) -> int:
 
 
 def table_code(text: str) -> str:
-    from client.address import BadCode
-    from client.address import table_code as code_of
+    from client.typed.address import BadCode
+    from client.typed.address import table_code as code_of
 
     try:
         return code_of(text)
@@ -100,6 +102,29 @@ def positive(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if _LEAST_SHARE <= value <= 1:
+        return value
+    said = _("{word} is not a share: choose {least} to 1")
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE))
+
+
+def server_name(text: str) -> str:
+    from discovery.names import usable
+    from protocol.limits import SERVER_NAME_LENGTH
+
+    if usable(text):
+        return text
+    said = _(
+        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, of one alphabet"
+    )
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), most=SERVER_NAME_LENGTH))
 
 
 def network(text: str) -> "Network":

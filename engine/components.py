@@ -37,7 +37,7 @@ SPRINGS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(  # R1.6
     {"A": (1, 2), "B": (1, 3), "C": (1, 4), "D": (2, 3), "E": (2, 5), "F": (3, 5), "G": (4, 6)}
 )
 
-PEOPLES: Final = tuple(People)  # R1.5, in the order in which seats get them
+PEOPLES: Final = tuple(People)  # R1.5; seats that choose none get them in this order
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
+from engine.draws import Bytes32, Draws
 from engine.pieces import Kind, People, Piece, Seat
 
 # -- commands -------------------------------------------------------------------------------------
@@ -42,13 +43,15 @@ class GameStarted:
     """Who plays which peoples, who starts, and what each hand starts with (R3.1, R3.5).
 
     `peoples` and `hands` are by seat; a seat's first people is its own, and only with two players is there a
-    second. No soldier may be left in a hand of `soldierless_at` or fewer pieces (R4.3).
+    second. No soldier may be left in a hand of `soldierless_at` or fewer pieces (R4.3). `draws` is where
+    chance comes from, if that can be checked when the game is over.
     """
 
     starting: Seat
     peoples: tuple[tuple[People, ...], ...]
     hands: tuple[dict[Piece, int], ...]
     soldierless_at: int
+    draws: Draws | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +221,15 @@ class DecidedBy(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameEnded:
-    """The result, by seat; several winners share the victory (R7)."""
+    """The result, by seat; several winners share the victory (R7).
+
+    `seed` is the one that the game's `draws` were committed to.
+    """
 
     tallies: tuple[Tally, ...]
     winners: tuple[Seat, ...]
     decided_by: DecidedBy
+    seed: Bytes32 | None = None
 
 
 ScoringEvent: TypeAlias = WolvesRevealed | SoldierFled | Captured | HillScored | GameEnded

@@ -2,7 +2,8 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Protocol, Self, assert_never
 
 from engine.board import (
@@ -17,11 +18,13 @@ from engine.board import (
     bordering,
 )
 from engine.components import DEALS, PEOPLES, Laurel
+from engine.draws import Bytes32, Draws, Outcomes, Share, commitment_to, outcomes
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
     CentreTurned,
     Command,
     Event,
+    GameEnded,
     GameStarted,
     LaurelsDealt,
     LayoutDrawn,
@@ -33,18 +36,25 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.legal import Legal, LegalLays, LegalPlaces
-from engine.pieces import FACES, Kind, Piece, Seat
+from engine.peoples import peoples_by_seat
+from engine.pieces import FACES, Kind, People, Piece, Seat
 from engine.scoring import Board, scored
 from engine.view import Phase, View, free_fields
 
 
 class Chance(Protocol):
-    """Where chance comes from: random in a new game, given in a replay."""
+    """Where chance comes from: random in a new game, given in a replay.
+
+    If that can be checked, `draws` tells at the start where from, knowing whether it is drawn who starts, and
+    `seed` gives the seed away at the end.
+    """
 
     def starting(self, seats: Sequence[Seat]) -> Seat: ...
     def tile(self, bag: Sequence[Tile]) -> Tile: ...
-    def orientation(self) -> int: ...
+    def orientation(self, position: int) -> int: ...
     def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]: ...
+    def draws(self, *, starting: bool) -> Draws | None: ...
+    def seed(self) -> Bytes32 | None: ...
 
 
 class RandomChance:
@@ -59,29 +69,70 @@ class RandomChance:
     def tile(self, bag: Sequence[Tile]) -> Tile:
         return self._rng.choice(bag)
 
-    def orientation(self) -> int:
+    def orientation(self, position: int) -> int:  # noqa: ARG002 - the generator gives the next one
         return self._rng.choice(ORIENTATIONS)
 
     def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
         return self._rng.sample(laurels, len(laurels))
+
+    def draws(self, *, starting: bool) -> Draws | None:  # noqa: ARG002 - none of it can be checked
+        return None
+
+    def seed(self) -> Bytes32 | None:
+        return None
+
+
+class SharedChance:
+    """Chance drawn from a server's seed and the players' shares, by seat, so that everybody can check it."""
+
+    def __init__(self, seed: Bytes32, shares: Sequence[Share]) -> None:
+        self._seed = seed
+        self._shares = tuple(shares)
+
+    @cached_property
+    def _due(self) -> Outcomes:
+        return outcomes(self._seed, self._shares)
+
+    def starting(self, seats: Sequence[Seat]) -> Seat:
+        assert len(seats) == len(self._shares)
+        return self._due.starting
+
+    def tile(self, bag: Sequence[Tile]) -> Tile:
+        return next(tile for tile in self._due.tiles if tile in bag)
+
+    def orientation(self, position: int) -> int:
+        return self._due.orientations[position - 1]
+
+    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
+        assert set(laurels) == set(self._due.laurels)
+        return self._due.laurels
+
+    def draws(self, *, starting: bool) -> Draws | None:
+        return Draws(commitment_to(self._seed), self._shares, starting)
+
+    def seed(self) -> Bytes32 | None:
+        return self._seed
 
 
 @dataclass(frozen=True, slots=True)
 class GameOptions:
     """How a game starts: 2 to 5 players; who begins, None to draw; tiles laid by players or at random.
 
-    Raises ValueError for a number of players or a starting seat that is not allowed.
+    `peoples` has for each seat the peoples that it has chosen, if any (`engine.peoples`).
+    Raises ValueError for a number of players, a starting seat or peoples that are not allowed.
     """
 
     players: int
     starting: Seat | None = None
     random_layout: bool = False
+    peoples: tuple[tuple[People, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.players not in DEALS:
             raise ValueError(f"{self.players} players cannot play: choose {min(DEALS)} to {max(DEALS)}")
         if self.starting is not None and self.starting not in range(self.players):
             raise ValueError(f"seat {self.starting} cannot start: choose 0 to {self.players - 1}")
+        peoples_by_seat(self.players, self.peoples)
 
 
 _FIELDS: Final = frozenset(FIELDS)
@@ -171,7 +222,7 @@ class Game:
                 return _laid(view, command, self._chance)
             case Place():
                 _check_place(view, command)
-                return _placed(view, command, self._layout or view.layout)
+                return _placed(view, command, self._layout or view.layout, self._chance)
             case _:
                 assert_never(command)
 
@@ -184,16 +235,17 @@ def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
     deal = DEALS[options.players]
     seats = [Seat(seat) for seat in range(options.players)]
     starting = chance.starting(seats) if options.starting is None else options.starting
-    peoples = tuple(PEOPLES[seat :: options.players][: 1 + bool(deal.second)] for seat in seats)
+    peoples = peoples_by_seat(options.players, options.peoples)
     hands = tuple(deal.hand(own[0], own[1] if deal.second else None) for own in peoples)
-    yield GameStarted(starting, peoples, hands, deal.soldierless_at)
+    draws = chance.draws(starting=options.starting is None)
+    yield GameStarted(starting, peoples, hands, deal.soldierless_at, draws)
     bag = list(TILES)
     if options.random_layout:
         tiles = []
         for position in range(len(TILES)):
             tile = chance.tile(bag)
             bag.remove(tile)
-            tiles.append(LaidTile(tile, 0 if position == CENTRE else chance.orientation()))
+            tiles.append(LaidTile(tile, 0 if position == CENTRE else chance.orientation(position)))
         yield LayoutDrawn(tuple(tiles))
         yield _laurels_dealt(tuple(tiles), chance)
     else:
@@ -272,7 +324,7 @@ def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
         yield _laurels_dealt(view.tiles, chance)
 
 
-def _placed(view: View, command: Place, layout: Layout) -> Iterator[Event]:
+def _placed(view: View, command: Place, layout: Layout, chance: Chance) -> Iterator[Event]:
     placed = Placed(command.seat, command.piece, command.field)
     yield placed
     if view.to_place > 1:
@@ -281,4 +333,5 @@ def _placed(view: View, command: Place, layout: Layout) -> Iterator[Event]:
     known = {field: piece for field, piece in pieces.items() if isinstance(piece, Piece)}
     owners = {**view.owners, command.field: command.seat}
     yield WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
-    yield from scored(Board(layout, known, owners), view.laurels, view.seats)
+    for event in scored(Board(layout, known, owners), view.laurels, view.seats):
+        yield replace(event, seed=chance.seed()) if isinstance(event, GameEnded) else event

@@ -52,19 +52,22 @@ def hand_of(seat: int, pieces: Mapping[Piece, int], soldierless_at: int) -> Hand
     counts = Counter[Kind]()
     for piece, count in pieces.items():
         counts[piece.kind] += count
-    return _hand(seat, counts[Kind.MERCHANT], counts[Kind.FARMER], counts[Kind.SOLDIER], soldierless_at)
+    return hand_of_kinds(
+        seat, counts[Kind.MERCHANT], counts[Kind.FARMER], counts[Kind.SOLDIER], soldierless_at
+    )
 
 
 @functools.cache
-def _hand(seat: int, merchants: int, farmers: int, soldiers: int, soldierless_at: int) -> Hand:
+def hand_of_kinds(seat: int, merchants: int, farmers: int, soldiers: int, soldierless_at: int) -> Hand:
+    """Return the seat's hand of so many pieces of each kind."""
     after = {}
     if soldiers == 0 or merchants + farmers > soldierless_at:  # else a soldier is due (R4.3)
         if merchants:
-            after[Kind.MERCHANT] = _hand(seat, merchants - 1, farmers, soldiers, soldierless_at)
+            after[Kind.MERCHANT] = hand_of_kinds(seat, merchants - 1, farmers, soldiers, soldierless_at)
         if farmers:
-            after[Kind.FARMER] = _hand(seat, merchants, farmers - 1, soldiers, soldierless_at)
+            after[Kind.FARMER] = hand_of_kinds(seat, merchants, farmers - 1, soldiers, soldierless_at)
     if soldiers:
-        after[Kind.SOLDIER] = _hand(seat, merchants, farmers, soldiers - 1, soldierless_at)
+        after[Kind.SOLDIER] = hand_of_kinds(seat, merchants, farmers, soldiers - 1, soldierless_at)
     draws = tuple((occupant(seat, kind), hand.draws) for kind, hand in after.items())
     return Hand((merchants, farmers, soldiers), after, draws * (_DRAWS // max(1, len(draws))))
 

@@ -1,7 +1,7 @@
 """Records: a game as lines of text, and back by playing it again. docs/record.md has the format.
 
-Only what chance and the players decided is read from a record. Everything else in it (peoples, who draws, the
-result) must match, line for line, what comes of playing it again.
+Only what chance and the players decided is read from a record. Everything else in it (who draws, the result)
+must match, line for line, what comes of playing it again.
 """
 
 import re
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
-from engine.components import DEALS, Laurel
+from engine.components import DEALS, PEOPLES, Laurel
+from engine.draws import BYTES32, MISSING, NO_SHARE, Bytes32, Draws, Share
 from engine.errors import DamagedRecord, IllegalCommand
 from engine.events import (
     Captured,
@@ -32,13 +33,15 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.game import Game, GameOptions
-from engine.pieces import NOTATIONS, Piece, Seat
+from engine.pieces import NOTATIONS, People, Piece, Seat
 
-VERSION: Final = 1
 LINE_LENGTH: Final = 200
-_HEADER: Final = f"palatinus record {VERSION}"
+_HEADER: Final = "palatinus record 1"
+_HEADER_WITH_DRAWS: Final = "palatinus record 2"  # with the lines that tell what the draws came from
+_VERSIONS: Final = {"1": False, "2": True}
 _UNFINISHED: Final = "unfinished"
 _LAID, _RANDOM = "laid", "random"
+_DRAWN, _CHOSEN = "drawn", "chosen"
 _POINTS: Final = re.compile(r"^ *result +[0-4] +points +(\d{1,3}) ", re.MULTILINE)
 _WINNERS: Final = re.compile(r"^ *winners((?: +[0-4])+) *\r?$", re.MULTILINE)
 _NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
@@ -46,14 +49,17 @@ _NAMED: Final = re.compile(r"^ *# seat ([0-4]) is (.+?) *\r?$", re.MULTILINE)
 
 def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
     """Return the record of the game of these `events`; the players' `names`, by seat, become comments."""
-    lines = [_HEADER, *(_comment(f"seat {seat} is {name}") for seat, name in enumerate(names))]
-    over = False
+    lines: list[str] = []
+    header, over = _HEADER, False
     for event in events:
         lines.extend(_lines(event))
         over = isinstance(event, GameEnded)
+        if isinstance(event, GameStarted) and event.draws is not None:
+            header = _HEADER_WITH_DRAWS
     if not over:
         lines.append(_UNFINISHED)
-    return "\n".join(lines) + "\n"
+    comments = (_comment(f"seat {seat} is {name}") for seat, name in enumerate(names))
+    return "\n".join([header, *comments, *lines]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +91,8 @@ def replayed(text: str) -> Game:
     To continue an unfinished game, give its events and a new source of chance to `Game`.
     """
     reader = _Reader(text)
-    reader.header()
-    options = _options(reader)
-    game = Game.new(options, _RecordedChance(reader, random_layout=options.random_layout))
+    options, draws = _start(reader, with_draws=reader.header())
+    game = Game.new(options, _RecordedChance(reader, draws, random_layout=options.random_layout))
     reader.prove(game.events)
     while not game.over and (command := _command(reader, game)) is not None:
         try:
@@ -107,9 +112,14 @@ def _lines(event: Event) -> Iterator[str]:
     match event:
         case GameStarted():
             yield f"players {len(event.peoples)}"
-            yield f"starts {event.starting}"
+            how = "" if event.draws is None else f" {_DRAWN if event.draws.starting else _CHOSEN}"
+            yield f"starts {event.starting}{how}"
             for seat, peoples in enumerate(event.peoples):
                 yield f"seat {seat} {''.join(peoples)}"
+            if event.draws is not None:
+                yield f"commitment {event.draws.commitment}"
+                for seat, share in enumerate(event.draws.shares):
+                    yield f"share {seat} {share}"
         case CentreTurned():
             yield f"layout {_LAID}"
             yield f"tile {event.tile} {CENTRE} 0"
@@ -127,6 +137,8 @@ def _lines(event: Event) -> Iterator[str]:
         case Placed():
             yield f"{event.seat} places {event.piece} {event.field}"
         case GameEnded():
+            if event.seed is not None:
+                yield f"seed {event.seed}"
             for seat, tally in enumerate(event.tallies):
                 yield f"result {seat} points {tally.points} items {tally.items}"
             yield f"winners {' '.join(map(str, event.winners))}"
@@ -177,16 +189,22 @@ class _Reader:
             raise self.refused("{word} is not a number that is allowed here", word=_quoted(word))
         return int(word)
 
-    def header(self) -> None:
-        """Read the first line, which says that this is a record, and of which version."""
-        found = self._next(f"`{_HEADER}`")
+    def bytes32(self, word: str) -> Bytes32:
+        """Return `word`, from the line read last, as 32 bytes."""
+        if BYTES32.fullmatch(word) is None:
+            raise self.refused("{word} is not 64 hexadecimal digits, 0-9 and a-f", word=_quoted(word))
+        return Bytes32(word)
+
+    def header(self) -> bool:
+        """Read the first line, which says that this is a record; return whether it tells of the draws."""
+        found = self._next(f"`{_HEADER}` | `{_HEADER_WITH_DRAWS}`")
         match found.split():
             case ["palatinus", "record", version]:
-                if version != str(VERSION):
+                if version not in _VERSIONS:
                     raise self.refused(
-                        "this is a record of version {version}; only version {known} can be read",
+                        "this is a record of version {version}; only versions {known} can be read",
                         version=_quoted(version),
-                        known=VERSION,
+                        known=", ".join(_VERSIONS),
                     )
             case _:
                 raise self.refused(
@@ -195,6 +213,7 @@ class _Reader:
                     header=_quoted(_HEADER),
                 )
         self._unproven.clear()  # no event produces this line
+        return _VERSIONS[version]
 
     def prove(self, events: Iterable[Event]) -> None:
         """Check that the next lines, already read or not, are those that `events` produce."""
@@ -250,18 +269,48 @@ def _quoted(found: str) -> str:
     return f"`{found}`" if len(found) <= 60 else f"`{found[:60]}...`"
 
 
-def _options(reader: _Reader) -> GameOptions:
+def _start(reader: _Reader, *, with_draws: bool) -> tuple[GameOptions, Draws | None]:
+    """Return how the game starts, and what its draws come from if the record tells that."""
     players = reader.number(reader.words("players COUNT")[1])
     if players not in DEALS:
         text = "{n} players cannot play. Choose {least} to {most}."
         raise reader.refused(text, n=players, least=min(DEALS), most=max(DEALS))
-    starting = reader.number(reader.words("starts SEAT")[1])
+    forms = (f"starts SEAT {_DRAWN}", f"starts SEAT {_CHOSEN}") if with_draws else ("starts SEAT",)
+    words = reader.words(*forms)
+    starting = reader.number(words[1])
     if starting not in range(players):
         raise reader.refused("Seat {seat} cannot start. Choose 0 to {last}.", seat=starting, last=players - 1)
-    for seat in range(players):
-        reader.words(f"seat {seat} PEOPLES")
+    peoples = _peoples(reader, players)
+    draws = None
+    if with_draws:
+        commitment = reader.bytes32(reader.words("commitment DIGITS")[1])
+        shares = tuple(_share(reader, reader.words(f"share {seat} SHARE")[2]) for seat in range(players))
+        draws = Draws(commitment, shares, starting=words[2] == _DRAWN)
     layout = reader.words(f"layout {_LAID}", f"layout {_RANDOM}")[1]
-    return GameOptions(players, Seat(starting), layout == _RANDOM)
+    return GameOptions(players, Seat(starting), layout == _RANDOM, peoples), draws
+
+
+def _share(reader: _Reader, word: str) -> Share:
+    return Share(word if word in {NO_SHARE, MISSING} else reader.bytes32(word))
+
+
+def _peoples(reader: _Reader, players: int) -> tuple[tuple[People, ...], ...]:
+    """Return the peoples of each seat, which the players have chosen or been given."""
+    count = 1 + bool(DEALS[players].second)
+    left = list(PEOPLES)
+    peoples = []
+    for seat in range(players):
+        found = reader.words(f"seat {seat} PEOPLES")[2]
+        if not len(found) == len(set(found)) == count or not set(found).issubset(left):
+            raise reader.refused(
+                "found {found}, expected {count} of the peoples left: {left}",
+                found=_quoted(found),
+                count=count,
+                left=", ".join(left),
+            )
+        peoples.append(tuple(map(People, found)))
+        left = [people for people in left if people not in found]
+    return tuple(peoples)
 
 
 def _command(reader: _Reader, game: Game) -> Command | None:
@@ -295,8 +344,9 @@ def _command(reader: _Reader, game: Game) -> Command | None:
 class _RecordedChance:
     """Chance as a record has it; what could not have come up is refused."""
 
-    def __init__(self, reader: _Reader, *, random_layout: bool) -> None:
+    def __init__(self, reader: _Reader, draws: Draws | None, *, random_layout: bool) -> None:
         self._reader = reader
+        self._draws = draws
         self._random_layout = random_layout
         self._centre: Tile | None = None
         self._orientation = ""
@@ -322,7 +372,7 @@ class _RecordedChance:
             self._centre = Tile(tile)
         return Tile(tile)
 
-    def orientation(self) -> int:
+    def orientation(self, position: int) -> int:  # noqa: ARG002 - the line read last has it
         orientation = self._reader.number(self._orientation)
         if orientation not in ORIENTATIONS:
             raise self._reader.refused(
@@ -351,3 +401,10 @@ class _RecordedChance:
                 )
             named.append(left.pop(name))
         return named
+
+    def draws(self, *, starting: bool) -> Draws | None:  # noqa: ARG002 - the record says so itself
+        return self._draws
+
+    def seed(self) -> Bytes32 | None:
+        """Return the seed, which follows the last placement."""
+        return None if self._draws is None else self._reader.bytes32(self._reader.words("seed DIGITS")[1])

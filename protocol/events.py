@@ -2,12 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable
+from types import NoneType, UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from msgspec import convert, to_builtins
 
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import PEOPLES
+from engine.draws import BYTES32, MISSING, NO_SHARE, Bytes32, Share
 from engine.events import (
     Captured,
     CentreTurned,
@@ -54,7 +56,12 @@ _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
 
 def event_map(event: SeenEvent) -> EventMap:
     """Return the event as a map with its tag under `t`."""
-    return {"t": _TAG_OF[type(event)], **to_builtins(event, enc_hook=str)}
+    content = {"t": _TAG_OF[type(event)], **to_builtins(event, enc_hook=str)}
+    if isinstance(event, GameStarted) and event.draws is None:
+        del content["draws"]
+    elif isinstance(event, GameEnded) and event.seed is None:
+        del content["seed"]
+    return content
 
 
 def event_of(content: EventMap) -> SeenEvent:
@@ -70,7 +77,9 @@ def event_of(content: EventMap) -> SeenEvent:
     except ValueError as error:  # ValidationError is one
         raise BadMessage(readable(error)) from error
     if not _CHECK[kind](event):
-        raise BadMessage(f"`{tag}` names a tile, a field or a seat that does not exist")
+        raise BadMessage(
+            f"`{tag}` names a tile, a field or a seat that does not exist, or its digits are wrong"
+        )
     return event
 
 
@@ -81,6 +90,10 @@ def _check_of(hint: Any) -> Check | None:
     """
     if hint in _EXISTS:
         return _EXISTS[hint]
+    if get_origin(hint) is UnionType and NoneType in get_args(hint):
+        (some,) = (part for part in get_args(hint) if part is not NoneType)
+        check = _check_of(some)
+        return None if check is None else lambda value: value is None or check(value)
     if get_origin(hint) in {tuple, dict}:
         inner = [_check_of(part) for part in get_args(hint) if part is not Ellipsis]
         if (first := inner[0]) is None:
@@ -92,10 +105,16 @@ def _check_of(hint: Any) -> Check | None:
     return lambda value: all(check(getattr(value, name)) for name, check in checks)
 
 
+def _is_bytes32(text: str) -> bool:
+    return BYTES32.fullmatch(text) is not None
+
+
 _EXISTS: Final[dict[Any, Check]] = {
     Tile: frozenset(TILES).__contains__,
     Field: frozenset(FIELDS).__contains__,
     Seat: range(len(PEOPLES)).__contains__,
+    Bytes32: _is_bytes32,
+    Share: lambda share: share in {NO_SHARE, MISSING} or _is_bytes32(share),
 }
 _CHECK: Final = {kind: _check_of(kind) or bool for kind in EVENT_TAGS.values()}
 

@@ -12,9 +12,16 @@ MAP_LENGTH: Final = 64
 
 NAME_LENGTH: Final = 20
 TITLE_LENGTH: Final = 40
+SERVER_NAME_LENGTH: Final = 32
+SERVER_NAME_BYTES: Final = (
+    56  # a name in DNS has at most 63, and a second server of the same name gets a number
+)
 LEVEL_LENGTH: Final = 16
 LEVELS: Final = 16
 CHAT_LENGTH: Final = 200
+PEOPLE_LISTED: Final = 50  # in the list of who is online
+REMARKS_REPEATED: Final = 20  # of the lobby, for a client that has just come
+TOKENS_SHOWN: Final = 8  # with a name for the lobby
 ANNOUNCEMENT_LENGTH: Final = 400
 CLIENT_NAME_LENGTH: Final = 64
 VERSIONS_OFFERED: Final = 16

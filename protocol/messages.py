@@ -20,8 +20,10 @@ from protocol.limits import (
     LEVELS,
     NAME_LENGTH,
     PASSWORD_LENGTH,
+    PEOPLE_LISTED,
     TITLE_LENGTH,
     TOKEN_LENGTH,
+    TOKENS_SHOWN,
     VERSIONS_OFFERED,
 )
 from protocol.settings import Setting
@@ -32,6 +34,7 @@ SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
 PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
 OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
 PieceName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA](?:[mf]\*?|s)\Z")]
+PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
 FieldName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G][1-6]\Z")]
 TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
 TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
@@ -39,17 +42,26 @@ Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
 Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot
 TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
+RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
+Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
-EventMap: TypeAlias = dict[str, Any]  # an event's own map; `protocol.events` checks it
+Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
+
+SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see `protocol.schema`
+EVENT_SCHEMA: Final = "Event"
+# An event's own map; `protocol.events` checks it.
+EventMap: TypeAlias = Annotated[
+    dict[str, Any], Meta(extra_json_schema={"$ref": SCHEMA_NAMES.format(name=EVENT_SCHEMA)})
+]
 
 
-_SECRETS = frozenset({"token", "password"})
+_SECRETS = frozenset({"token", "tokens", "password", "share"})
 
 
 def hiding_secrets(struct: Struct) -> str:
@@ -90,8 +102,33 @@ class ListTables(_FromClient, frozen=True, tag="tables"):
     id: CommandId
 
 
+class EnterLobby(_FromClient, frozen=True, tag="lobby"):
+    """Be listed among those who are online, under a name of one's own, and hear the lobby; answered by Done.
+
+    None takes that back. The name may be that of a seat whose token is among `tokens`, or of another
+    connection that has given one of these.
+    """
+
+    id: CommandId
+    name: Name | None = None
+    tokens: Annotated[list[Token], Meta(max_length=TOKENS_SHOWN)] = []
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class SayInLobby(_FromClient, frozen=True, tag="lobby-say"):
+    """Send a chat message to everybody who hears the lobby, from there; answered by Done."""
+
+    id: CommandId
+    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+
+
 class OpenTable(_FromClient, frozen=True, tag="open"):
     """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
+
+    The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client adds to the
+    draws of the table's game (see DrawBegins).
 
     A `private` table is not in the list: it is found by its code alone. With `hints`
     clients may suggest moves to their players.
@@ -106,6 +143,7 @@ class OpenTable(_FromClient, frozen=True, tag="open"):
     program: bool = False
     private: bool = False
     hints: bool = False
+    pledge: Hex32 | None = None
 
 
 class JoinTable(_FromClient, frozen=True, tag="join"):
@@ -121,6 +159,7 @@ class JoinTable(_FromClient, frozen=True, tag="join"):
     name: Name
     seat: SeatNumber | None = None
     program: bool = False
+    pledge: Hex32 | None = None
 
 
 class Resume(_FromClient, frozen=True, tag="resume"):
@@ -130,6 +169,7 @@ class Resume(_FromClient, frozen=True, tag="resume"):
     table: TableCode
     token: Token
     after: Seq = 0
+    pledge: Hex32 | None = None
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
@@ -148,6 +188,21 @@ class StartGame(_FromClient, frozen=True, tag="start"):
     """Start the game when every seat is taken; only the host may. Answered by Events with the id."""
 
     id: CommandId
+
+
+class AddShare(_FromClient, frozen=True, tag="share"):
+    """Show the share that was pledged, as the answer to DrawBegins with this commitment; answered by Done.
+
+    The new `pledge` is for the next draw at this table, if this one is broken off.
+    """
+
+    id: CommandId
+    commitment: Hex32
+    share: Hex32
+    pledge: Hex32
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
 
 
 class Lay(_FromClient, frozen=True, tag="lay"):
@@ -270,6 +325,13 @@ class ChangeSeat(_FromClient, frozen=True, tag="seat"):
     seat: SeatNumber
 
 
+class ChoosePeople(_FromClient, frozen=True, tag="people"):
+    """Choose the people that you play before the game; None takes that back. Answered by Done."""
+
+    id: CommandId
+    people: PeopleName | None
+
+
 class AskPause(_FromClient, frozen=True, tag="pause"):
     """Ask for a pause of the game, or agree to one; or end it, or take that back. Answered by Done."""
 
@@ -287,6 +349,7 @@ class Rematch(_FromClient, frozen=True, tag="rematch"):
     """Play again with the same players after a game; answered by Seated, at another table."""
 
     id: CommandId
+    pledge: Hex32 | None = None
 
 
 class GetRecord(_FromClient, frozen=True, tag="record"):
@@ -307,12 +370,14 @@ class Ping(_FromClient, frozen=True, tag="ping"):
 class Welcome(_FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
 
-    The levels are in the order in which a menu should offer them, the weakest first.
+    The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
+    the server has a list of who is online, and a chat in the lobby.
     """
 
     version: int
     server: str
     levels: Annotated[list[Level], Meta(max_length=LEVELS)] = []
+    lobby: bool = False
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
@@ -390,7 +455,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     whether its player has moved to the table's `next`. The `standing` counts the games that this player and
     others have played one after another, with this one once it is over. The player of a `vacant` seat was
     removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
-    player has said so, or is a program.
+    player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
+    `chosen` tells whether the player has chosen it.
     `level` is that of a bot of the server, which is always `here`.
     """
 
@@ -407,6 +473,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     vacant: bool = False
     ready: bool = False
     level: Level | None = None
+    people: PeopleName | None = None
+    chosen: bool = False
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
@@ -456,18 +524,28 @@ class TableState(_FromServer, frozen=True, tag="table"):
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
     """Any of these positions with any of these orientations may be laid."""
 
-    positions: list[int]
-    orientations: list[int]
+    positions: Annotated[list[PositionNumber], Meta(min_length=1)]
+    orientations: Annotated[list[OrientationNumber], Meta(min_length=1)]
 
 
 class Places(Struct, frozen=True, tag_field="t", tag="place"):
     """Any of these pieces may be placed on any of these fields."""
 
-    pieces: list[PieceName]
+    pieces: Annotated[list[PieceName], Meta(min_length=1)]
     fields: FieldSet
 
 
 LegalMoves: TypeAlias = Lays | Places
+
+
+class DrawBegins(_FromServer, frozen=True, tag="draw"):
+    """The game is about to start: the server is committed to its seed, and the clients to these shares.
+
+    A client that finds its pledge at its seat answers with AddShare. docs/fairness.md says what for.
+    """
+
+    commitment: Hex32
+    pledges: list[Hex32 | None]
 
 
 class Snapshot(_FromServer, frozen=True, tag="snapshot"):
@@ -540,6 +618,35 @@ class Said(_FromServer, frozen=True, tag="said"):
     spectator: SpectatorNumber | None = None
 
 
+class PersonOnline(Struct, frozen=True, omit_defaults=True):
+    """Somebody who is online; at a private table always `playing`, and without the table's code."""
+
+    name: str
+    at: Whereabouts = "lobby"
+    table: TableCode | None = None
+
+
+class Online(_FromServer, frozen=True, tag="online"):
+    """Who is online, first those in the lobby; `more` counts those for whom the list has no room."""
+
+    people: Annotated[list[PersonOnline], Meta(max_length=PEOPLE_LISTED)]
+    more: Count = 0
+
+
+class LobbyRemark(Struct, frozen=True):
+    """What somebody said in the lobby; later remarks have higher numbers."""
+
+    number: RemarkNumber
+    name: str
+    text: str
+
+
+class SaidInLobby(_FromServer, frozen=True, tag="lobby-said"):
+    """What was said in the lobby, the latest last."""
+
+    remarks: list[LobbyRemark]
+
+
 class Announced(_FromServer, frozen=True, tag="announced"):
     """What the people who run the server have to say to everybody on it, or to everybody at a table."""
 
@@ -561,12 +668,33 @@ class Pong(_FromServer, frozen=True, tag="pong"):
 HostRequest: TypeAlias = (
     ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
 )
-PlayerRequest: TypeAlias = SayReady | ChangeSeat
+PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 AtTable: TypeAlias = (
-    StartGame | Lay | PlacePiece | Sync | Say | Vote | AskPause | PlayerRequest | HostRequest | Leave
+    StartGame
+    | AddShare
+    | Lay
+    | PlacePiece
+    | Sync
+    | Say
+    | Vote
+    | AskPause
+    | PlayerRequest
+    | HostRequest
+    | Leave
 )
+InLobby: TypeAlias = EnterLobby | SayInLobby
 ClientMessage: TypeAlias = (
-    Hello | ListTables | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
+    Hello
+    | ListTables
+    | InLobby
+    | OpenTable
+    | JoinTable
+    | Resume
+    | Watch
+    | AtTable
+    | Rematch
+    | GetRecord
+    | Ping
 )
 ServerMessage: TypeAlias = (
     Welcome
@@ -575,12 +703,15 @@ ServerMessage: TypeAlias = (
     | Reseated
     | Watching
     | TableState
+    | DrawBegins
     | Snapshot
     | Events
     | Done
     | Refused
     | Record
     | Said
+    | Online
+    | SaidInLobby
     | Announced
     | Stopping
     | Pong

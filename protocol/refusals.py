@@ -38,6 +38,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "That name cannot be used: it mixes letters of alphabets that look alike."
         ),
         Code.NAME_TAKEN: Template("Someone at this table already has that name. Choose another."),
+        Code.NAME_IN_USE: Template("Someone on this server already has that name. Choose another."),
         Code.TEXT_UNPRINTABLE: Template(
             "That message cannot be sent: it contains the unprintable character {character}."
         ),
@@ -53,6 +54,8 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TOO_MUCH_CHAT: Template(
             "Too many messages were sent within a minute. Try again in {seconds} seconds."
         ),
+        Code.NO_LOBBY_CHAT: Template("This server has no chat in the lobby."),
+        Code.NOT_IN_LOBBY: Template("To talk in the lobby, choose a name there first."),
         Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
         Code.TOO_MANY_SEATS: Template("Too many players play from your address. Try again later."),
         Code.TOO_SOON: Template(
@@ -83,6 +86,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NO_SUCH_SEAT: Template("There is no seat {seat} at this table. Choose 1 to {last_seat}."),
         Code.SEAT_TAKEN: Template("Seat {seat} is not free. Choose one of {free_seats}."),
         Code.NO_FREE_SEAT: Template("No seat is free. The host can swap seats."),
+        Code.PEOPLE_TAKEN: Template("{name} has chosen the people {people}. Choose one of {free_peoples}."),
         Code.BAD_TOKEN: Template("Your seat at table {table} is no longer kept."),
         Code.AT_A_TABLE: Template("You are at a table. Leave it first."),
         Code.NOT_AT_A_TABLE: Template("You are not at a table. Open or join one first."),

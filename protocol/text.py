@@ -11,6 +11,10 @@ _BLANK: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
 )
 _MARKS: Final = frozenset({"Mn", "Me"})  # which show nothing without a letter before them
+# Scripts that look alike, by the first words of their letters' Unicode names.
+_ALPHABETS: Final = frozenset(
+    {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "CANADIAN"}
+)
 _MOST_MARKS: Final = 2  # combining marks on one letter; more of them reach into other lines
 
 
@@ -45,6 +49,11 @@ def unsafe(text: str) -> Unsafe | None:
     if unicodedata.normalize("NFC", text) != text:
         return Unsafe(TextFault.NOT_COMPOSED, {})
     return None
+
+
+def mixes_alphabets(text: str) -> bool:
+    """Tell whether `text` has letters of alphabets that look alike, so that it may not be what it seems."""
+    return len(_ALPHABETS & {unicodedata.name(letter, "").split(" ", 1)[0] for letter in text}) > 1
 
 
 def printable(text: str) -> str:

@@ -8,13 +8,16 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from websockets.asyncio.server import Server
+
 from engine.game import Game, RandomChance
 from protocol.codes import CloseCode, CloseReason
 from protocol.messages import Stopping
-from server.config import Config
+from server.announcing import Announcing
+from server.config import Config, Pages
 from server.counts import Counts
 from server.drain import Drain
-from server.errors import StartError
+from server.errors import StartError, in_the_way
 from server.net.access import Access
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
@@ -29,6 +32,7 @@ from server.timers import Timer
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
+    from server.web.site import Site
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
@@ -87,16 +91,24 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                     listening = websocket_server(
                         listener, access, config.limits, server.connections, server.converse
                     )
-                    port = listener.getsockname()[1]
-                    async with listening as sockets, server.administered(endpoint, port):
+                    address, port = listener.getsockname()[:2]
+                    async with (
+                        listening as sockets,
+                        server.entered_by_gateway() as gateway,
+                        server.administered(endpoint, port),
+                    ):
                         started(server.running(port))
+                        server.announce_at(address, port)
                         if kept:
                             tasks.create_task(server.lobby.shorten_journal())
                         await stop.wait()
+                        server.announce_no_more()
                         server.lobby.stop_timers()
-                        sockets.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
+                        for each in (sockets, *gateway):
+                            each.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
                         server.connections.stop()
-                        await sockets.wait_closed()
+                        for each in (sockets, *gateway):
+                            await each.wait_closed()
                     server.close()
         finally:
             await journal.close()
@@ -122,7 +134,9 @@ class _Server:
             clients=self.clients,
             games_run=self._games_run,
             stop=stop.set,
+            changed=self._announce_unless_draining,
         )
+        self._announcing: Announcing | None = None
         self.lobby = Lobby(
             config,
             journal,
@@ -147,6 +161,7 @@ class _Server:
         self._tasks = tasks
         if config.watched:
             self._begin_watching(journal)
+        self._site = None if config.pages is None else self._shown_site(config.pages)
         if self._records is not None:
             tasks.create_task(self._records.write_missing())
         self._warn_daily()
@@ -155,9 +170,30 @@ class _Server:
         """Return what others may do with the server once it accepts connections."""
         return Running(port, self.lobby, self.clients, self.drain, self.renew)
 
+    def announce_at(self, address: str, port: int) -> None:
+        """Have the server found on the network, if it is to be; the address is the one it listens on."""
+        config = self._config
+        if config.announce is not None:
+            self._announcing = Announcing(
+                config.announce, self._tasks, host=address, port=port, tls=config.tls_cert is not None
+            )
+            self._announce_unless_draining()
+
+    def announce_no_more(self) -> None:
+        """Say goodbye; that goes on beside the rest of the end, for at most a second."""
+        if self._announcing is not None:
+            self._announcing.end()
+
     async def converse(self, connection: LimitedConnection) -> None:
         """Serve one client until its connection ends."""
         remote = self.connections.remote(connection)
+        if (
+            self._site is not None
+            and connection.request is not None
+            and "Origin" in connection.request.headers
+        ):
+            await self._site.serve(connection, remote)
+            return
         session = Session(connection, remote, self._tasks, self._config.limits.outgoing_bytes, self.counts)
         conversation = Conversation(
             connection,
@@ -167,8 +203,21 @@ class _Server:
             access=self._access,
             limits=self._config.limits,
             levels=tuple(self._config.brains),
+            lobby_chat=self._config.lobby_chat,
         )
         await conversation.run()
+
+    @contextlib.asynccontextmanager
+    async def entered_by_gateway(self) -> AsyncIterator[tuple[Server, ...]]:
+        """Let a program connect for others while the context lasts, if the configuration asks for that."""
+        if self._config.gateway is None:
+            yield ()
+            return
+        from server.net.gateway import open_gateway  # noqa: PLC0415 - few servers have one
+
+        async with open_gateway(self._config.limits, self.connections, self.converse) as gateway:
+            self._config.gateway(gateway.url, gateway.token)
+            yield (gateway.server,)
 
     @contextlib.asynccontextmanager
     async def administered(self, endpoint: "Endpoint | None", port: int) -> AsyncIterator[None]:
@@ -195,6 +244,8 @@ class _Server:
         """End everything that would run on; accepted moves are in the journal."""
         self.lobby.close()
         self.drain.close()
+        if self._site is not None:
+            self._site.close()
         if self._records is not None:
             self._records.close()
         if self._next_warning is not None:
@@ -228,9 +279,32 @@ class _Server:
         self.connections.pages = {"/healthz": gauges.health, "/metrics": gauges.metrics}
         self._watching = self._tasks.create_task(gauges.watch_the_loop())
 
+    def _shown_site(self, pages: Pages) -> "Site":
+        from server.web.site import Site  # noqa: PLC0415 - a game against bots starts without it
+
+        site = Site(
+            pages,
+            self.lobby,
+            self.clients,
+            access=self._access,
+            limits=self._config.limits,
+            tasks=self._tasks,
+            counts=self.counts,
+        )
+        self.connections.site = site
+        return site
+
     def _news(self) -> Stopping | None:
         """Return what a newcomer has to know; a method, because the drain needs the clients itself."""
         return self.drain.news()
+
+    def _announce_unless_draining(self) -> None:
+        if self._announcing is None:
+            return
+        if self.drain.seconds_left() is None:
+            self._announcing.begin()
+        else:
+            self._announcing.end()
 
     def _games_run(self) -> bool:
         return self.lobby.games_run()
@@ -256,7 +330,7 @@ def _admin_endpoint(config: Config) -> "Iterator[Endpoint | None]":
 def _journal(config: Config) -> Journal:
     if config.data is None:
         return NoJournal()
-    from server.storage.sqlite_journal import (  # noqa: PLC0415 - a game against bots starts without SQLite
+    from server.storage.sqlite.journal import (  # noqa: PLC0415 - a server without a journal starts without SQLite
         SqliteJournal,
     )
 
@@ -270,6 +344,10 @@ def _prepare_records(config: Config) -> None:
         return
     try:
         prepare_folder(config.records)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StartError(
+            "{file} is not a folder. Choose another --records", file=in_the_way(config.records)
+        ) from error
     except OSError as error:
         raise StartError(
             "cannot write records into {folder}: {reason}. Choose another --records",

@@ -3,14 +3,15 @@
 import asyncio
 import ipaddress
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from engine.events import Command
+from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
+from protocol.messages import TableState, TableSummary
 from server.timers import Timers
 
 Durable: TypeAlias = Literal["normal", "full"]
@@ -21,6 +22,51 @@ class Choose(Protocol):
     """How a bot thinks: from what a seat sees and may do to what it does."""
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
+
+
+class Pages(Protocol):
+    """How pages for browsers are drawn, whole or in parts: HTML by the ids of the elements that it fills.
+
+    All that is drawn can be shown to anybody. The methods may be called in any thread.
+    """
+
+    @property
+    def security_policy(self) -> str:
+        """Return what the header Content-Security-Policy says of all pages."""
+
+    def language(self, wanted: Iterable[str]) -> str:
+        """Return the language for a reader who wants these, the best first."""
+
+    def front(self, language: str, address: str, tables: Mapping[str, str] | None) -> str:
+        """Return the page at `address`, with the tables; None if a password is needed to see them."""
+
+    def watch(self, language: str, address: str, code: str) -> str:
+        """Return the page of a table without its parts; `address` is that of the front page."""
+
+    def absent(self, language: str, home: str, *, password: bool) -> str:
+        """Return the page where there is nothing, or a `password` needed; `home` leads to the front page."""
+
+    def tables(self, language: str, tables: Sequence[TableSummary]) -> Mapping[str, str]:
+        """Return the parts of the front page."""
+
+    def table(
+        self,
+        language: str,
+        state: TableState,
+        view: View | None,
+        events: Sequence[SeenEvent],
+        step: int | None,
+    ) -> tuple[Mapping[str, str], float | None]:
+        """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
+
+        `events` are the last ones, `step` how far the walk through the scoring is, None for its end.
+        """
+
+    def full(self, language: str) -> Mapping[str, str]:
+        """Return the parts of a table's page when the table has no room for a spectator."""
+
+    def gone(self, language: str) -> Mapping[str, str]:
+        """Return the parts of a table's page when there is nothing to be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +83,11 @@ class Limits:
         60  # messages within a minute from a table's players, and as many from its spectators
     )
     chat_per_address: int = 120  # ... and from one address at all tables
+    chat_in_lobby: int = 180  # messages within a minute from everybody in the lobby ...
+    chat_in_lobby_per_connection: int = 20
+    chat_in_lobby_per_address: int = 60
+    lobby_names_per_connection: int = 30  # names taken in the lobby within a minute ...
+    lobby_names_per_address: int = 600
     burst: int = 100  # messages a connection may send at once ...
     rate: float = 20.0  # ... and per second after that; faster ones are read later, not refused
     fragments: int = 16  # of one message; each counts as a message
@@ -61,7 +112,24 @@ class Limits:
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; unplayed and older ones go first
     archived_per_address: int = 100  # opened from one address; if it has more, its own games go first
     stand_in_seconds: float = 1.0  # before the stand-in or a bot moves, however long it thinks
+    pages_per_address: int = 600  # for browsers, within a minute; with websockets that follow a page
+    pages_cpu: float = 0.25  # the share of one processor's time in which all pages are drawn
     bots_cpu: float = 0.5  # the share of one processor's time in which all of them together think
+
+
+def _untold(_name: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """How the server is found on the network: under this name, or with a number behind it if that is taken.
+
+    `told` is called with the name in use, whenever the server is announced.
+    """
+
+    name: str
+    told: Callable[[str], None] = _untold
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +147,14 @@ class Config:
     password: str | None = field(default=None, repr=False)  # clients must know it; None lets anyone connect
     trusted_proxies: tuple[Network, ...] = ()  # whose word for where a client is counts
     proxy_header: bool = False  # they say it by the PROXY protocol; otherwise by X-Forwarded-For
+    announce: Announce | None = None  # None: whoever joins has to know the address
+    gateway: Callable[[str, str], None] | None = None  # is told URL and token for a program that connects
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
+    pages: Pages | None = None  # how pages for browsers are drawn; None shows them none
     stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
+    lobby_chat: bool = True  # and the list of who is online
     brains: Mapping[str, Choose] = field(default_factory=dict)  # of the bots that it seats, by levels
-    seed: int | None = None  # for reproducible games; None is random
+    seed: int | None = None  # for reproducible games, which draw from it alone; None is random
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the clock for the tables

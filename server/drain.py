@@ -21,7 +21,8 @@ class Drain:
     """The time that is left to this server, from `begin` on.
 
     All `clients` are told; `games_run` returns whether anybody is playing. `stop` is called when the time is
-    up, shortly after the last game, or at once if there are no clients.
+    up, shortly after the last game, or at once if there are no clients; `changed` when it begins or is
+    cancelled.
     """
 
     def __init__(
@@ -31,18 +32,23 @@ class Drain:
         clients: Clients,
         games_run: Callable[[], bool],
         stop: Callable[[], None],
+        changed: Callable[[], None],
     ) -> None:
         self._timers = timers
         self._clients = clients
         self._games_run = games_run
         self._stop = stop
+        self._changed = changed
         self._due: float | None = None
         self._told = 0  # seconds left when everybody was last told
         self._timer: Timer | None = None
 
     def seconds_left(self) -> int | None:
         """Return how many seconds are left; None if the server is to run on."""
-        return None if self._due is None else max(0, math.ceil(self._due - self._timers.time()))
+        if self._due is None:
+            return None
+        # Rounded first: a sum of floats may be a little more than the seconds that were asked for.
+        return max(0, math.ceil(round(self._due - self._timers.time(), 3)))
 
     def news(self) -> Stopping | None:
         """Return what a newcomer has to know of it."""
@@ -53,6 +59,7 @@ class Drain:
         """Stop in so many seconds, or sooner when no game runs any more."""
         self._due = self._timers.time() + seconds
         log.warning("draining", extra=about(seconds=math.ceil(seconds)))
+        self._changed()
         self._bring_forward()
         self._remind()
         self._look_again(0.0)
@@ -62,6 +69,7 @@ class Drain:
         if (left := self.seconds_left()) is not None:
             self.close()
             log.warning("no longer draining", extra=about(seconds=left))
+            self._changed()
             self._clients.broadcast(Stopping())
 
     def close(self) -> None:

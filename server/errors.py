@@ -1,5 +1,7 @@
 """Errors that keep a server from running, worded for its host."""
 
+from pathlib import Path
+
 
 class HostError(Exception):
     """The host has to do something, and the sentence says what.
@@ -21,9 +23,18 @@ class JournalError(HostError):
     """The journal cannot be used."""
 
 
+class JournalInUse(JournalError):
+    """Another process uses the journal."""
+
+
 class NotStored(JournalError):
     """Something could not be stored; the journal has logged it."""
 
 
 class TableDamaged(JournalError):
     """A table is damaged and set aside; the others play on."""
+
+
+def in_the_way(folder: Path) -> Path:
+    """Return what is there in place of a folder, or of one above it."""
+    return next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())

@@ -77,11 +77,15 @@ def _shown(value: Field) -> str:
 
 
 def _cause(record: logging.LogRecord) -> str:
-    """Return an exception's type, message and origin, without the traceback."""
+    """Return an exception's type and origin, without the traceback.
+
+    Its message may name a hidden piece (`KeyError: 'Em*'`); only the system's own are known not to.
+    """
     error, trace = (None, None) if record.exc_info is None else record.exc_info[1:]
     if error is None:
         return ""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
-    return f"{type(error).__name__}: {error}{where}"
+    message = f": {error}" if isinstance(error, OSError) else ""
+    return f"{type(error).__name__}{message}{where}"

@@ -16,7 +16,7 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.version import installed_version
 
 _MIB: Final = 2**20

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, settings
 os.environ["LANGUAGE"] = "en"
 # Whatever this user's servers are configured to do, the servers of the tests are not.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+# Whatever network this computer is in, the servers of the tests are not announced there.
+os.environ["PALATINUS_MULTICAST"] = "none"
 # Wherever this computer is, the times that the tests read are UTC.
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
@@ -20,7 +23,7 @@ from client.language import speak
 
 # No deadline: on a busy machine time says nothing about the code.
 settings.register_profile(
-    "palatinus", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+    "palatinus", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("palatinus")
 
@@ -40,8 +43,23 @@ def pytest_asyncio_loop_factories(
     return {"asyncio": asyncio.new_event_loop}
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes test at the same time: half of its time a test waits for something."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture
 def in_language() -> Iterator[Callable[[str], None]]:
     """Return what changes the language of all texts, until the test is over."""
     yield speak
     speak("en")
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """Have the log go where it went before, once the test is over."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -1,26 +1,36 @@
 """Random games for property tests: every one is legal and can be played again from its seed."""
 
+import itertools
 import random
 
 from hypothesis import strategies as st
 
 from engine.board import ORIENTATIONS, TILES, LaidTile
+from engine.components import DEALS, PEOPLES
+from engine.draws import MISSING, NO_SHARE, Bytes32, Share
 from engine.events import Command
-from engine.game import Game, GameOptions, RandomChance
-from engine.pieces import Seat
+from engine.game import Game, GameOptions, RandomChance, SharedChance
+from engine.pieces import People, Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
 MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands hold together
 
 
-def begun(options: GameOptions, seed: int) -> Game:
-    """Return a new game whose chance comes from `seed`."""
-    return Game.new(options, RandomChance(random.Random(seed)))
+def begun(options: GameOptions, seed: int, *, shared: bool = False) -> Game:
+    """Return a new game whose chance comes from `seed`; if it is `shared`, as shares and a seed in hex."""
+    rng = random.Random(seed)
+    return Game.new(options, shared_chance(options.players, rng) if shared else RandomChance(rng))
 
 
-def played(options: GameOptions, seed: int, commands: int = MOST_COMMANDS) -> Game:
+def shared_chance(players: int, rng: random.Random) -> SharedChance:
+    """Return chance from a seed and shares, of which some are missing."""
+    shares = [rng.choice([NO_SHARE, MISSING, *[Share(rng.randbytes(32).hex())] * 4]) for _ in range(players)]
+    return SharedChance(Bytes32(rng.randbytes(32).hex()), shares)
+
+
+def played(options: GameOptions, seed: int, commands: int = MOST_COMMANDS, *, shared: bool = False) -> Game:
     """Return the game of `seed` after at most so many random legal commands."""
-    game = begun(options, seed)
+    game = begun(options, seed, shared=shared)
     chooser = random.Random(seed + 1)
     for _ in range(commands):
         if game.over:
@@ -43,23 +53,37 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @st.composite
+def choices_of_peoples(draw: st.DrawFn, players: int) -> tuple[tuple[People, ...], ...]:
+    """What the seats choose: nobody anything, or any seats their own people or both of two."""
+    wanted = iter(draw(st.permutations(PEOPLES)))
+    most = 1 + bool(DEALS[players].second)
+    return draw(
+        st.just(())
+        | st.tuples(*[st.integers(0, most)] * players).map(
+            lambda counts: tuple(tuple(itertools.islice(wanted, count)) for count in counts)
+        )
+    )
+
+
+@st.composite
 def game_options(draw: st.DrawFn) -> GameOptions:
-    """All options: 2 to 5 players, any or no starting seat, tiles laid by players or at random."""
+    """All options: 2 to 5 players, any or no starting seat or peoples, tiles laid by players or at random."""
     players = draw(st.integers(2, 5))
     starting = draw(st.none() | st.integers(0, players - 1).map(Seat))
-    return GameOptions(players, starting, random_layout=draw(st.booleans()))
+    return GameOptions(players, starting, draw(st.booleans()), draw(choices_of_peoples(players)))
 
 
 @st.composite
 def games(draw: st.DrawFn) -> Game:
     """Games at any moment, from the first tile to the result."""
-    return played(draw(game_options()), draw(seeds), draw(st.integers(0, MOST_COMMANDS)))
+    commands = draw(st.integers(0, MOST_COMMANDS))
+    return played(draw(game_options()), draw(seeds), commands, shared=draw(st.booleans()))
 
 
 @st.composite
 def finished_games(draw: st.DrawFn) -> Game:
     """Games that are over."""
-    return played(draw(game_options()), draw(seeds))
+    return played(draw(game_options()), draw(seeds), shared=draw(st.booleans()))
 
 
 @st.composite

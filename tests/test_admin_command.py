@@ -117,6 +117,9 @@ async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> No
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert list(restored.iterdir()) == [file]
         assert "cannot write" in await complaint(data, "backup", tmp_path / "missing" / "file")
+        assert "choose another" in await complaint(data, "backup", tmp_path / "copy.unfinished")
+        assert "a server is using" in await complaint(data, "backup", data / file.name)
+        await play_on(peers, random.Random(2), moves=1)  # which is stored where it was before
     with sqlite3.connect(file) as opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     async with serving("--data", str(restored)) as server, connected(server.port) as peer:
@@ -178,3 +181,16 @@ async def test_beside_a_server_without_admin_socket_the_journal_is_in_use(tmp_pa
         code, out, err = await ran("tables", "--data", data)
         assert (code, out) == (2, "")
         assert "is using the journal" in err
+        assert "--admin-socket" in err
+
+
+async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(tmp_path: Path) -> None:
+    """What a check has to know of the data folder it finds there."""
+    data, path = tmp_path / "data", tmp_path / "socket"
+    options = ("--data", str(data), "--admin-socket", str(path))
+    async with serving(*options) as server, full_table(server.port, 2) as peers:
+        code, out, err = await ran("tables", "check", "--data", data, "--admin-socket", path)
+        assert (code, out, err) == (0, "1 table is whole.\n", "")
+        code, out, err = await ran("tables", "--admin-socket", path, "show", peers[0].code)
+        assert (code, err) == (0, "")
+        assert peers[0].code in out

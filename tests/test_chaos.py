@@ -17,26 +17,31 @@ from protocol.absence import WAIT, ByBot
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
 POWER_CUTS = pytest.mark.skipif(compiler() is None, reason="power cuts need Linux and a C compiler")
 QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 30.0}
+QUIET: dict[str, Any] = {"lively": 0.0, "with_bots": 0.0, "operated": False}  # bots take a second for a move
 
 
 @pytest.mark.parametrize(
     ("seed", "plan"),
     [
-        pytest.param("plain", {"pauses": 1, "played_again": 0.5}, id="plain"),
-        pytest.param("disk", {"full_disks": 2}, id="full disk", marks=LINUX),
-        pytest.param("power", {"durable": True, "power_cuts": True}, id="power cuts", marks=POWER_CUTS),
-        pytest.param("left", {"tls": True, "most_tables": 2, "policies": (WAIT,)}, id="archive, over TLS"),
+        pytest.param("plain", {"pauses": 1, "played_again": 0.5, "lively": 1.0}, id="plain, lively"),
+        pytest.param("disk", QUIET | {"full_disks": 2}, id="full disk", marks=LINUX),
+        pytest.param(
+            "power", QUIET | {"durable": True, "power_cuts": True}, id="power cuts", marks=POWER_CUTS
+        ),
+        pytest.param(
+            "left", QUIET | {"tls": True, "most_tables": 2, "policies": (WAIT,)}, id="archive, over TLS"
+        ),
     ],
 )
 async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_everybody_saw(
     seed: str, plan: dict[str, Any], tmp_path: Path
 ) -> None:
     """Nothing is lost, doubled, invented or leaked, and every game ends."""
-    played = Round(Plan(seed=seed, games=3, kills=3, tables=3, **QUICK | plan), tmp_path)
+    played = Round(Plan(seed=seed, games=2, kills=2, tables=2, **QUICK | plan), tmp_path)
     await played.run()
     assert not played.verdict, played.verdict.kinds()
-    assert played.counts["games"] >= 3
-    assert played.counts["kills"] == 3
+    assert played.counts["games"] >= 2
+    assert played.counts["kills"] == 2
     assert played.counts["cuts"] > 0
     assert played.counts["gaps sent"] > 0
     assert played.counts["full disks"] == plan.get("full_disks", 0)
@@ -45,8 +50,8 @@ async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_ever
 @pytest.mark.parametrize(
     "name",
     [
-        "one-event-too-many",
-        "old-connection-moves",
+        "any-token",
+        "seed-shown",
         "legal-moves-shown",
         pytest.param("synchronous-off", marks=POWER_CUTS),
     ],

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.configuration import Kind, Option, namespace_of, options_of, printed, settings
+from client.network.connection import connected
 from commands.parsing import Parser, WrongUse
-from commands.serve import add_serve
+from commands.serving.configuration import Kind, Option, namespace_of, options_of, printed, settings
+from commands.serving.serve import add_serve
 from palatinus import main
+from server.config import Limits
 from tests.server.process import refused_to_start, serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
@@ -57,11 +59,15 @@ def values(option: Option) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
     if option.action.type is not None and option.action.type is not Path and option.kind is not Kind.NUMBER:
         text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
+    if option.key == "name":
+        text = st.sampled_from(["attic", 'Anna\'s "attic"', "mansarde 2", "чердак"])
     match option.kind:
         case Kind.SWITCH:
             return st.booleans()
         case Kind.NUMBER:
             return st.integers(1, 65535)
+        case Kind.FRACTION:
+            return st.floats(0.01, 1)
         case Kind.TEXT:
             return text.filter(lambda path: not path.startswith("~"))
         case Kind.TEXTS:
@@ -116,6 +122,28 @@ def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path
     assert chosen([], 'memory = false\ndata = "here"', tmp_path).memory is False
 
 
+def test_records_that_are_not_to_be_kept_are_written_nowhere(tmp_path: Path) -> None:
+    """Of --records and --no-history only one is in use, wherever they come from."""
+    assert chosen(["--no-history"], 'records = "here"', tmp_path).records is None
+    found = chosen(["--records", "there"], "history = false", tmp_path)
+    assert (found.records, found.history) == (Path("there"), None)
+    assert "exclude each other" in mistakes('history = false\nrecords = "here"', tmp_path)
+
+
+def test_bots_can_be_switched_off_and_given_another_share(tmp_path: Path) -> None:
+    text = "bots = false\nbots-cpu = 0.25"
+    assert (chosen([], text, tmp_path).bots, chosen([], text, tmp_path).bots_cpu) == (False, 0.25)
+    found = chosen(["--bots", "--bots-cpu", "1"], text, tmp_path)
+    assert (found.bots, found.bots_cpu) == (True, 1.0)
+    usual = chosen([], "", tmp_path)
+    assert (usual.bots, usual.bots_cpu) == (True, Limits().bots_cpu)
+
+
+def test_the_lobby_has_a_chat_unless_it_is_switched_off(tmp_path: Path) -> None:
+    assert chosen([], "", tmp_path).lobby_chat
+    assert not chosen(["--no-lobby-chat"], "lobby-chat = true", tmp_path).lobby_chat
+
+
 def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the server is started; `~` is the user's home."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -147,6 +175,9 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         ('data = "x"\nmemory = true', "line 2: memory and data exclude each other: leave out one of them."),
         ("port = 1\nport = 2", "line 2: this is not TOML: Cannot overwrite a value."),
         ("# port\n\nport 7733", "line 3: this is not TOML: Expected '=' after a key in a key/value pair."),
+        ("bots-cpu = 0", "line 1: bots-cpu: '0' is not a share: choose 0.01 to 1."),
+        ("bots-cpu = nan", "line 1: bots-cpu: 'nan' is not a share: choose 0.01 to 1."),
+        ("bots-cpu = true", "line 1: bots-cpu needs a number without quotation marks, not true."),
         ("records = ~/x", "line 1: this is not TOML: Invalid value."),
     ],
 )
@@ -188,10 +219,14 @@ async def test_an_unreadable_file_is_told_in_one_line(content: bytes, reason: st
 async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
     """And says where its configuration comes from, also if it was found in the usual place."""
     file = tmp_path / "serve.toml"
-    file.write_text('durable = "full"\ndata = "games"\n', encoding="utf-8")
+    text = 'durable = "full"\ndata = "games"\nbots = false\nlobby-chat = false\n'
+    file.write_text(text, encoding="utf-8")
     async with serving("--config", str(file)) as server:
         assert f"The configuration is from {file}." in server.announced
         assert (tmp_path / "games" / "palatinus.sqlite3").exists()
+        async with connected(f"ws://127.0.0.1:{server.port}") as client:
+            assert client.levels == ()  # no bots can be seated
+            assert not client.has_lobby
 
 
 def test_the_usual_file_is_found(

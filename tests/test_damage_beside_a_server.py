@@ -12,7 +12,7 @@ import pytest
 from engine.record import replayed
 from protocol.codes import Code
 from protocol.messages import Resume
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import Peer, connected, full_table, game, play_on
 from tests.server.process import serving
 from tests.test_admin_command import ran
@@ -139,7 +139,7 @@ async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> Non
         async with asyncio.TaskGroup() as tasks:
             for seed in range(3):
                 tasks.create_task(play(seed))
-            for _ in range(5):
+            for _ in range(3):
                 out, _ = await tables(data, "check")
                 assert re.fullmatch(r"\d+ tables? (is|are) whole\.\n", out)
             playing = False

@@ -1,6 +1,7 @@
 """The documents say what the code does."""
 
 import ast
+import dataclasses
 import re
 import typing
 from pathlib import Path
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 
 from bench.chaos.broken.mistakes import MISTAKES
+from commands.guests.limits import GuestLimits
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.errors import Fault
 from engine.final import scored_line
@@ -179,6 +181,13 @@ def test_every_limit_is_documented_with_its_default() -> None:
     assert {name: float(value) for name, value in re.findall(ROW, documented, re.MULTILINE)} == values
 
 
+def test_every_limit_of_guests_is_documented_with_its_default() -> None:
+    rows = re.findall(r"^\| (`.*)$", section("Guests over ssh", HOSTING), re.MULTILINE)
+    for field in dataclasses.fields(GuestLimits):
+        row = next(row for row in rows if f"`{field.name}`" in row)
+        assert str(field.default).removesuffix(".0") in row, field.name
+
+
 def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     """In the order of the help, with its defaults; the options of all commands are left out."""
     with pytest.raises(SystemExit):
@@ -188,16 +197,16 @@ def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str])
     table = section(SERVE, HOSTING)
     documented = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
     assert documented == known
-    defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+(\d+)", help_text)
-    assert len(defaults) == 6
+    defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+([\d.]+)", help_text)
+    assert len(defaults) == 9
     for option, default in defaults:
         assert re.search(rf"^\| `{option} [A-Z]+` \| {default}\b", table, re.MULTILINE), option
 
 
 def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
-    """Wherever the server logs."""
+    """Wherever the server and the door for guests log."""
     known: dict[tuple[str, str], set[str]] = {}
-    for file in (ROOT / "server").rglob("*.py"):
+    for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "commands" / "guests").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from client.past_games import PastGame, standings
+from client.records.past_games import PastGame, standings
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from palatinus import main

@@ -20,7 +20,7 @@ from websockets.asyncio.client import connect
 
 from server.app import running
 from server.config import Config
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, http_get
 from tests.server.process import serving
 

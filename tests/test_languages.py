@@ -25,6 +25,7 @@ KEYWORDS = {
     "counted": (1, 2),
     "StartError": None,
     "JournalError": None,
+    "JournalInUse": None,
     "DamagedRecord": (2,),
     "refused": None,
     "Template": None,
@@ -223,7 +224,7 @@ def test_lang_is_heard_before_anything_is_said(language: str, capsys: pytest.Cap
     ):
         assert said[text] in told
     with pytest.raises(SystemExit):
-        main(["join", f"--lang={language}"])
+        main(["bot", f"--lang={language}"])
     assert said["the following arguments are required: %s"] % "server" in capsys.readouterr().err
     assert main(["check", "/", "--lang", language]) == 2
     assert said["cannot read {file}: {reason}"].partition("{")[0] in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The command line for records: what is written where, and errors of one line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands.parsing import data_folder
+from engine.game import GameOptions
+from engine.record import recorded
 from palatinus import _parser, main
+from tests.games import played
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
@@ -103,9 +107,31 @@ def test_the_data_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(RECORD)]) == 0
-    assert capsys.readouterr().out.endswith(
-        "a finished game; points: Seat 1 17, Seat 2 7, Seat 3 13; won by Seat 1\n"
-    )
+    result, draws = capsys.readouterr().out.splitlines()
+    assert result.endswith("a finished game; points: Seat 1 17, Seat 2 7, Seat 3 13; won by Seat 1")
+    assert draws.startswith("The draws cannot be checked")
+
+
+def test_the_draws_of_a_record_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In words and as JSON; the exit code tells wrong draws from right or unknown ones."""
+    text = recorded(played(GameOptions(3), 1, shared=True).events)
+    running_game = recorded(played(GameOptions(3), 1, 5, shared=True).events)
+    file = tmp_path / "record.txt"
+    for content, finding, mismatch, words, code in (
+        (text, "right", None, "The draws are right", 0),
+        (re.sub("seed ..", "seed 00", text), "wrong", "seed", "DO NOT TRUST THE DRAWS", 1),
+        (running_game, "unknown", None, "when the game is over", 0),
+        (RECORD.read_text(encoding="utf-8"), "unknown", None, "cannot be checked", 0),
+    ):
+        file.write_text(content, encoding="utf-8")
+        assert main(["check", str(file)]) == code
+        out, err = capsys.readouterr()
+        assert words in (err if code else out)
+        assert main(["check", "--json", str(file)]) == code
+        told = json.loads(capsys.readouterr().out)
+        assert (told["draws"], told["mismatch"]) == (finding, mismatch)
+        assert (told["seed"] is None) == (finding == "unknown")
+        assert len(told["shares"]) == (3 if "commitment" in content else 0)
 
 
 @pytest.mark.parametrize(

@@ -12,27 +12,39 @@ import pytest
 
 from engine.record import names_in, replayed
 from palatinus import main
+from protocol.messages import EndGame
 from server.app import running
 from server.config import Config, Limits
 from server.storage import stored_tables
-from server.storage.journal_file import FILE_NAME
-from tests.server.peer import Peer, eventually, full_table, game, play_on
+from server.storage.sqlite.journal_file import FILE_NAME
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, eventually, full_table, game, play_on, table_of
 
 
 @pytest.fixture
 async def tables(tmp_path: Path) -> dict[str, list[Peer]]:
-    """Return the peers of three games in a data folder: finished and archived, running, and not begun."""
+    """Return the peers of four games in a data folder.
+
+    One is finished and archived, one running, one ended by its host without a result, one has not begun.
+    """
     data = tmp_path / "data"
-    async with running(Config(data=data, limits=Limits(over_seconds=0.01))) as server:
+    clock = ManualClock()
+    async with running(Config(data=data, timers=lambda: clock)) as server:
         async with game(server.port, 2) as over:
             await play_on(over, random.Random(1))
+        table = table_of(server, over)
+        await eventually(lambda: table.unattended_since is not None)
+        clock.advance(Limits().over_seconds)
         await eventually(lambda: not server.lobby.tables)
         async with (
             game(server.port, 3) as playing,
             full_table(server.port, 2) as gathering,
         ):
             await play_on(playing, random.Random(2), moves=9)
-    return {"over": over, "playing": playing, "gathering": gathering}
+            async with game(server.port, 3) as ended:
+                await play_on(ended, random.Random(2), moves=9)
+                await ended[0].done(EndGame(ended[0].next_id()))
+    return {"over": over, "playing": playing, "ended": ended, "gathering": gathering}
 
 
 def told(capsys: pytest.CaptureFixture[str], tmp_path: Path, *words: str, code: int = 0) -> tuple[str, str]:
@@ -62,6 +74,7 @@ def test_all_tables_are_listed(
     assert cells.keys() == {peers[0].code for peers in tables.values()}
     assert cells[tables["over"][0].code][1:3] == ["over, archived", "32"]
     assert cells[tables["playing"][0].code][1:3] == ["playing", "9"]
+    assert cells[tables["ended"][0].code][1:3] == ["over", "9"]
     assert cells[tables["playing"][0].code][5] == "Player 0, Player 1, Player 2"
     assert cells[tables["gathering"][0].code][1:3] == ["waiting for players", "0"]
     assert all(
@@ -69,11 +82,12 @@ def test_all_tables_are_listed(
     )
 
 
-def test_a_running_game_is_shown_without_its_secrets(
-    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("which", ["playing", "ended"])
+def test_a_game_without_a_result_is_shown_without_its_secrets(
+    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str], which: str
 ) -> None:
     """A host may be a player, so wolf pieces are revealed only on request."""
-    code = tables["playing"][0].code.lower()
+    code = tables[which][0].code.lower()
     closed, _ = told(capsys, tmp_path, "show", code)
     opened, _ = told(capsys, tmp_path, "show", code, "--open")
     assert "Seat 2: Player 1" in closed
@@ -102,7 +116,7 @@ def test_records_are_exported(
 ) -> None:
     """With names; to the file named, to one named after the table's code, or to standard output."""
     monkeypatch.chdir(tmp_path)
-    over, playing = tables["over"][0].code, tables["playing"][0].code
+    over = tables["over"][0].code
     assert told(capsys, tmp_path, "export", over) == ("", "")
     record = (tmp_path / f"{over}.txt").read_text(encoding="utf-8")
     assert replayed(record).over
@@ -111,9 +125,10 @@ def test_records_are_exported(
     for _ in range(2):
         assert told(capsys, tmp_path, "export", over, "mine.txt") == ("", "")
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == record
-    out, err = told(capsys, tmp_path, "export", playing, "-")
-    assert not replayed(out).over
-    assert "its record reveals all wolf pieces" in err
+    for without_result in ("playing", "ended"):
+        out, err = told(capsys, tmp_path, "export", tables[without_result][0].code, "-")
+        assert not replayed(out).over
+        assert "its record reveals all wolf pieces" in err
     assert "has not begun" in complaint(capsys, tmp_path, "export", tables["gathering"][0].code)
 
 
@@ -126,9 +141,9 @@ async def test_removed_tables_are_gone(
     assert "--yes" in complaint(capsys, tmp_path, "remove", codes["over"])
     assert told(capsys, tmp_path, "remove", "--yes", codes["over"], codes["gathering"]) == ("", "")
     async with running(Config(data=tmp_path / "data")) as server:
-        assert server.lobby.tables.keys() == {codes["playing"]}
+        assert server.lobby.tables.keys() == {codes["playing"], codes["ended"]}
         assert not server.lobby._journal.archived
-    assert told(capsys, tmp_path, "remove", "--yes", codes["playing"]) == ("", "")
+    assert told(capsys, tmp_path, "remove", "--yes", codes["playing"], codes["ended"]) == ("", "")
     assert told(capsys, tmp_path, "list") == ("There are no tables.\n", "")
 
 
@@ -165,6 +180,10 @@ async def test_what_cannot_be_used_is_told_in_one_line(
     before = (data / FILE_NAME).read_bytes()
     assert "damaged" in complaint(capsys, tmp_path, "list")
     assert (data / FILE_NAME).read_bytes() == before
+    for file in data.iterdir():
+        file.write_bytes(b"no database at all")
+    assert "Put a backup in its place" in complaint(capsys, tmp_path, "check")
+    assert told(capsys, tmp_path, "salvage", "--to", str(tmp_path), code=1) == ("No game was found.\n", "")
 
 
 def damaged_entry(tmp_path: Path, code: str) -> None:
@@ -186,12 +205,12 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
 ) -> None:
     """The host learns up to which move it is whole, gets its record, and puts it back into play there."""
     code, over = tables["playing"][0].code, tables["over"][0].code
-    assert told(capsys, tmp_path, "check") == ("3 tables are whole.\n", "")
+    assert told(capsys, tmp_path, "check") == ("4 tables are whole.\n", "")
     damaged_entry(tmp_path, code)
     before = files_in(tmp_path / "data")
     line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
     out, _ = told(capsys, tmp_path, "check", code=1)
-    assert out == f"Damaged: tables are damaged: 1.\n{line}2 tables are whole.\n"
+    assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are whole.\n"
     assert re.search(r"playing, damaged +7 ", told(capsys, tmp_path, "list")[0])
     assert "palatinus tables check" in complaint(capsys, tmp_path, "remove", "--yes", over)
     assert "palatinus tables check" in complaint(capsys, tmp_path, "restore", code)
@@ -207,11 +226,11 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     assert files_in(tmp_path / "data") == before
     async with running(Config(data=tmp_path / "data")) as server:
         assert code not in server.lobby.tables
-    assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}2 tables are whole.\n"
+    assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}3 tables are whole.\n"
     assert "palatinus tables salvage" in complaint(capsys, tmp_path, "export", code)
     assert "is not damaged" in complaint(capsys, tmp_path, "restore", over)
     assert told(capsys, tmp_path, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
-    assert told(capsys, tmp_path, "check") == ("3 tables are whole.\n", "")
+    assert told(capsys, tmp_path, "check") == ("4 tables are whole.\n", "")
     async with running(Config(data=tmp_path / "data")) as server:
         state = server.lobby.tables[code].state
         assert state.game is not None

@@ -19,13 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.attack import clock, connections, hosts, tables
+from bench.attack import clock, connections, hosts, pages, tables
 from bench.attack.bystander import Bystander
 from bench.attack.mode import TRUSTING, Mode, Target
 from bench.attack.returning import ReturningPlayer
 from bench.attack.server import Server, running
 
-MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *clock.MODES)}
+MODES: Final = {
+    mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *clock.MODES, *pages.MODES)
+}
 _SECONDS_ALONE: Final = 10.0  # at most: no more games than have begun can be played
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0

@@ -25,7 +25,7 @@ _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-def _again(attack: Callable[[Target], Awaitable[None]]) -> Callable[[Target], None]:
+def again(attack: Callable[[Target], Awaitable[None]]) -> Callable[[Target], None]:
     """Return what does `attack` on many connections at once, each time from the beginning, for ever."""
     return _Repeated(attack)
 
@@ -49,13 +49,14 @@ class _Repeated:
             await asyncio.sleep(0.01)  # the server is attacked, not this machine
 
 
-async def _connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
+async def connected(target: Target, tls: ssl.SSLContext | None = None) -> Streams:
+    """Connect from the attack's address."""
     source = None if target.source is None else (target.source, 0)
     return await asyncio.open_connection(target.host, target.port, limit=2**20, ssl=tls, local_addr=source)
 
 
 async def _upgraded(target: Target) -> Streams:
-    reader, writer = await _connected(target)
+    reader, writer = await connected(target)
     writer.write(HANDSHAKE)
     await reader.readuntil(b"\r\n\r\n")
     return reader, writer
@@ -101,7 +102,7 @@ async def visits(target: Target) -> None:
 
 async def headers(target: Target) -> None:
     """Send nearly a megabyte of header lines, and not the last one."""
-    reader, writer = await _connected(target)
+    reader, writer = await connected(target)
     try:
         writer.write(_HEADERS)
         await writer.drain()
@@ -112,7 +113,7 @@ async def headers(target: Target) -> None:
 
 async def silent(target: Target) -> None:
     """Connect and say nothing; TLS is not even begun."""
-    reader, writer = await _connected(target)
+    reader, writer = await connected(target)
     try:
         await reader.read(1)
     finally:
@@ -121,7 +122,7 @@ async def silent(target: Target) -> None:
 
 async def handshakes(target: Target) -> None:
     """Agree on TLS, and say nothing."""
-    reader, writer = await _connected(target, TRUSTING)
+    reader, writer = await connected(target, TRUSTING)
     try:
         await asyncio.wait_for(reader.read(1), 1)
     finally:
@@ -130,7 +131,7 @@ async def handshakes(target: Target) -> None:
 
 async def requests(target: Target) -> None:
     """Ask twice for a page in one write."""
-    reader, writer = await _connected(target)
+    reader, writer = await connected(target)
     writer.write(_TWO_REQUESTS)
     await reader.read()
     writer.close()
@@ -143,12 +144,12 @@ async def _read_all(reader: asyncio.StreamReader) -> None:
 
 
 MODES: Final = (
-    Mode("fragments", "messages of 4,096 empty fragments, before a hello", _again(fragments)),
-    Mode("frames", "small messages without a pause", _again(frames)),
-    Mode("visits", "hello, 30 KB of messages, reset; again and again", _again(visits), connections=50),
-    Mode("headers", "a megabyte of header lines without an end", _again(headers)),
-    Mode("silent", "connections that say nothing", _again(silent), connections=4000),
-    Mode("silent-tls", "the same to a server with TLS", _again(silent), connections=4000, tls=True),
-    Mode("handshakes", "TLS handshakes and nothing more", _again(handshakes), tls=True),
-    Mode("requests", "two requests for a page in one write", _again(requests), connections=50),
+    Mode("fragments", "messages of 4,096 empty fragments, before a hello", again(fragments)),
+    Mode("frames", "small messages without a pause", again(frames)),
+    Mode("visits", "hello, 30 KB of messages, reset; again and again", again(visits), connections=50),
+    Mode("headers", "a megabyte of header lines without an end", again(headers)),
+    Mode("silent", "connections that say nothing", again(silent), connections=4000),
+    Mode("silent-tls", "the same to a server with TLS", again(silent), connections=4000, tls=True),
+    Mode("handshakes", "TLS handshakes and nothing more", again(handshakes), tls=True),
+    Mode("requests", "two requests for a page in one write", again(requests), connections=50),
 )

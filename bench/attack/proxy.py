@@ -35,13 +35,13 @@ _SECONDS_TO_START: Final = 10.0
 
 
 @contextlib.contextmanager
-def nginx_before(port: int, folder: Path, certificate: Path | None) -> Iterator[int]:
-    """Run nginx in front of the server at `port`; yield its own port."""
+def nginx_before(port: int, folder: Path, certificate: Path | None, location: str = "/") -> Iterator[int]:
+    """Run nginx in front of the server at `port`, which is found at `location`; yield its own port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         own = taken.getsockname()[1]
     site = _EXAMPLE.read_text(encoding="utf-8")
     site = re.sub(r"listen \[::\].*\n", "", site).replace("http://127.0.0.1:7733", f"http://127.0.0.1:{port}")
-    site = site.replace("location /palatinus", "location /")
+    site = site.replace("location /palatinus/", f"location {location}")
     if certificate is None:
         site = re.sub(r" *ssl_certificate.*\n", "", site).replace("listen 443 ssl", f"listen 127.0.0.1:{own}")
     else:

@@ -24,6 +24,33 @@ async def chat(clients: list[Client]) -> None:
     await _flood(clients, lambda ids: (packed(t="say", id=at, text="x" * 200) for at in ids))
 
 
+async def lobby(clients: list[Client]) -> None:
+    """Let everyone talk in the lobby, and hear it."""
+    for number, client in enumerate(clients):
+        await client.ask("lobby", name=f"{_address(client)} {number}")
+    await _flood(clients, lambda ids: (packed(t="lobby-say", id=at, text="x" * 200) for at in ids))
+
+
+async def crowd(clients: list[Client]) -> None:
+    """Let everyone in the lobby take other names, and come and go."""
+
+    def comings(number: int, client: Client) -> Callable[[Iterator[int]], Iterable[bytes]]:
+        name = f"{_address(client)} {number}"
+        return lambda ids: (
+            packed(t="lobby", id=at, name=name)
+            + packed(t="lobby", id=next(ids), name=f"{name} b")
+            + packed(t="lobby", id=next(ids))
+            for at in ids
+        )
+
+    await asyncio.gather(*(client.flood(comings(number, client)) for number, client in enumerate(clients)))
+
+
+def _address(client: Client) -> str:
+    """Return what makes the names of one address differ from another's."""
+    return (client.target.source or "0").rpartition(".")[2]
+
+
 async def pings(clients: list[Client]) -> None:
     """Let players whose games have begun send messages without a pause."""
     await begun_game(clients, players=len(clients))
@@ -117,6 +144,8 @@ _FEW_TABLES: Final = ("--max-tables", "20", "--tables-per-minute", "1000000")
 
 MODES: Final = (
     Mode("chat", "full tables at which everyone talks", Groups(chat, 2 + _SPECTATORS)),
+    Mode("lobby", "everyone talks in the lobby, with hundreds listening", Groups(lobby, 240)),
+    Mode("crowd", "hundreds who take names in the lobby, come and go", Groups(crowd, 240)),
     Mode("seated", "players of begun games send messages without a pause", Groups(pings, 5)),
     Mode("syncs", "full tables at which everyone asks for the game", Groups(syncs, 2 + _SPECTATORS)),
     Mode("visitors", "spectators who come and go", Groups(visitors, 2 + _SPECTATORS)),

@@ -8,7 +8,7 @@ from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 from typing import Final
 
-from client.connection import ConnectFailed, Connection
+from client.network.connection import ConnectFailed, Connection
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _SECONDS_TO_COME: Final = 15.0
@@ -33,14 +33,15 @@ class Guest:
             )
         )
 
-    async def wait_until_seated(self, host: Connection) -> None:
-        """Wait until the table has no free seat; raises ConnectFailed if the bot gives up."""
+    async def seated(self, host: Connection) -> str:
+        """Return the bot's name once it has the table's last seat; raises ConnectFailed if it gives up."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SECONDS_TO_COME):
                 while self._process.returncode is None:
                     state = host.model.state
-                    if state is not None and all(seat.name is not None for seat in state.seats):
-                        return
+                    names = [] if state is None else [seat.name for seat in state.seats]
+                    if None not in names and names and names[-1] is not None:
+                        return names[-1]
                     await asyncio.sleep(0.05)
         raise ConnectFailed("the guest did not come")
 

@@ -13,6 +13,11 @@ _WATCHED: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
 _WITH_A_PROGRAM: Final = 0.2
 _WITH_A_GUEST: Final = 0.05
+_DEEDS_AT_MOST: Final = (
+    8  # before a lively game, and as many during it: far fewer than shorten a table's journal
+)
+_CLOSED: Final = 0.05  # of the lively games, by those who run the server
+_ROBBED: Final = 0.1  # of the lively games, of a player, by those who run the server
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
     WAIT,
@@ -31,6 +36,7 @@ class Disturbance(enum.StrEnum):
     KILL = "kills"
     PAUSE = "pauses"
     FULL_DISK = "full disks"
+    DRAIN = "drains"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Plan:
     patience: float = 90.0  # seconds without any move, after which some game will not end
     pauses: int = 0
     full_disks: int = 0
+    drains: int = 0  # the server stops by itself, and is started again
     durable: bool = False
     power_cuts: bool = False  # each kill is one; needs `durable`
     tls: bool = False
@@ -52,6 +59,10 @@ class Plan:
     policies: tuple[Absence, ...] = POLICIES
     played_again: float = 0.3  # of the games
     talk: float = 0.01  # of the news, on which a client says something
+    lively: float = 0.5  # of the games: hosts use their powers, and players ask for pauses
+    may_end: float = 0.2  # of the lively games: their hosts may end them
+    with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
+    operated: bool = True  # those who run the server use its admin socket
     broken: str | None = None  # one of the mistakes in `bench.chaos.broken`
 
 
@@ -67,6 +78,13 @@ class Game:
     watched: bool
     again: bool  # there is a rematch
     leaves_at: int | None  # the event after which everybody leaves for a while
+    bots: int  # of the server, in the first seats after the host's
+    lively: bool
+    private: bool  # from the beginning
+    deeds: tuple[int, int]  # how many things people do before a lively game, and during it
+    may_end: bool
+    closed_at: int | None  # the event after which the table is closed by those who run the server ...
+    robbed_at: int | None  # ... and after which they remove a player
 
 
 def games(plan: Plan) -> list[Game]:
@@ -77,22 +95,33 @@ def games(plan: Plan) -> list[Game]:
 def _game(rng: random.Random, plan: Plan) -> Game:
     players = rng.choice(list(DEALS))
     crowded = plan.most_tables < plan.games
+    lively = rng.random() < plan.lively
+    guests = int(rng.random() < _WITH_A_GUEST)
+    bots = min(rng.choice((1, 2)), players - 1 - guests) if rng.random() < plan.with_bots else 0
+    operated = lively and plan.operated
     return Game(
         players=players,
         random_layout=rng.random() < 0.5,
         absence=rng.choice(plan.policies),
         programs=frozenset({1} if rng.random() < _WITH_A_PROGRAM else ()),
-        guests=int(rng.random() < _WITH_A_GUEST),
+        guests=guests,
         watched=rng.random() < _WATCHED,
         again=rng.random() < plan.played_again and not crowded,  # whose table would have to make room
         leaves_at=rng.randrange(4, 24) if crowded and rng.random() < _LEFT else None,
+        bots=bots,
+        lively=lively,
+        private=rng.random() < 0.2,
+        deeds=(rng.randrange(_DEEDS_AT_MOST + 1), rng.randrange(_DEEDS_AT_MOST + 1)),
+        may_end=lively and rng.random() < plan.may_end,
+        closed_at=rng.randrange(4, 24) if operated and rng.random() < _CLOSED else None,
+        robbed_at=rng.randrange(4, 24) if operated and rng.random() < _ROBBED else None,
     )
 
 
 def rounds(games: int, kills: int, tables: int, seed: str, *, power_cuts: bool) -> list[Plan]:
     """Return what each round does, with games and kills spread evenly, and servers run in turn in all ways.
 
-    Every third kill more, the server is stopped for a while, or its disk is full.
+    Every third kill more, the server is stopped for a while, or its disk is full; it is drained once.
     """
     count = -(-games // _GAMES_IN_A_ROUND)
     return [
@@ -111,6 +140,7 @@ def rounds(games: int, kills: int, tables: int, seed: str, *, power_cuts: bool) 
 
 
 def _round(plan: Plan, number: int, *, power_cuts: bool) -> Plan:
+    plan = replace(plan, drains=1)
     more = -(-plan.kills // 3)
     few_tables = max(3, min(plan.games, plan.tables) // 2)
     match number % 4:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 
 _SOURCE: Final = Path(__file__).with_suffix(".c")
 _HEAD: Final = struct.Struct("=QQQ")  # offset, bytes replaced, size of the file: `Undo` in the C source

@@ -11,16 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.chaos.operator import SAID_ABOUT_REQUESTS
 from bench.chaos.power_cut import PowerCuts
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _START_SECONDS: Final = 30.0
 _LEFT_ON_A_FULL_DISK: Final = 3000  # bytes: less than a page, so that a write may be cut
 # What a server says when its disk is full, and in no other case.
 _SAID_ABOUT_THE_DISK: Final = re.compile(
-    r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written|record"
+    r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
+    r"|(WARNING|ERROR) [^:]*record"
 )
+_STOP_SECONDS: Final = 20.0
+_LENGTH: Final = re.compile(r"\b([A-Z]{4})[=~](\d+):")
+_PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,10 @@ class ServerProcess:
         self.port = 0
         self._records = data.parent / "records"
         self.was_out_of_disk = False
+        self.will_log_requests = False  # of those who run it
+        self.long_tables: set[str] = (
+            set()
+        )  # whose entries were so many that the journal may have dropped some
         self._data = data
         self._hosting = hosting
         self._power_cuts = power_cuts
@@ -91,10 +102,19 @@ class ServerProcess:
             assert self._process is not None
             self._process.kill()
 
+    async def ended(self) -> bool:
+        """Tell whether a server that stops by itself does so in time."""
+        assert self._process is not None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._process.communicate()
+        return not self._running
+
     async def gone(self) -> None:
         """Wait for the end of a killed server; if power cuts are in the plan, this was one."""
         if self._process is not None:
             await self._process.communicate()
+        self._take_note_of_lengths()
         if self._power_cuts is not None:
             self._power_cuts.cut()
 
@@ -129,15 +149,34 @@ class ServerProcess:
                 process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
             )
 
+    def _take_note_of_lengths(self) -> None:
+        """Read in the commit list how many entries each table has had."""
+        with contextlib.suppress(FileNotFoundError):
+            for code, length in _LENGTH.findall((self._data / LIST_NAME).read_text(encoding="ascii")):
+                if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:
+                    self.long_tables.add(code)
+
     @property
     def _running(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
     def complaints(self) -> str:
-        """Return what the server logged; in a good run, nothing but that its disk was full if it was."""
-        if not self._log.exists():
-            return ""
-        lines = self._log.read_text(encoding="utf-8").splitlines(keepends=True)
+        """Return what the server logged that is not to be expected.
+
+        In a good run that is nothing: only what it was asked to log, and that its disk was full if it was.
+        """
+        lines = self._lines()
         if self.was_out_of_disk:
             lines = [line for line in lines if not _SAID_ABOUT_THE_DISK.search(line)]
+        if self.will_log_requests:
+            lines = [line for line in lines if not (SAID_ABOUT_REQUESTS.search(line) or " INFO " in line)]
         return "".join(lines)
+
+    def secrets_logged(self, tokens: set[str]) -> list[str]:
+        """Return the lines that name a piece, or contain one of these tokens."""
+        return [
+            line for line in self._lines() if _PIECE.search(line) or any(token in line for token in tokens)
+        ]
+
+    def _lines(self) -> list[str]:
+        return self._log.read_text(encoding="utf-8").splitlines(keepends=True) if self._log.exists() else []

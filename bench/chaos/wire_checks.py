@@ -1,8 +1,9 @@
-"""What the traffic itself must obey, whatever the game: catching up, chat, and seats that are kept."""
+"""What the traffic itself must obey, whatever the game: catching up, chat, the lobby, and kept seats."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bench.chaos.verdict import Verdict
 from bench.chaos.wiretap import Wiretap
@@ -10,7 +11,9 @@ from engine.pieces import Seat
 from protocol.messages import (
     Done,
     Events,
+    Record,
     Refused,
+    Reseated,
     Resume,
     Said,
     Say,
@@ -23,6 +26,8 @@ from protocol.messages import (
     Watching,
 )
 from server.storage.entries import Entry, Freed, Kept
+
+_AT_A_TABLE: Final = TableState | Events | Snapshot | Said | Reseated | Record
 
 
 def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
@@ -61,6 +66,29 @@ def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:
                 after, at = None, seq
 
 
+def check_lobby(tap: Wiretap, verdict: Verdict) -> None:
+    """A client that is at no table, or not any more, is told nothing of any."""
+    for heard in tap.heard:
+        if heard.table is None and isinstance(heard.message, _AT_A_TABLE):
+            verdict.leaked.append(f"the server sent {heard.frame.hex()} to a client that is at no table")
+
+
+def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
+    """While a game runs at a quiet table, no player is sent what spectators say."""
+    quiet = False
+    for heard in tap.heard:
+        match heard.message:
+            case TableState() if heard.table == table:
+                quiet = _is_quiet(heard.message)
+            case Said(text, spectator=number) if heard.table == table and number is not None:
+                if quiet and heard.seat is not None:
+                    verdict.leaked.append(f"{table}: seat {heard.seat} was sent {text!r} of a spectator")
+
+
+def _is_quiet(state: TableState) -> bool:
+    return state.quiet and state.stage == "playing"
+
+
 def catch_ups(tap: Wiretap) -> Counter[str]:
     """Count who came back, and what they were sent to catch up."""
     counts: Counter[str] = Counter()
@@ -86,6 +114,7 @@ class _Hearing:
     came: int
     left: int
     said: dict[str, list[int]]  # the last event before each time that the text came
+    quiet: set[str]  # of these, what only spectators were to hear
 
 
 def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archives: bool) -> None:
@@ -102,6 +131,7 @@ def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archive
         if isinstance(asked.message, Say)
     )
     hearings = [hearing for tap in taps for hearing in _hearings(table, tap)]
+    quiet = {text for hearing in hearings for text in hearing.quiet}
     times: Counter[tuple[int, Seat, str]] = Counter()
     moments: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
     for hearing in hearings:
@@ -119,6 +149,8 @@ def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archive
             verdict.different.append(f"{table}: {text!r} came after event {sorted(after)}")
         at = min(after)
         for hearing in hearings:
+            if hearing.seat is not None and text in quiet:
+                continue
             if hearing.life == life and hearing.came < at < hearing.left and text not in hearing.said:
                 verdict.lost.append(f"{table}: {hearing.seat} was not sent {text!r}")
     for tap in taps:
@@ -143,25 +175,34 @@ def _check_answers(table: str, tap: Wiretap, taps: Sequence[Wiretap], verdict: V
 def _hearings(table: str, tap: Wiretap) -> Iterable[_Hearing]:
     seat: Seat | None = None
     came: int | None = None
-    at, here = 0, False
+    at, here, is_quiet = 0, False, False
     said: defaultdict[str, list[int]] = defaultdict(list)
+    quiet: set[str] = set()
     for heard in tap.heard:
+        if here and (heard.table != table or isinstance(heard.message, Seated | Watching)):
+            yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
+            here = False
         match heard.message:
             case Seated() | Watching():
-                if here:
-                    yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said))
-                here, seat, came, at = heard.table == table, heard.seat, None, 0
-                said = defaultdict(list)
+                here, seat, came, at, is_quiet = heard.table == table, heard.seat, None, 0, False
+                said, quiet = defaultdict(list), set()
+            case Reseated() if here:
+                yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
+                seat, came, said, quiet = heard.seat, at, defaultdict(list), set()
             case Events(seq, events):
                 at = seq + len(events) - 1
                 came = at if came is None else came
             case Snapshot(seq):
                 at = seq
                 came = at if came is None else came
-            case Said(text) if here:
+            case TableState():
+                is_quiet = _is_quiet(heard.message)
+            case Said(text, spectator=number) if here:
                 said[text].append(at)
+                if is_quiet and number is not None:
+                    quiet.add(text)
     if here:
-        yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said))
+        yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
 
 
 def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:

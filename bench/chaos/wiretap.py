@@ -6,14 +6,25 @@ from typing import Final, NamedTuple
 
 from engine.pieces import Seat
 from protocol.codec import BadMessage, decode_client, decode_server
-from protocol.messages import ClientMessage, Events, Seated, ServerMessage, Watching
+from protocol.codes import SENT_AWAY
+from protocol.messages import (
+    ClientMessage,
+    Done,
+    Events,
+    Leave,
+    Refused,
+    Reseated,
+    Seated,
+    ServerMessage,
+    Watching,
+)
 
 _BINARY: Final = 0x2
 _MASKED: Final = 0x80
 
 
 class Heard(NamedTuple):
-    """A message of the server and its receiver; without a table, it was in the lobby."""
+    """A message of the server and its receiver; without a table, it is in the lobby, or was sent there."""
 
     table: str | None
     seat: Seat | None
@@ -43,6 +54,7 @@ class Wiretap:
         self.ended: set[str] = set()
         self._table: str | None = None
         self._seat: Seat | None = None
+        self._leaving: set[int] = set()  # ids of requests to leave
         self._down = _Frames(self._take)
         self._up = _Frames(self._take_request)
 
@@ -66,6 +78,12 @@ class Wiretap:
                 self._table, self._seat = message.table, Seat(message.seat)
             case Watching():
                 self._table, self._seat = message.table, None
+            case Reseated():
+                self._seat = Seat(message.seat)
+            case Refused(code=code, id=None) if code in SENT_AWAY:
+                self._table, self._seat = None, None
+            case Done(id) if id in self._leaving:
+                self._table, self._seat = None, None
             case Events() if self._table is not None and any(
                 event["t"] == "ended" for event in message.events
             ):
@@ -74,9 +92,12 @@ class Wiretap:
 
     def _take_request(self, frame: bytes) -> None:
         try:
-            self.asked.append(Asked(decode_client(frame), len(self.heard)))
+            message = decode_client(frame)
         except BadMessage:  # nothing that a client of ours sends: the server's own answer tells of it
             return
+        if isinstance(message, Leave):
+            self._leaving.add(message.id)
+        self.asked.append(Asked(message, len(self.heard)))
 
 
 class _Frames:

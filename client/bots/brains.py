@@ -1,14 +1,19 @@
 """The brains by name."""
 
 import importlib
+import itertools
 import random
+import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from client.bots.brain import Brain
+from client.bots.failure import describe_failure
 from client.bots.greedy import greedy
+from client.bots.search.brain import SearchBrain
 from client.language import N_, _
 from engine.events import Command
 from engine.legal import Legal, random_command
@@ -33,27 +38,51 @@ def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
     return random_command(legal, rng)
 
 
+_SEARCH: Final = "search"
+_SIMULATIONS: Final = range(100, 1_000_001)
+_MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
+_IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
+_HERE: Final = ""  # the current folder, among those where modules are looked for
+
 BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
     {
         brain.name: brain
         for brain in (
             NamedBrain("random", at_random, N_("plays any legal move")),
             NamedBrain("greedy", greedy, N_("looks one move ahead, using what it can see")),
+            NamedBrain(_SEARCH, SearchBrain(), N_("tries its moves in thousands of simulated games")),
         )
     }
 )
 
 
+def _module_file(error: Exception) -> str:
+    """Return the file of the module, of those being imported the innermost, in which the error arose."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    imported = [file for before, file in itertools.pairwise(files) if before.startswith(_IMPORTING)]
+    return imported[-1] if imported else files[-1]
+
+
 def bots_by_level() -> dict[str, Brain]:
-    """Return the brains of the bots that a server seats, by their levels, the weakest first."""
-    return {brain.name: brain.choose for brain in BRAINS.values()}
+    """Return the brains of the bots that a server seats, by their levels, the weakest first.
+
+    A search is not among them: a server's bots think in its own process, which it would slow down.
+    """
+    return {
+        brain.name: brain.choose for brain in BRAINS.values() if not isinstance(brain.choose, SearchBrain)
+    }
 
 
 def brain_named(text: str) -> NamedBrain:
-    """Return the brain named `text`, or one of the user's own, `module:attribute`; raises NoSuchBrain."""
+    """Return the brain named `text`, or one of the user's own, `module:attribute`; raises NoSuchBrain.
+
+    The module can be in the current folder. `search:N` is a search of N simulations a move.
+    """
     if (brain := BRAINS.get(text)) is not None:
         return brain
     module_name, colon, attribute = text.partition(":")
+    if module_name == _SEARCH and attribute.isascii() and attribute.isdecimal():
+        return _search_of(int(attribute))
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join(BRAINS)
         raise NoSuchBrain(
@@ -61,12 +90,16 @@ def brain_named(text: str) -> NamedBrain:
                 "There is no brain called {name}. Choose {known}, or your own, written module:attribute."
             ).format(name=repr(text), known=known)
         )
+    if _HERE not in sys.path:
+        sys.path.append(_HERE)  # last, so that it hides no library
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise NoSuchBrain(
             _("The module {name} cannot be imported: {error}.").format(name=repr(module_name), error=error)
         ) from error
+    except Exception as error:  # whatever the user's own code raises
+        raise NoSuchBrain(describe_failure(text, error, _module_file(error))) from error
     choose = getattr(module, attribute, None)
     if choose is None:
         raise NoSuchBrain(
@@ -82,3 +115,14 @@ def brain_named(text: str) -> NamedBrain:
             ).format(name=text)
         )
     return NamedBrain(attribute, choose, choose.__doc__ or "")
+
+
+def _search_of(simulations: int) -> NamedBrain:
+    """Return the search with so many simulations a move, which may take longer; raises NoSuchBrain."""
+    if simulations not in _SIMULATIONS:
+        raise NoSuchBrain(
+            _("A search cannot make {n} simulations a move. Choose {least} to {most}.").format(
+                n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]
+            )
+        )
+    return NamedBrain(_SEARCH, SearchBrain(simulations, _MOST_SECONDS), BRAINS[_SEARCH].description)

@@ -2,26 +2,30 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import sys
-import traceback
 from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.win_shares import WinShares
-from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
-from client.language import _, listed
-from client.news import Closed
-from client.refusals import describe_refusal
-from client.seats import HeldSeat, Seats
-from client.table import TableClosed
-from client.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
+from client.bots.failure import describe_failure
+from client.bots.results import JsonLines, Results, Sentences
+from client.bots.search.brain import SearchBrain
+from client.bots.search.processes import SearchFailed, searched
+from client.language import _
+from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
+from client.network.refusals import describe_refusal
+from client.network.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
+from client.player.seats import HeldSeat, Seats
+from client.tables.fairness import describe_fault
+from client.tables.news import Closed
+from client.tables.table import TableClosed
 from engine.components import DEALS
 from engine.errors import Fault
-from engine.events import Command, DecidedBy, GameEnded, LayTile, Place
+from engine.events import Command, GameEnded, LayTile, Place
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
@@ -39,6 +43,10 @@ class BrainFailed(Exception):
     """A brain raised an exception or returned no command; the text says which and what."""
 
 
+class UnfairDraws(Exception):
+    """The server's draws do not fit what it had committed itself to; the text says what."""
+
+
 class WrongUse(ValueError):
     """The options contradict each other; the text says what to change."""
 
@@ -49,7 +57,8 @@ class BotOptions:
 
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
-    another time, and taken again from there.
+    another time, and taken again from there. A search uses so many `cores`. Results are sentences, or JSON if
+    `as_json`.
     """
 
     url: str
@@ -66,6 +75,8 @@ class BotOptions:
     access: Access = FREE_ACCESS
     timeouts: Timeouts = field(default_factory=Timeouts)
     kept_in: Seats | None = None
+    cores: int = 1
+    as_json: bool = False
 
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
@@ -81,6 +92,10 @@ class BotOptions:
             )
         if self.games < 1:
             raise WrongUse(_("Cannot play {n} games. Choose 1 or more.").format(n=self.games))
+        if not 1 <= self.cores <= (most := os.cpu_count() or 1):
+            raise WrongUse(
+                _("Bots cannot use {n} cores. Choose 1 to {most}.").format(n=self.cores, most=most)
+            )
         if self.table is not None and self.games > 1:
             raise WrongUse(
                 _("Only one game is played at a table. To play more, let the bots open their own tables.")
@@ -88,7 +103,7 @@ class BotOptions:
 
 
 async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
-    """Play as the options say, with table codes and results on `out`; return the exit code.
+    """Play as the options say, with the codes of new tables and results on `out`; return the exit code.
 
     A failure is one sentence on `errors`, by default stderr; the exit code is then 1 if the server is to
     blame, 2 if the options are.
@@ -105,40 +120,37 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
                 )
                 connection = await stack.enter_async_context(line)
                 rng = random.Random(None if options.seed is None else f"{options.seed} {seat}")
-                bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options.kept_in)
+                bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options)
                 stack.callback(bot.release_seat)
                 bots.append(bot)
-            shares = WinShares()
+            results: Results = JsonLines(out) if options.as_json else Sentences(out)
             for number in range(1, options.games + 1):
-                await _play_game(bots, options, number, out, shares)
-            if shares.games > 1:
-                print(*shares.lines(), sep="\n", file=out, flush=True)
+                await _play_game(bots, options, number, results)
+            results.all_over()
     except (WrongUse, NoSuchBrain) as error:
         print(error, file=errors)
         return 2
     except PasswordWanted as error:
         print(password_wanted(str(error)), file=errors)
         return 1
-    except (ConnectFailed, RequestRefused, BrainFailed) as error:
+    except (ConnectFailed, RequestRefused, BrainFailed, UnfairDraws) as error:
         print(error, file=errors)
         return 1
     return 0
 
 
-async def _play_game(
-    bots: list["_Bot"], options: BotOptions, number: int, out: TextIO, shares: WinShares
-) -> None:
+async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, results: Results) -> None:
     """Take seats at a table, play its game, and more if others want to, and leave."""
     if options.table is None:
         table = await bots[0].open(options)
-        print(_("Table {table}").format(table=table), file=out, flush=True)
+        results.table_opened(table)
     else:
         table = await bots[0].join(options.table)
     for bot in bots[1:]:
         await bot.join(table)
-    await _play_to_the_end(bots, number, out, shares)
+    await _play_to_the_end(bots, number, results)
     while options.rematch and await _played_again(bots):
-        await _play_to_the_end(bots, number, out, shares)
+        await _play_to_the_end(bots, number, results)
     for bot in bots:
         await bot.connection.leave()
 
@@ -156,8 +168,8 @@ async def _played_again(bots: list["_Bot"]) -> bool:
     return True
 
 
-async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, shares: WinShares) -> None:
-    """Play the game, print its result and count it."""
+async def _play_to_the_end(bots: list["_Bot"], number: int, results: Results) -> None:
+    """Play the game, and tell its result."""
     failed: Exception | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -168,28 +180,11 @@ async def _play_to_the_end(bots: list["_Bot"], number: int, out: TextIO, shares:
         raise failed
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
-    result = playing[0].result()
-    shares.add(_names(state), result)
-    text = _("Game {number}: {result}").format(number=number, result=result_line(state, result))
-    print(text, file=out, flush=True)
-
-
-def result_line(state: TableState, result: GameEnded) -> str:
-    """Return everybody's points and who won."""
-    names = _names(state)
-    points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
-    winners = [names[seat] for seat in result.winners]
-    if len(winners) > 1:
-        form = _("{points}; {winners} share the victory")
-    elif result.decided_by is DecidedBy.ITEMS:
-        form = _("{points}; {winners} wins on captives, discs and laurels")
-    else:
-        form = _("{points}; {winners} wins")
-    return form.format(points=points, winners=listed(winners))
-
-
-def _names(state: TableState) -> list[str]:
-    return [seat.name or _("Seat {number}").format(number=at) for at, seat in enumerate(state.seats, 1)]
+    checks = [check for bot in bots if (check := bot.connection.model.draws.check()) is not None]
+    results.game_over(number, state, playing[0].result(), checks)
+    for check in checks:
+        if check.fault is not None:
+            raise UnfairDraws(describe_fault(check.fault))
 
 
 class _Bot:
@@ -201,13 +196,14 @@ class _Bot:
         brain: NamedBrain,
         rng: random.Random,
         number: int,
-        seats: Seats | None,
+        options: BotOptions,
     ) -> None:
         self.connection = connection
         self._brain = brain
         self._rng = rng
         self._number = number
-        self._seats = seats
+        self._seats = options.kept_in
+        self._cores = options.cores
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
@@ -272,8 +268,11 @@ class _Bot:
         if self._held is not None:
             self._held.release()
 
-    async def play(self) -> GameEnded:
-        """Start the game if this is the host, make every move of the seat, and return the result."""
+    async def play(self) -> GameEnded | None:
+        """Start the game if this is the host, make every move of the seat, and return the result.
+
+        Return None if the host ends the game without one.
+        """
         model = self.connection.model
         moved_at: int | None = None
         async for update in self.connection.updates():
@@ -283,6 +282,8 @@ class _Bot:
                 raise ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
                 return model.view.result
+            if model.state is not None and model.state.ended:
+                return None
             if _may_start(model.state, model.seat):
                 await self._start()
             if model.legal is not None and model.seq != moved_at:  # else the last move is still on its way
@@ -330,16 +331,19 @@ class _Bot:
         model = self.connection.model
         assert model.view is not None  # noqa: S101 - legal moves come with a game
         assert model.legal is not None  # noqa: S101
-        # In a thread, and on a copy: a slow brain must not hold up its connection.
+        # In a thread or a process, and on a copy: a slow brain must not hold up its connection.
         view = snapshot(model.view, model.view.eyes)
         choose: Brain = self._brain.choose
         try:
+            if isinstance(choose, SearchBrain):
+                return await searched(choose, view, model.legal, self._rng, self._cores)
             command = await asyncio.to_thread(choose, view, model.legal, self._rng)
+        except SearchFailed as error:
+            text = _("The brain {name} failed: {error}.")
+            raise BrainFailed(text.format(name=self._brain.name, error=error)) from error
         except Exception as error:
-            text = _("The brain {name} failed in {file}, line {line}: {error}.")
-            why = "".join(traceback.format_exception_only(error)).strip()
-            file, line = _origin(error, choose)
-            raise BrainFailed(text.format(name=self._brain.name, file=file, line=line, error=why)) from error
+            own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
+            raise BrainFailed(describe_failure(self._brain.name, error, own)) from error
         if not isinstance(command, LayTile | Place):
             text = _("The brain {name} returned {what} instead of a command.")
             raise BrainFailed(text.format(name=self._brain.name, what=repr(command)))
@@ -347,15 +351,6 @@ class _Bot:
 
     def _name(self, number: int) -> str:
         return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
-
-
-def _origin(error: Exception, choose: Brain) -> tuple[str, int]:
-    """Return the file and the line where a brain failed: in its own file, if the error passed through it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    module = sys.modules.get(getattr(choose, "__module__", ""))
-    own = getattr(module, "__file__", None)
-    frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
-    return frame.filename, frame.lineno or 0
 
 
 def _may_play_again(line: SeatSummary) -> bool:

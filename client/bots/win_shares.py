@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypedDict
 
 from client.language import _, counted
 from engine.events import GameEnded
@@ -16,6 +16,15 @@ def wilson(share: float, games: int) -> tuple[float, float]:
     reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
     whole = 1 + _Z**2 / games
     return (middle - reach) / whole, (middle + reach) / whole
+
+
+class Total(TypedDict):
+    """What a player has reached: the share of the wins, its 95% interval, and points a game."""
+
+    name: str
+    share: float
+    interval: tuple[float, float]
+    points: float
 
 
 @dataclass(slots=True)
@@ -34,6 +43,11 @@ class WinShares:
             self.wins[name] = self.wins.get(name, 0.0) + won
             self.points[name] = self.points.get(name, 0) + tally.points
 
+    def totals(self) -> list[Total]:
+        """Return what each player has reached, the best first."""
+        best_first = sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each]))
+        return [self._total(name) for name in best_first]
+
     def lines(self) -> list[str]:
         """Return a heading and a line for each player, the best first."""
         heading = counted(
@@ -43,10 +57,13 @@ class WinShares:
         )
         form = _("{name}: {share} of the wins ({low} to {high}), {points} points a game")
         lines = [heading.format(n=self.games)]
-        for name in sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each])):
-            share = self.wins[name] / self.games
-            low, high = wilson(share, self.games)
-            percents = (f"{each:.1%}" for each in (share, low, high))
+        for total in self.totals():
+            percents = (f"{each:.1%}" for each in (total["share"], *total["interval"]))
             words = dict(zip(("share", "low", "high"), percents, strict=True))
-            lines.append(form.format(name=name, points=f"{self.points[name] / self.games:.1f}", **words))
+            lines.append(form.format(name=total["name"], points=f"{total['points']:.1f}", **words))
         return lines
+
+    def _total(self, name: str) -> Total:
+        share = self.wins[name] / self.games
+        interval = wilson(share, self.games)
+        return Total(name=name, share=share, interval=interval, points=self.points[name] / self.games)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import secrets
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -12,22 +13,30 @@ from typing import Final
 
 from msgspec import structs
 
-from client.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
-from client.names import default_name, fault_of
-from client.recording import Recording
-from client.refusals import describe_refusal
-from client.seats import Seats
+from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
+from client.network.transport import FREE_ACCESS, Access, PasswordWanted
+from client.player.seats import Seats
+from client.records.recording import Recording
 from client.suggestion import Suggestion
-from client.table import TableChanged, TableClosed, TableModel
-from client.transport import FREE_ACCESS, Access, PasswordWanted
+from client.tables.table import TableChanged, TableClosed, TableModel
+from client.typed.names import default_name, fault_of
 from client.ui.draw.frame import Frame, in_ascii
 from client.ui.draw.screen import drawn, window_title
 from client.ui.export.file import saved
-from client.ui.export.moment import as_svg
 from client.ui.kept_seat import SeatKeeper
 from client.ui.replaying import Replaying
-from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
-from client.ui.texts import sentences
+from client.ui.table_requests import put_about_table
+from client.ui.terminal.device import Device, own_device
+from client.ui.terminal.shell import Shell, describe_failure
+from client.ui.texts.kept import (
+    back_in_seat,
+    bad_record,
+    how_to_come_back,
+    not_saved,
+    nothing_saved_here,
+    saved_as,
+    seat_lost,
+)
 from client.ui.update import autoplay, news, requests
 from client.ui.update.actions import Action
 from client.ui.update.autoplay import counting
@@ -35,12 +44,11 @@ from client.ui.update.calls import Occasion, occasions
 from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.pages.replay import opened
 from client.ui.update.requests import Request
-from client.ui.update.state import Hosting, Notice, Ui
-from client.ui.update.talk import Talk
+from client.ui.update.state import Company, Hosting, Notice, Ui, hints_allowed
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.legal import Legal
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from engine.redaction import snapshot
 from engine.view import Phase, View
 from protocol.codes import Code
@@ -60,11 +68,12 @@ Suggest = Callable[[View, Legal], Suggestion]
 class LookingBack:
     """What it takes to look back at a finished game.
 
-    `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`.
+    `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
+    without one, none are.
     """
 
     read_record: Callable[[str], Recording]
-    folder: Path
+    folder: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +81,17 @@ class Options:
     """How the client starts.
 
     With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
-    `starting` starts, or one drawn at random; otherwise it shows the lobby. `bots` seats a number of bots of
-    this program at a table; with `filled` they take all other seats of every table that is opened, and the
-    game starts by itself when everybody is there. `suggest` gives hints where the table allows
-    them. With `home` there is
-    a start screen to go back to. `addresses` are those that others join with. In `seats` the seat is kept for
-    another time; without them it is lost with the client. With `confirms` every move has to be confirmed.
-    With `looking_back` finished games can be reviewed and saved.
-    `news` are the first lines of the log; `parting` says how to come back to the seat, if that is not by
-    joining.
+    `starting` starts, or one drawn at random, and the player plays `people`, or one that is left; otherwise
+    it shows the lobby. `bots` seats a number of bots of this program at a table; what makes them fail
+    comes from `bots_failures`. With `filled` they take all other seats of every table that is opened, and
+    the game starts by itself when everybody is there. `suggest` gives hints where the table allows them.
+    With `home` there is a start screen to go back to. `addresses` are those that others join with, and
+    `found_as` returns the name under which they find the server, empty as long as they do not. In
+    `seats` the seat is kept for another time; without them it is lost with the client. With `confirms`
+    every move has to be confirmed. With `looking_back` finished games can be reviewed and saved. `news`
+    are the first lines of the log; `parting` says how to come back to the seat, if that is not by
+    joining, and `reminder` says so at every seat that is taken. `way_in` is the command that others type to
+    join, if it is another one, `device` the player's terminal, if it is not this program's.
     """
 
     url: str
@@ -90,18 +101,24 @@ class Options:
     players: int | None = None
     random_layout: bool = False
     starting: Seat | None = None
+    people: People | None = None
     filled: bool = False
     ascii: bool = False
     bots: SeatBots | None = None
+    bots_failures: asyncio.Queue[str] | None = None
     suggest: Suggest | None = None
     access: Access = FREE_ACCESS
     home: bool = False
     addresses: tuple[str, ...] = ()
+    found_as: Callable[[], str] | None = None
     seats: Seats | None = None
     confirms: bool = False
     looking_back: LookingBack | None = None
     news: tuple[str, ...] = ()
     parting: str = ""
+    reminder: str = ""
+    way_in: str = ""
+    device: Device | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +168,18 @@ class Client:
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options
         self._connection = connection
-        self._glyphs = glyphs_here(ascii_wanted=options.ascii)
+        device = options.device or own_device()
+        self._glyphs = device.glyphs(ascii_wanted=options.ascii)
         hosting = Hosting(
             private=options.filled,
             levels=connection.levels,
             hints=options.suggest is not None,
             looks_back=options.looking_back is not None,
+            lobby=connection.has_lobby,
+            saves=options.looking_back is not None and options.looking_back.folder is not None,
             home=options.home,
             addresses=options.addresses,
+            way_in=options.way_in,
         )
         self._review: Replaying | None = None  # of the finished game, over the table's page
         self._ui = Ui(
@@ -171,11 +192,13 @@ class Client:
             log=options.news,
         )
         self._name = options.name
+        self._lobby_token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
+        self._listed = False  # among those who are online, at any time
         self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._shell = Shell(self._frame, self._press, self._act)
-        self._keeper = SeatKeeper(options.seats, self._log)
+        self._shell = Shell(self._frame, self._press, self._act, device)
+        self._keeper = SeatKeeper(options.seats, self._log, options.reminder)
         self._occasions: frozenset[Occasion] = frozenset()
         self._touched = _clock()
 
@@ -186,6 +209,8 @@ class Client:
                 self._begin(self._listen())
                 self._begin(self._attend())
                 self._begin(self._tick())
+                if self._options.bots_failures is not None:
+                    self._begin(self._tell(self._options.bots_failures))
                 if await self._shell.run():  # else the terminal was closed: its player may come back
                     await self._farewell()
                 for task in self._tasks:
@@ -258,12 +283,20 @@ class Client:
                 case TableClosed():
                     self._keeper.forget()
             # After a lost connection the server may be another version.
-            hosting = replace(self._ui.hosting, levels=self._connection.levels)
+            connection = self._connection
+            hosting = replace(self._ui.hosting, levels=connection.levels, lobby=connection.has_lobby)
             ui = replace(self._ui, now=_clock(), hosting=hosting)
             self._show(news.heard(ui, update, self._connection.model))
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._ask(requests.Start()))
+
+    async def _tell(self, failures: asyncio.Queue[str]) -> None:
+        """Show why bots of this program have failed, until the next key, and in the log."""
+        while True:
+            failure = await failures.get()
+            self._log(failure)
+            self._show(replace(self._ui, notice=Notice(failure, refusal=True)))
 
     async def _tick(self) -> None:
         """Update the times on the screen, and take the next step of a walk that goes on by itself."""
@@ -303,15 +336,48 @@ class Client:
         """Go where the options say, and keep the lobby's list of tables fresh."""
         await self._enter()
         while True:
-            if self._connection.model.table is None and self._connection.online:
-                await self._ask(requests.Refresh())
+            if self._connection.online:
+                await self._be_listed()
+                if self._connection.model.table is None:
+                    await self._ask(requests.Refresh())
+            if self._options.found_as is not None:
+                hosting = replace(self._ui.hosting, found_as=self._options.found_as())
+                self._show(replace(self._ui, hosting=hosting))
             await asyncio.sleep(_LOBBY_SECONDS)
+
+    async def _be_listed(self) -> None:
+        """Enter the server's lobby under the player's name, once the player has been there.
+
+        A name that somebody else has is tried again, in case they go.
+        """
+        connection = self._connection
+        if not connection.has_lobby or self._options.filled or connection.listed_as == self._name:
+            return
+        if connection.model.table is None or self._listed:
+            try:
+                await self._enter_lobby(self._name)
+            except RequestRefused as refusal:
+                self._show(replace(self._ui, company=Company(fault=str(refusal))))
+            except ConnectFailed:
+                pass  # the news says so
+
+    async def _enter_lobby(self, name: str) -> None:
+        await self._connection.enter_lobby(name, (self._lobby_token, *self._keeper.tokens(name)))
+        self._listed = True
+        if self._ui.company is None or self._ui.company.fault:
+            self._show(replace(self._ui, company=Company()))
 
     async def _enter(self) -> None:
         options = self._options
         if options.players is not None:
             await self._ask(
-                requests.Open(options.players, options.random_layout, options.starting, hints=options.filled)
+                requests.Open(
+                    options.players,
+                    options.random_layout,
+                    options.starting,
+                    hints=options.filled,
+                    people=options.people,
+                )
             )
         elif options.table is not None:
             await self._ask(requests.Watch(options.table) if options.watch else requests.Join(options.table))
@@ -325,18 +391,22 @@ class Client:
         except (RequestRefused, ConnectFailed) as failure:
             again = request.then if isinstance(request, requests.Rename) else request
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
-            if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch):
-                self._show(news.name_refused(self._ui, str(failure), again))
+            if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):
+                ui = replace(self._ui, name=self._name) if again is None else self._ui
+                self._show(news.name_refused(ui, str(failure), again))
             else:
                 self._show(news.refused(self._ui, str(failure)))
         except DamagedRecord as error:
-            self._show(news.refused(self._ui, sentences.bad_record(error)))
+            self._show(news.refused(self._ui, bad_record(error)))
         else:
             if not isinstance(request, requests.Refresh):
                 self._show(replace(self._ui, busy=False, sent=None))
 
     async def _put(self, request: Request) -> None:
-        connection = self._connection
+        connection, talk = self._connection, self._ui.talk
+        if isinstance(request, requests.TableRequest):
+            await put_about_table(connection, request)
+            return
         match request:
             case LayTile() | Place():
                 await connection.play(request)
@@ -351,45 +421,35 @@ class Client:
             case requests.WatchNext(table):
                 await connection.leave()
                 await connection.watch(table, self._name)
-                self._show(news.gone_on(self._ui, connection.model))
+                self._show(news.at_next_table(self._ui, connection.model, talk))
             case requests.Rematch():
                 seated = await connection.rematch()
-                self._show(news.gone_on(self._ui, connection.model))
+                self._show(news.at_next_table(self._ui, connection.model, talk))
                 self._keeper.keep(structs.replace(seated, token=connection.model.token), self._ui.name)
             case requests.Vote(seat, agree):
                 await connection.vote(seat, agree=agree)
             case requests.Rename():
                 await self._rename(request)
-            case (
-                requests.SayReady()
-                | requests.ChangeSeat()
-                | requests.AskPause()
-                | requests.Set()
-                | requests.SeatBot()
-                | requests.Remove()
-                | requests.Dismiss()
-                | requests.HandOver()
-                | requests.Arrange()
-                | requests.Substitute()
-                | requests.EndGame()
-            ):
-                await self._put_about_table(request)
             case requests.Start():
                 await connection.start()
             case requests.Hint():
                 await self._hint()
+            case requests.SaveRecord() | requests.SavePicture() if not self._ui.hosting.saves:
+                self._show(news.refused(self._ui, nothing_saved_here()))
             case requests.Review() | requests.SaveRecord() | requests.SavePicture():
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
             case requests.Say(text):
                 await connection.say(text)
+            case requests.SayInLobby(text):
+                await connection.say_in_lobby(text)
             case requests.Leave():
                 await self._leave()
                 if self._options.filled:
                     self._go_home()
                     return
                 left = news.gone_on(self._ui, connection.model)
-                self._show(replace(left, name=self._name, log=(), talk=Talk()))
+                self._show(replace(left, name=self._name, log=()))
                 await self._list()
             case requests.GoHome():
                 self._go_home()
@@ -398,49 +458,13 @@ class Client:
 
     async def _rename(self, request: requests.Rename) -> None:
         """Take another name, and ask again what was refused under the old one."""
+        connection = self._connection
+        if request.then is None and connection.has_lobby and connection.model.table is None:
+            await self._enter_lobby(request.name)
         self._name = request.name
         self._show(replace(self._ui, name=request.name))
         if request.then is not None:
             await self._put(request.then)
-
-    async def _put_about_table(self, request: requests.TableRequest) -> None:
-        connection = self._connection
-        match request:
-            case requests.SayReady(on):
-                await connection.say_ready(on=on)
-            case requests.ChangeSeat(seat):
-                await connection.change_seat(seat)
-            case requests.AskPause(on):
-                await connection.ask_pause(on=on)
-            case requests.Set(setting):
-                await connection.change(setting)
-            case requests.SeatBot(level):
-                await connection.seat_bot(self._level(level))
-            case requests.Remove(seat):
-                await connection.remove(seat)
-            case requests.Dismiss(spectator):
-                await connection.dismiss(spectator)
-            case requests.HandOver(seat):
-                await connection.hand_over(seat)
-            case requests.Arrange(order):
-                await connection.arrange(order)
-            case requests.Substitute(seat):
-                await connection.substitute(seat)
-            case requests.EndGame():
-                await connection.end_game()
-
-    def _level(self, wanted: str | None) -> str:
-        """Return the level of the bot that is wanted, the best unless one is named; raises RequestRefused."""
-        levels = self._connection.levels
-        if not levels:
-            raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
-        if wanted is None:
-            return levels[-1]
-        if wanted not in levels:
-            about = {"level": wanted, "levels": ", ".join(levels)}
-            refused = Refused(Code.NO_SUCH_LEVEL, "", about=about)
-            raise RequestRefused(refused.code, describe_refusal(refused))
-        return wanted
 
     async def _open(self, request: requests.Open) -> None:
         name, players = self._name, request.players
@@ -454,6 +478,8 @@ class Client:
             hints=request.hints,
         )
         self._keeper.keep(seated, name)
+        if request.people is not None:
+            await self._connection.choose_people(request.people)
         if self._options.filled and self._options.bots is not None:
             self._options.bots(seated.table, players - 1)
 
@@ -463,7 +489,7 @@ class Client:
         self._show(news.listed(self._ui, tables, self._connection.model, kept))
 
     async def _hint(self) -> None:
-        """Suggest a move, unless the game has gone on meanwhile."""
+        """Suggest a move, unless the game has gone on meanwhile, or the host allows no more hints."""
         model, suggest = self._connection.model, self._options.suggest
         if suggest is None or model.view is None or model.legal is None:
             return
@@ -471,7 +497,7 @@ class Client:
         # In a thread, and on a copy: the screen and the connection go on.
         view = snapshot(model.view, model.view.eyes)
         suggestion = await asyncio.to_thread(suggest, view, model.legal)
-        if model.seq == seen_at:
+        if model.seq == seen_at and hints_allowed(self._ui, model):
             self._show(news.suggested(self._ui, suggestion, model))
 
     async def _look_back(
@@ -486,18 +512,23 @@ class Client:
                 self._review = Replaying(opened(recording, 0, everything), self._glyphs)
                 self._shell.redraw()
             case requests.SaveRecord():
-                self._save(looking_back.folder / f"palatinus-{table}.txt", text)
+                self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.SavePicture():
-                picture = as_svg(recording, recording.end, everything)
-                self._save(looking_back.folder / f"palatinus-{table}.svg", picture)
+                from client.ui.export.moment import as_svg  # noqa: PLC0415 - the screen appears sooner without
 
-    def _save(self, path: Path, content: str) -> None:
+                picture = as_svg(recording, recording.end, everything)
+                self._save(looking_back, f"palatinus-{table}.svg", picture)
+
+    def _save(self, looking_back: LookingBack, name: str, content: str) -> None:
+        if looking_back.folder is None:
+            return  # refused before
+        path = looking_back.folder / name
         try:
             path = saved(path, content)
         except OSError as error:
-            self._show(news.refused(self._ui, sentences.not_saved(path, error)))
+            self._show(news.refused(self._ui, not_saved(path, error)))
         else:
-            self._show(replace(self._ui, notice=Notice(sentences.saved_as(path))))
+            self._show(replace(self._ui, notice=Notice(saved_as(path))))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""
@@ -511,13 +542,13 @@ class Client:
                     self._keeper.release()
                     raise
                 self._keeper.forget()
-                self._log(sentences.seat_lost(table))
+                self._log(seat_lost(table))
             except BaseException:
                 self._keeper.release()
                 raise
             else:
                 self._show(replace(self._ui, name=held.name))
-                self._log(sentences.back_in_seat(held.name))
+                self._log(back_in_seat(held.name))
                 return
         self._keeper.keep(await self._connection.join(table, name), name)
 
@@ -547,9 +578,7 @@ class Client:
         if self._options.parting:
             return self._options.parting
         name = self._ui.name
-        return sentences.how_to_come_back(
-            self._options.url, model.table, None if name == default_name() else name
-        )
+        return how_to_come_back(self._options.url, model.table, None if name == default_name() else name)
 
 
 def _running(model: TableModel) -> bool:

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable
 
-from client.seats import HeldSeat, Seats
-from client.ui.texts import sentences
+from client.player.seats import HeldSeat, Seats
+from client.ui.texts.kept import seat_damaged, seat_not_kept, seats_not_read
+from protocol.limits import TOKENS_SHOWN
 from protocol.messages import Seated
 
 
 class SeatKeeper:
-    """Keeps the client's seat in `seats`, if there are any, and tells the player what goes wrong."""
+    """Keeps the client's seat in `seats`, if there are any, and tells the player what goes wrong.
 
-    def __init__(self, seats: Seats | None, tell: Callable[[str], None]) -> None:
+    `reminder`, if there is one, is told at every seat that is kept.
+    """
+
+    def __init__(self, seats: Seats | None, tell: Callable[[str], None], reminder: str = "") -> None:
         self._seats = seats
         self._tell = tell
+        self._reminder = reminder
         self._held: HeldSeat | None = None
         self._told: set[str] = set()
 
@@ -27,10 +32,20 @@ class SeatKeeper:
         try:
             tables = self._seats.tables()
         except OSError as error:
-            self._tell_once(sentences.seats_not_read(error))
+            self._tell_once(seats_not_read(error))
             return frozenset()
         self._tell_damage(self._seats)
         return tables
+
+    def tokens(self, name: str) -> tuple[str, ...]:
+        """Return the tokens of kept seats under `name`, which prove that it is the player's own."""
+        if self._seats is None:
+            return ()
+        try:
+            return self._seats.tokens(name, TOKENS_SHOWN - 1)  # with one of the client's own
+        except OSError as error:
+            self._tell_once(seats_not_read(error))
+            return ()
 
     def take(self, table: str, name: str) -> HeldSeat | None:
         """Return the seat kept at `table`, now taken; None if there is none."""
@@ -39,7 +54,7 @@ class SeatKeeper:
         try:
             self._held = self._seats.take(table, name)
         except OSError as error:
-            self._tell_once(sentences.seats_not_read(error))
+            self._tell_once(seats_not_read(error))
             return None
         self._tell_damage(self._seats)
         return self._held
@@ -51,7 +66,10 @@ class SeatKeeper:
         try:
             self._held = self._seats.keep(seated.table, seated.seat, name, seated.token)
         except OSError as error:
-            self._tell(sentences.seat_not_kept(error))
+            self._tell(seat_not_kept(error))
+        else:
+            if self._reminder:
+                self._tell(self._reminder)
 
     def release(self) -> None:
         """Let the seat be taken again by another client."""
@@ -68,11 +86,11 @@ class SeatKeeper:
             self._seats.forget(held)
         except OSError as error:
             held.release()
-            self._tell_once(sentences.seats_not_read(error))
+            self._tell_once(seats_not_read(error))
 
     def _tell_damage(self, seats: Seats) -> None:
         for path in seats.damaged:
-            self._tell_once(sentences.seat_damaged(path))
+            self._tell_once(seat_damaged(path))
 
     def _tell_once(self, sentence: str) -> None:
         if sentence not in self._told:

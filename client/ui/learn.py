@@ -5,7 +5,8 @@ import sys
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
 from client.ui.lessons.course import Course, Parting, Replayed
-from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
+from client.ui.terminal.device import own_device
+from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Action
 
@@ -13,7 +14,7 @@ from client.ui.update.actions import Action
 async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:
     """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     try:
-        return await _Tutoring(name, replayed, glyphs_here(ascii_wanted=ascii_wanted)).run()
+        return await _Tutoring(name, replayed, own_device().glyphs(ascii_wanted=ascii_wanted)).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None

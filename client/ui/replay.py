@@ -3,9 +3,10 @@
 import asyncio
 import sys
 
-from client.recording import Recording
+from client.records.recording import Recording
 from client.ui.replaying import Replaying
-from client.ui.terminal.shell import Shell, describe_failure, glyphs_here
+from client.ui.terminal.device import own_device
+from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update import autoplay, requests
 from client.ui.update.actions import Action
@@ -18,7 +19,9 @@ from engine.view import Eyes
 async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool = False) -> int:
     """Show the record from `stop` on until the player quits; return the exit code."""
     try:
-        await _Replayer(replay.opened(recording, stop, eyes), glyphs_here(ascii_wanted=ascii_wanted)).run()
+        await _Replayer(
+            replay.opened(recording, stop, eyes), own_device().glyphs(ascii_wanted=ascii_wanted)
+        ).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return 1

@@ -1,12 +1,13 @@
-"""The program of the start screen and the list of games: it runs until the player chooses what to do."""
+"""The program of a page without a server: it runs until the player chooses what to do."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
-from client.ui.terminal.shell import Shell, glyphs_here
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.terminal.device import own_device
+from client.ui.terminal.shell import Shell
 from client.ui.update import requests
 from client.ui.update.actions import Action
 from client.ui.update.dispatch import Outcome, pressed, updated
@@ -16,22 +17,27 @@ from client.ui.update.state import Ui
 
 async def run(ui: Ui, *, ascii_wanted: bool = False) -> tuple[Ui, Request]:
     """Show such a page; return its last state, and the request that ended it."""
-    starting = _Starting(ui, glyphs_here(ascii_wanted=ascii_wanted))
-    return await starting.run()
+    return await PageProgram(ui, ascii_wanted=ascii_wanted).run()
 
 
-class _Starting:
+class PageProgram:
     """The page in a terminal."""
 
-    def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
-        self._ui, self._glyphs = ui, glyphs
+    def __init__(self, ui: Ui, *, ascii_wanted: bool) -> None:
+        self._ui, self._glyphs = ui, own_device().glyphs(ascii_wanted=ascii_wanted)
         self._model = TableModel()
         self._request: Request = requests.Quit()
         self._shell = Shell(self._frame, self._press, self._act)
 
     async def run(self) -> tuple[Ui, Request]:
+        """Show the page; return its last state, and the request that ended it."""
         await self._shell.run()
         return replace(self._ui, notice=None), self._request
+
+    def change(self, changed: Callable[[Ui], Ui]) -> None:
+        """Show what `changed` makes of the page."""
+        self._ui = changed(self._ui)
+        self._shell.redraw()
 
     def _frame(self, width: int, height: int) -> Frame:
         return drawn(self._ui, self._model, self._glyphs, width, height)

@@ -56,7 +56,7 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.journal import Journal
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import ArchivedTable
 from server.storage.stored_tables import Stored as StoredTable
 from server.storage.table_summary import contents

@@ -28,6 +28,10 @@ def reachable(host: str) -> list[str]:
     except ValueError:
         return [host]
     found = [address for address in (_outward(socket.AF_INET, "192.0.2.1"), *_own_addresses()) if address]
+    if not found:  # a network without a way out, such as a cable between two computers
+        from discovery.interfaces import all_interfaces  # noqa: PLC0415 - seldom needed
+
+        found = [str(each.ip) for each in all_interfaces() if each.version == 4 and not each.ip.is_loopback]
     return list(dict.fromkeys([*found, "127.0.0.1"]))
 
 

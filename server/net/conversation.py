@@ -14,8 +14,10 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import VERSIONS
 from protocol.messages import (
     ClientMessage,
+    EnterLobby,
     GetRecord,
     Hello,
+    InLobby,
     JoinTable,
     ListTables,
     OpenTable,
@@ -24,6 +26,7 @@ from protocol.messages import (
     Refused,
     Rematch,
     Resume,
+    SayInLobby,
     Watch,
     Welcome,
 )
@@ -50,6 +53,12 @@ class Lobby(Protocol):
 
     def encoded_list(self) -> msgspec.Raw:
         """Return the list of tables, ready to be sent."""
+
+    def talk(self, session: Session, message: InLobby) -> None:
+        """List the session among those who are online, or say something in the lobby, and answer it."""
+
+    def gone(self, session: Session) -> None:
+        """Take note that the session's connection has ended."""
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host."""
@@ -83,6 +92,7 @@ class Conversation:
         access: Access,
         limits: Limits,
         levels: Sequence[str],
+        lobby_chat: bool,
     ) -> None:
         self._connection = connection
         self._session = session
@@ -91,6 +101,7 @@ class Conversation:
         self._access = access
         self._limits = limits
         self._levels = levels  # of the bots that the server seats
+        self._lobby_chat = lobby_chat  # whether there is one
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -108,6 +119,7 @@ class Conversation:
         finally:
             log.info("disconnected", extra=about(address=self._session.name))
             self._clients.gone(self._session)
+            self._lobby.gone(self._session)
             if self._session.table is not None:
                 await self._session.table.disconnected(self._session)
 
@@ -132,7 +144,7 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
         self._session.client = printable(message.client)
-        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels)))
+        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels), self._lobby_chat))
         self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:
@@ -192,6 +204,8 @@ class Conversation:
 
     async def _answer(self, message: ClientMessage) -> None:
         session = self._session
+        if isinstance(message, OpenTable | JoinTable | Resume | Rematch):
+            session.pledge = message.pledge
         match message:
             case Hello():
                 raise Refusal(Code.HELLO_TWICE)
@@ -199,6 +213,8 @@ class Conversation:
                 session.send(Pong(message.id))
             case ListTables():
                 session.post(in_frame(tables_frame(message.id, self._lobby.encoded_list())))
+            case EnterLobby() | SayInLobby():
+                self._lobby.talk(session, message)
             case OpenTable():
                 self._check_in_lobby()
                 self._check_seats_left()

@@ -1,12 +1,14 @@
 """Listening: the socket, and websockets with limits on everything a client could exhaust."""
 
 import contextlib
+import http
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
@@ -58,8 +60,15 @@ async def websocket_server(
     limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
+    *,
+    admits: Callable[[Request], bool] | None = None,
 ) -> AsyncIterator[Server]:
-    """Serve while the context lasts: run `converse` with each connection."""
+    """Serve while the context lasts: run `converse` with each connection whose request is admitted."""
+
+    async def response(connection: ServerConnection, request: Request) -> Response | None:
+        if admits is not None and not admits(request):
+            return connection.respond(http.HTTPStatus.UNAUTHORIZED, "")
+        return await connection_limits.response(connection, request)
 
     def accepted(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
@@ -73,7 +82,7 @@ async def websocket_server(
         # Browsers are refused: a page from anywhere could play with its visitor's seat.
         origins=[None],
         compression=None,  # moves are tiny, and a compressed bomb cannot be measured before it bursts
-        process_request=connection_limits.response,
+        process_request=response,
         create_connection=cast("type[ServerConnection]", accepted),
         server_header=None,
         open_timeout=limits.hello_seconds,

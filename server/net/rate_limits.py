@@ -16,12 +16,12 @@ class RateLimiter:
         self._left = float(burst)
         self._last: float | None = None
 
-    def wait(self, now: float) -> float:
-        """Count one message at time `now` in seconds; return how many seconds to wait before reading it."""
+    def wait(self, now: float, amount: float = 1.0) -> float:
+        """Count a message, or another `amount`, at time `now` in seconds; return how many seconds to wait."""
         if self._last is not None:
             self._left = min(self._burst, self._left + (now - self._last) * self._rate)
         self._last = now
-        self._left -= 1.0
+        self._left -= amount
         return max(0.0, -self._left / self._rate)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from websockets.frames import Frame, Opcode
@@ -71,13 +72,25 @@ class Session:
         self.connection = connection
         self.name = remote.name
         self.address = remote.counted_as
-        self.table: AttendedTable | None = None
+        self.on_move: Callable[[], None] | None = None  # called when it has gone to a table or left one
+        self._table: AttendedTable | None = None
         self._seat: Seat | None = None
         self.client = ""
+        self.pledge: str | None = None  # of a share for the next draw at its table
         self.since = asyncio.get_running_loop().time()
         self.counts = counts
         self._tasks = tasks
         self._most_bytes = most_bytes
+
+    @property
+    def table(self) -> AttendedTable | None:
+        return self._table
+
+    @table.setter
+    def table(self, table: AttendedTable | None) -> None:
+        self._table = table
+        if self.on_move is not None:
+            self.on_move()
 
     @property
     def seat(self) -> Seat | None:

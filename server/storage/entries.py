@@ -7,10 +7,11 @@ import msgspec
 from msgspec import Struct
 
 from engine.events import Event, SeenEvent, WolfPlaced
+from engine.pieces import People
 from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage
 from protocol.events import event_of
-from protocol.messages import NEWCOMER, EventMap, Lay, PlacePiece, Standing, StartGame, Substitute
+from protocol.messages import NEWCOMER, EventMap, Hex32, Lay, PlacePiece, Standing, StartGame, Substitute
 from protocol.settings import Setting
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
@@ -66,12 +67,16 @@ class Freed(Struct, frozen=True, tag_field="t", tag="freed"):
 
 
 class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=True):
-    """A seat's move was accepted: all that happened, with the secret kinds; `thought` is its time in ms."""
+    """A seat's move was accepted: all that happened, with the secret kinds; `thought` is its time in ms.
+
+    `seed`, secret until the game is over, is what its draws come from, with the shares in the first event.
+    """
 
     seat: int
     move: Move
     events: list[EventMap]
     thought: int = 0
+    seed: Hex32 | None = None
 
 
 class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=True):
@@ -120,6 +125,13 @@ class SaidReady(Struct, frozen=True, tag_field="t", tag="ready"):
 
     seat: int
     on: bool
+
+
+class PeopleChosen(Struct, frozen=True, tag_field="t", tag="people"):
+    """The seat's player chose a people, or None to play one that is left."""
+
+    seat: int
+    people: People | None
 
 
 class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
@@ -173,6 +185,7 @@ Entry: TypeAlias = (
     | TokenRevoked
     | Hosted
     | SaidReady
+    | PeopleChosen
     | Changed
     | Clocked
     | Paused

@@ -15,7 +15,10 @@ Part: TypeAlias = tuple[str, int, Sequence[Entry]]
 
 
 class Journal(Protocol):
-    """What tables and the lobby need of storage; whatever fails raises JournalError and changes nothing."""
+    """What tables and the lobby need of storage; whatever fails raises JournalError and changes nothing.
+
+    A task that waits for a change is cancelled only after it: what is stored is never left unfolded.
+    """
 
     @property
     def archived(self) -> Collection[str]:

@@ -42,6 +42,7 @@ class TableContext:
     chat: ChatLimits
     scheduler: Scheduler
     owner: TableOwner
+    shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     audience: Audience = field(default_factory=Audience)
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
@@ -62,8 +63,7 @@ class TableContext:
         """Let nothing more fall due."""
         self._stopped = True
         self.scheduler.stop()
-        self.policy.stop_timers()
-        self.policy = WaitingPolicy()
+        self.policy.stop_timers()  # but moves that still come are judged, and charged, by its clock
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""

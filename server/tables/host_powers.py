@@ -18,7 +18,7 @@ from protocol.messages import (
     SeatBot,
     SubstituteNow,
 )
-from protocol.settings import AbsencePolicy, Hints, Setting, Spectators, Starting, Title
+from protocol.settings import AbsencePolicy, Hints, Private, Setting, Spectators, Starting, Title
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -91,6 +91,8 @@ class HostPowers:
         if isinstance(setting, Spectators) and not setting.allowed:
             for spectator in list(context.audience.spectators):
                 self._admission.send_away(spectator, Code.NO_SPECTATORS)
+        if isinstance(setting, Private):
+            context.owner.privacy_changed()
         context.broadcast_state()
 
     async def _remove(self, host: Seat, seat: Seat) -> None:

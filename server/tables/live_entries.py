@@ -13,6 +13,7 @@ from server.storage.entries import (
     GivenToBot,
     Hosted,
     Kept,
+    PeopleChosen,
     Returned,
     SaidReady,
     Taken,
@@ -24,8 +25,8 @@ from server.storage.entries import (
 def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
-    Players count until their seats are free again, votes, bots and who is ready until that is over, settings
-    until they are changed, and all else for good.
+    Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
+    is ready until that is over, settings until they are changed, and all else for good.
     """
     others: list[int] = []
     seats: dict[int, int] = {}
@@ -33,14 +34,17 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     votes: dict[int, dict[int, int]] = {}  # by seat and voter
     host: dict[int, int] = {}
     ready: dict[int, int] = {}
+    peoples: dict[int, int] = {}
     settings: dict[type[Setting], int] = {}
     latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
     for number, entry in enumerate(entries):
         match entry:
             case Taken(seat) | Kept(seat) | BotSeated(seat):
                 seats[seat] = number
+                peoples.pop(seat, None)
             case Freed(seat):
                 seats.pop(seat, None)
+                peoples.pop(seat, None)
                 host.pop(seat, None)
                 ready.pop(seat, None)
             case Hosted(seat):
@@ -49,6 +53,10 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 ready[seat] = number
             case SaidReady(seat):
                 ready.pop(seat, None)
+            case PeopleChosen(seat, None):
+                peoples.pop(seat, None)
+            case PeopleChosen(seat):
+                peoples[seat] = number
             case Voted(seat, by, True):
                 votes.setdefault(seat, {})[by] = number
             case Voted(seat, by):
@@ -74,6 +82,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             *voted,
             *host.values(),
             *ready.values(),
+            *peoples.values(),
             *settings.values(),
             *latest.values(),
         )

@@ -16,13 +16,23 @@ from engine.pieces import Seat
 from protocol.codec import encoded_summaries
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH
-from protocol.messages import JoinTable, OpenTable, Resume, Watch
+from protocol.messages import (
+    Done,
+    EnterLobby,
+    InLobby,
+    JoinTable,
+    OpenTable,
+    Resume,
+    SayInLobby,
+    TableSummary,
+    Watch,
+)
 from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, TableDamaged
 from server.logs import about
-from server.net.addresses import Origins
+from server.net.addresses import Origins, only_here
 from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code, new_token, token_hash
@@ -41,9 +51,11 @@ from server.storage.entries import (
 from server.storage.journal import Journal, Part
 from server.tables.absence.stand_in import StandIn
 from server.tables.chat import ChatLimits
+from server.tables.online.lobby_chat import LobbyChat
+from server.tables.online.people import Place
 from server.tables.rematch import entries_to_play_again, options_to_play_again
-from server.tables.seats.confusables import skeleton
-from server.tables.seats.names import check_name
+from server.tables.seats.confusables import read_list
+from server.tables.seats.names import check_name, looks
 from server.tables.state import PersistentState
 from server.tables.table import Table
 
@@ -81,7 +93,8 @@ async def _folded(
         try:
             state.fold(entry)
         except Exception as error:  # whatever the error, no server wrote this
-            reason = f"entry {number} does not fit the game: {error}"
+            # Its text may name a hidden piece, and this one is logged and kept.
+            reason = f"entry {number} does not fit the game: {type(error).__name__}"
             await journal.set_aside(code, number, reason)
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
     return state
@@ -124,7 +137,9 @@ class Lobby:
         self._timers = config.timers()
         self._on_game_over = on_game_over
         self._seconds_to_stop = seconds_to_stop
-        self._encoded_list: msgspec.Raw | None = None  # until a table changes
+        self.list_version = 0
+        self._listed_tables: list[TableSummary] | None = None  # until a table changes
+        self._encoded_list: msgspec.Raw | None = None
         self._opened_by_connection = PerMinuteLimit(config.limits.tables_per_connection)
         self._opened_by_address = PerMinuteLimit(config.limits.tables_per_address)
         self._guesses = PerMinuteLimit(config.limits.wrong_codes_per_address)
@@ -137,8 +152,17 @@ class Lobby:
         self._chances = chances
         self._counts = counts
         self._stand_in = StandIn(config.stand_in, config.brains, config.seed, config.limits.bots_cpu)
-        skeleton("")  # to read the list of look-alikes takes long: not while somebody plays
+        if not only_here(config.host):
+            read_list()
         self._chat = ChatLimits(config.limits, self._timers.time)
+        self._lobby_chat = LobbyChat(
+            config.limits,
+            self._timers,
+            tasks,
+            place_of=self._place_of,
+            name_held=self._name_held,
+            seed=config.seed,
+        )
 
     def restore(self, kept: Mapping[str, PersistentState]) -> None:
         """Take up the tables of an earlier process, by their codes."""
@@ -158,6 +182,7 @@ class Lobby:
     def stop_timers(self) -> None:
         """Let nothing more fall due at any table, also at those that are still being opened."""
         self._timers_stopped = True
+        self._lobby_chat.close()
         for table in self.tables.values():
             table.stop_timers()
 
@@ -167,18 +192,29 @@ class Lobby:
 
     # -- what conversations ask ---------------------------------------------------------------------
 
-    def encoded_list(self) -> msgspec.Raw:
-        """Return the list of tables, as many as fit into a message, ready to be sent.
+    def listed(self) -> list[TableSummary]:
+        """Return the list of tables, as many as fit into a message.
 
         Newest first; deserted tables come after all others, and are left out first.
 
         Nothing in it depends on private tables.
         """
-        if self._encoded_list is None:
+        if self._listed_tables is None:
             public = (table for table in reversed(self.tables.values()) if not table.state.private)
             told = sorted(public, key=lambda table: not table.players_here)[:ARRAY_LENGTH]
-            self._encoded_list = encoded_summaries([table.summary() for table in told])
+            self._listed_tables = [table.summary() for table in told]
+        return self._listed_tables
+
+    def encoded_list(self) -> msgspec.Raw:
+        """Return the list of tables, ready to be sent."""
+        if self._encoded_list is None:
+            self._encoded_list = encoded_summaries(self.listed())
         return self._encoded_list
+
+    def open_to_all(self, code: str) -> Table | None:
+        """Return the table with a code if it is in the list and spectators may watch it, else None."""
+        table = self.tables.get(code)
+        return None if table is None or table.state.private or table.state.no_spectators else table
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
@@ -216,6 +252,23 @@ class Lobby:
             if refusal.code in _OF_CODES and not self._listed(message.table):
                 self._count_guess(session)
             raise
+
+    def talk(self, session: Session, message: InLobby) -> None:
+        """List the session among those who are online, or say something in the lobby; raises Refusal."""
+        if not self._config.lobby_chat:
+            raise Refusal(Code.NO_LOBBY_CHAT)
+        match message:
+            case EnterLobby(_, str(name), tokens):
+                self._lobby_chat.enter(session, name, tokens)
+            case EnterLobby():
+                self._lobby_chat.leave(session)
+            case SayInLobby(_, text):
+                self._lobby_chat.say(session, text)
+        session.send(Done(message.id))
+
+    def gone(self, session: Session) -> None:
+        """Take note that the session's connection has ended."""
+        self._lobby_chat.leave(session)
 
     # -- what the host of the server asks -----------------------------------------------------------
 
@@ -280,7 +333,12 @@ class Lobby:
 
     def table_changed(self) -> None:
         """Take note that the list of tables has changed."""
-        self._encoded_list = None
+        self._listed_tables = self._encoded_list = None
+        self.list_version += 1
+
+    def privacy_changed(self) -> None:
+        """Take note that a table has become private, or has ceased to be."""
+        self._lobby_chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Take note that a table has ended."""
@@ -328,6 +386,30 @@ class Lobby:
         """Tell whether everybody may know that there is a table with this code."""
         table = self.tables.get(code)
         return table is not None and not table.state.private
+
+    def _place_of(self, session: Session) -> Place:
+        """Return where the session is: at a private table neither which nor what it does there."""
+        if session.table is None:
+            return "lobby", None
+        if not self._listed(session.table.code):
+            return "playing", None
+        return "watching" if session.seat is None else "playing", session.table.code
+
+    def _name_held(self, session: Session, name: str, proofs: Collection[str]) -> bool:
+        """Tell whether the name looks like that of another's seat at a table in the list."""
+        wanted = looks(name)
+        for table in self.tables.values():
+            if table.state.private:
+                continue
+            for seat, player in enumerate(table.state.players):
+                if player is None or player.vacant or looks(player.name).isdisjoint(wanted):
+                    continue
+                if table.state.stage == "over" and not table.is_here(Seat(seat)):
+                    continue  # their clients have forgotten the token
+                sits_there = session.table is table and session.seat == seat
+                if not sits_there and not any(hash_fits(each, player.token_hash) for each in proofs):
+                    return True
+        return False
 
     def _guessed(self, session: Session, code: str) -> Table:
         """Return the table with a code that may be guessed.
@@ -471,6 +553,7 @@ class Lobby:
             owner=self,
             timers=self._timers,
             tasks=self._tasks,
+            shares_draws=self._config.seed is None,
         )
         if self._timers_stopped:
             table.stop_timers()

@@ -8,20 +8,18 @@ import time
 
 from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameEnded
-from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import StartGame, Substitute, Vote
+from protocol.messages import Lay, PlacePiece, Substitute, Vote
 from protocol.moves import command_of
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Move, Played, StoodIn, Voted
+from server.storage.entries import Played, StoodIn, Voted
 from server.tables.absence.internal_messages import AwayTooLong, MoveDue, TimeUp
 from server.tables.context import TableContext
-from server.tables.state import PersistentState
 
 log = logging.getLogger(__name__)
 
@@ -32,25 +30,20 @@ class Moves:
     def __init__(self, context: TableContext) -> None:
         self._context = context
 
-    async def play(self, session: Session, move: Move) -> None:
+    async def play(self, session: Session, move: Lay | PlacePiece) -> None:
         """Play a move; its broadcast is the mover's answer."""
         state, policy = self._context.state, self._context.policy
         seat = session.player_seat()
         policy.check_time(seat)
-        if isinstance(move, StartGame):
-            game = _new_game(state, seat)
-            happened = tuple(game.events)
-        elif state.game is None:
+        if state.game is None:
             raise Refusal(Code.NOT_STARTED)
-        elif state.ended:
+        if state.ended:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
-        elif state.paused is not None:
+        if state.paused is not None:
             raise Refusal(Code.PAUSED)
-        else:
-            game = state.game
-            happened = game.decided(command_of(seat, move))
+        happened = state.game.decided(command_of(seat, move))
         events = [event_map(event) for event in happened]
-        await self._accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
+        await self.accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
     async def vote(self, session: Session, vote: Vote) -> None:
         """Count a vote that a bot play for a seat."""
@@ -88,14 +81,14 @@ class Moves:
         maps = [event_map(event) for event in happened]
         by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
         try:
-            await self._accept(StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=by)
+            await self.accept(StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=by)
         except JournalError as error:
             context.counts.journal_failed(error)
             context.policy.turn_began()
         else:
             log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
 
-    async def _accept(
+    async def accept(
         self,
         entry: Played | StoodIn,
         happened: tuple[Event, ...],
@@ -103,7 +96,10 @@ class Moves:
         mover: Session | None = None,
         by: Substitute | None = None,
     ) -> None:
-        """Store events, fold them, and broadcast them: every change of a game goes this way."""
+        """Store events, fold them, and broadcast them: every change of a game goes this way.
+
+        To the session `mover` the broadcast is the answer.
+        """
         context = self._context
         state = context.state
         begins = state.game is None
@@ -132,18 +128,3 @@ class Moves:
         clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
         if begins or ended is not None or clock_ran_out or pause_asked:
             context.broadcast_state()
-
-
-def _new_game(state: PersistentState, seat: Seat) -> Game:
-    """Return the game that `seat` starts; raises Refusal if it cannot."""
-    if state.game is not None:
-        raise Refusal(Code.ALREADY_STARTED)
-    if seat != state.host:
-        raise Refusal(Code.NOT_THE_HOST)
-    free = [number for number, player in enumerate(state.players) if player is None]
-    if free:
-        raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, free)))
-    kept = next((player for player in state.players if player is not None and player.kept), None)
-    if kept is not None:
-        raise Refusal(Code.SEAT_KEPT, name=kept.name)
-    return Game.new(state.options, state.chance)

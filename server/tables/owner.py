@@ -30,6 +30,9 @@ class TableOwner(Protocol):
     def table_changed(self) -> None:
         """Take note that the list of tables has changed."""
 
+    def privacy_changed(self) -> None:
+        """Take note that a table has become private, or has ceased to be."""
+
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Take note that a table has ended."""
 

@@ -58,6 +58,15 @@ class Pauses:
             self._check_may_end(own, state.paused)
             await self._end()
 
+    async def begin_if_agreed(self) -> None:
+        """Begin the pause that was asked for if all who had not agreed are gone or have no say any more."""
+        wanted = self._context.pause_wanted()
+        if wanted and self._is_agreed(wanted):
+            try:
+                await self._pause(wanted[0])
+            except JournalError as error:  # whoever asked can ask again
+                self._context.counts.journal_failed(error)
+
     async def end_by_itself(self, number: int) -> None:
         """Let the game go on if its pause of this number has not been ended yet."""
         state = self._context.state
@@ -77,12 +86,17 @@ class Pauses:
         if not wanted and state.pauses[own] >= PAUSES:
             raise Refusal(Code.NO_PAUSES_LEFT, pauses=PAUSES)
         wanted = wanted if own in wanted else [*wanted, own]
-        has_clock = isinstance(state.absence, MoveClock | GameClock)
-        if not has_clock or state.host in wanted or context.people_here <= set(wanted):
+        if self._is_agreed(wanted):
             await self._pause(wanted[0])
         elif wanted != context.pause_asked:
             context.pause_asked = wanted
             context.broadcast_state()
+
+    def _is_agreed(self, wanted: list[Seat]) -> bool:
+        """Tell whether it is enough that these players want a pause."""
+        state = self._context.state
+        has_clock = isinstance(state.absence, MoveClock | GameClock)
+        return not has_clock or state.host in wanted or self._context.people_here <= set(wanted)
 
     def _disagree(self, own: Seat) -> None:
         context = self._context

@@ -1,13 +1,13 @@
-"""What players settle themselves before the game: whether they are ready, and where they sit."""
+"""What players settle themselves before the game: who is ready, where they sit, and what they play."""
 
 from typing import assert_never
 
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from protocol.codes import Code
-from protocol.messages import ChangeSeat, PlayerRequest, SayReady
+from protocol.messages import ChangeSeat, ChoosePeople, PlayerRequest, SayReady
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import SaidReady
+from server.storage.entries import PeopleChosen, SaidReady
 from server.tables.context import TableContext
 from server.tables.seats.seat_admission import SeatAdmission
 
@@ -29,6 +29,8 @@ class Preparation:
                 await self._say_ready(own, on=on)
             case ChangeSeat(_, seat):
                 await self._change_seat(own, seat)
+            case ChoosePeople(_, people):
+                await self._choose_people(own, None if people is None else People(people))
             case _:
                 assert_never(request)
 
@@ -52,3 +54,18 @@ class Preparation:
         order = [Seat(seat) for seat in range(len(players))]
         order[own], order[wanted] = Seat(wanted), own
         await self._admission.rearrange(order)
+
+    async def _choose_people(self, own: Seat, wanted: People | None) -> None:
+        """Give the player a people that nobody else has chosen, or any that is left."""
+        players = self._context.state.players
+        chosen = {
+            player.people: player.name
+            for seat, player in enumerate(players)
+            if seat != own and player is not None and player.people is not None
+        }
+        if wanted in chosen:
+            free = ", ".join(people for people in People if people not in chosen)
+            raise Refusal(Code.PEOPLE_TAKEN, people=wanted, name=chosen[wanted], free_peoples=free)
+        if (player := players[own]) is not None and player.people != wanted:
+            await self._context.store(PeopleChosen(own, wanted))
+            self._context.broadcast_state()

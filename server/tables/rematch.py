@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators, Title
-from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened
+from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened, PeopleChosen
 from server.tables.state import PersistentState
 
 
@@ -18,7 +18,7 @@ def options_to_play_again(state: PersistentState) -> Opened:
 def entries_to_play_again(state: PersistentState) -> list[Entry]:
     """Return the seats and settings of a table for another game: bots come along at once.
 
-    Seats are kept for players who were not removed.
+    Seats are kept for players who were not removed, with the peoples that they have chosen.
     """
     seats: list[Entry] = []
     for seat, player in enumerate(state.players):
@@ -29,6 +29,8 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
             seats.append(BotSeated(seat, player.level, player.name, standing))
         elif player.token_hash:
             seats.append(Kept(seat, player.name, player.token_hash, player.program, standing))
+            if player.people is not None:
+                seats.append(PeopleChosen(seat, player.people))
     settings: list[Setting] = []
     if state.title:
         settings.append(Title(state.title))

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.events import Event
-from engine.game import Chance, Game, GameOptions, RandomChance
-from engine.pieces import Seat
+from engine.draws import Bytes32
+from engine.events import Event, GameStarted
+from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
+from engine.peoples import peoples_by_seat
+from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
@@ -29,6 +31,7 @@ from server.storage.entries import (
     Kept,
     Opened,
     Paused,
+    PeopleChosen,
     Played,
     Returned,
     SaidReady,
@@ -52,6 +55,7 @@ class Player:
     program: a bot plays on. A `vacant` seat of a running game is nobody's until somebody takes it over: it
     has no token hash, and the name of the player whom the host of the table removed. A bot of the server has
     a `level` and no token hash, and counts as a program that never comes: it moves as the stand-in does.
+    `people` is the one that the player has chosen.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Player:
     standing: Standing = NEWCOMER  # before this table's game
     vacant: bool = False
     level: str | None = None
+    people: People | None = None
     answers: Answers = field(default_factory=Answers)
 
 
@@ -68,7 +73,7 @@ _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finishe
 
 
 class PersistentState:
-    """The fold of a table's entries; `chance` decides what its game still has to draw."""
+    """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
 
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
         self.chance = chance
@@ -176,6 +181,18 @@ class PersistentState:
             if player is not None and not player.program and not player.vacant
         }
 
+    @property
+    def chosen(self) -> tuple[tuple[People, ...], ...]:
+        """Return what the players have chosen, by seat, for `engine.peoples`."""
+        return tuple(
+            () if player is None or player.people is None else (player.people,) for player in self.players
+        )
+
+    @property
+    def peoples(self) -> list[People]:
+        """Return the seats' own peoples as the choices stand."""
+        return [own[0] for own in peoples_by_seat(len(self.players), self.chosen)]
+
     def standing(self, seat: Seat) -> Standing:
         """Return what a player has reached so far, with this game once it is over."""
         player = self.players[seat]
@@ -219,6 +236,9 @@ class PersistentState:
                 self._host = Seat(seat)
             case SaidReady(seat, on):
                 self.ready = self.ready | {Seat(seat)} if on else self.ready - {Seat(seat)}
+            case PeopleChosen(seat, people):
+                if (player := self.players[seat]) is not None:
+                    player.people = people
             case Changed(setting):
                 self._set(setting)
             case Clocked(used, turn):
@@ -244,6 +264,9 @@ class PersistentState:
         """Take in a move whose events are at hand already."""
         self.entry_count += 1
         if self.game is None:
+            happened = tuple(happened)
+            if isinstance(entry, Played) and entry.seed is not None:
+                self.chance = _chance(Bytes32(entry.seed), happened)
             self._game = Game(happened, self.chance)
         else:
             for event in happened:
@@ -290,3 +313,11 @@ class PersistentState:
             case AbsencePolicy(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy)
+
+
+def _chance(seed: Bytes32, happened: Iterable[Event]) -> Chance:
+    """Return where the draws of the game come from that began with these events."""
+    for event in happened:
+        if isinstance(event, GameStarted) and event.draws is not None:
+            return SharedChance(seed, event.draws.shares)
+    raise ValueError("a game with a seed tells where its draws come from")

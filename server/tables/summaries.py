@@ -32,10 +32,11 @@ def table_summary(code: str, state: PersistentState, *, deserted: bool) -> Table
 def table_state(code: str, state: PersistentState, audience: Audience, policy: AbsencePolicy) -> TableState:
     """Return who sits where and who is here."""
     seats = []
+    peoples = state.peoples if state.stage == "gathering" else [None] * len(state.players)
     for number, player in enumerate(state.players):
         seat = Seat(number)
         if player is None:
-            seats.append(SeatSummary())
+            seats.append(SeatSummary(people=peoples[seat]))
             continue
         summary = SeatSummary(
             player.name,
@@ -47,6 +48,8 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
             ready=state.stage == "gathering"
             and (seat in state.ready or (player.program and not player.kept)),
             level=player.level,
+            people=peoples[seat],
+            chosen=state.stage == "gathering" and player.people is not None,
         )
         seats.append(policy.summary(seat, summary))
     return TableState(

@@ -16,10 +16,12 @@ from engine.pieces import Seat
 from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
+    AddShare,
     Announced,
     AskPause,
     AtTable,
     ChangeSeat,
+    ChoosePeople,
     Done,
     GetRecord,
     HostRequest,
@@ -59,12 +61,14 @@ from server.tables.absence.internal_messages import (
     InternalMessage,
     PauseOver,
     Scheduler,
+    SharesDue,
     Unattended,
 )
 from server.tables.absence.stand_in import StandIn
 from server.tables.answers import Answer
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
+from server.tables.game_start import GameStart
 from server.tables.host_powers import HostPowers
 from server.tables.moves import Moves
 from server.tables.owner import TableOwner
@@ -98,6 +102,7 @@ class Table:
         owner: TableOwner,
         timers: Timers,
         tasks: asyncio.TaskGroup,
+        shares_draws: bool,
     ) -> None:
         self.code = code
         self.state = state
@@ -107,13 +112,16 @@ class Table:
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
-        self._context = TableContext(code, state, journal, limits, counts, stand_in, chat, scheduler, owner)
+        self._context = TableContext(
+            code, state, journal, limits, counts, stand_in, chat, scheduler, owner, shares_draws
+        )
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._host_powers = HostPowers(self._context, self._admission)
         self._preparation = Preparation(self._context, self._admission)
         self._pauses = Pauses(self._context)
         self._moves = Moves(self._context)
+        self._game_start = GameStart(self._context, self._moves)
         self._unattended_timer: Timer | None = None
         self._unattended_stage: str | None = None
         self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
@@ -154,6 +162,10 @@ class Table:
     def players_here(self) -> int:
         """Return how many players are connected."""
         return len(self._context.audience.seated)
+
+    def is_here(self, seat: Seat) -> bool:
+        """Tell whether the player of a seat is connected."""
+        return seat in self._context.audience.seated
 
     @property
     def spectators_here(self) -> int:
@@ -238,13 +250,19 @@ class Table:
         if self._ended:
             raise self._closed()
         try:
-            return await work(*args, **options)
+            result = await work(*args, **options)
+            if not (self.state.forgotten or self.archived):
+                if self._context.pause_asked:
+                    await self._pauses.begin_if_agreed()
+                await self._game_start.begin_if_complete()
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others
             log.exception("table failed and is closed", extra=about(table=self.code))
             self._end(failed=True)
             raise self._closed() from error
+        else:
+            return result
         finally:
             if not self._ended:
                 if self.state.forgotten or self.archived:
@@ -264,6 +282,8 @@ class Table:
                 await self._admission.hosting.follow()
             case PauseOver(number):
                 await self._pauses.end_by_itself(number)
+            case SharesDue(commitment):
+                await self._game_start.time_is_up(commitment)
             case Unattended():
                 await self._archive_if_unattended()
             case _:
@@ -279,8 +299,11 @@ class Table:
             session.send(known)
             return
         try:
-            if isinstance(message, StartGame | Lay | PlacePiece):
+            if isinstance(message, Lay | PlacePiece):
                 await self._moves.play(session, message)  # whose fold remembers the answer
+                return
+            if isinstance(message, StartGame):
+                await self._game_start.start(session, message)  # which answers when the game begins
                 return
             await self._do(session, message)
             answer: Answer = Done(message.id)
@@ -293,7 +316,9 @@ class Table:
         session.send(answer)
 
     async def _do(
-        self, session: Session, message: HostRequest | PlayerRequest | AskPause | Leave | Sync | Say | Vote
+        self,
+        session: Session,
+        message: HostRequest | PlayerRequest | AddShare | AskPause | Leave | Sync | Say | Vote,
     ) -> None:
         match message:
             case Leave():
@@ -307,9 +332,11 @@ class Table:
                 self._say(session, message.text)
             case Vote():
                 await self._moves.vote(session, message)
+            case AddShare():
+                self._game_start.add_share(session, message)
             case AskPause():
                 await self._pauses.ask(session, message)
-            case SayReady() | ChangeSeat():
+            case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._preparation.settle(session, message)
             case _:
                 await self._host_powers.use(session, message)
@@ -410,11 +437,13 @@ class Table:
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._host_powers, self._preparation, self._pauses, self._moves
+        del self._game_start
 
     def _stop_timers(self) -> None:
         self._context.stop_timers()
         self._admission.stop_timers()
         self._pauses.stop_timers()
+        self._game_start.stop_timers()
         if self._unattended_timer is not None:
             self._unattended_timer.cancel()
 

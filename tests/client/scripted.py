@@ -8,8 +8,8 @@ from typing import TypeAlias, TypeVar
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from client.connection import Connection, Timeouts
-from client.news import Update
+from client.network.connection import Connection, Timeouts
+from client.tables.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 

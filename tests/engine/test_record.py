@@ -16,7 +16,9 @@ RECORDS = sorted((Path(__file__).parent / "records").glob("*.txt"))
 DOCUMENT = Path(__file__).parents[2] / "docs" / "record.md"
 
 LAID = recorded(played(GameOptions(3), seed=1).events)
+TWO = recorded(played(GameOptions(2), seed=4, commands=9).events)
 RANDOM = recorded(played(GameOptions(5, random_layout=True), seed=2).events)
+SHARED = recorded(played(GameOptions(3), seed=1, shared=True).events)
 
 
 def line_number(text: str, line: str) -> int:
@@ -98,13 +100,20 @@ def test_the_missing_end_is_named_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "pattern", "replacement", "reason"),
     [
-        (LAID, r"palatinus record 1", "palatinus record 2", "version `2`"),
+        (LAID, r"palatinus record 1", "palatinus record 3", "version `3`; only versions 1, 2 can be read"),
         (LAID, r"palatinus record 1", "a letter", "begins with"),
         (LAID, r"players 3", "players 6", "6 players cannot play"),
         (LAID, r"players 3", "players three", "not a number"),
         (LAID, r"players 3", f"players {'9' * 150}", "not a number"),
         (LAID, r"starts \d", "starts 3", "Seat 3 cannot start"),
-        (LAID, r"seat 1 S", "seat 1 M", "`seat 1 S`"),
+        (LAID, r"seat 1 S", "seat 1 E", "expected 1 of the peoples left: S, L, M, A$"),
+        (LAID, r"seat 1 S", "seat 1 SM", "found `SM`, expected 1"),
+        (LAID, r"seat 1 S", "seat 1 Q", "found `Q`"),
+        (LAID, r"seat 1 S", f"seat 1 {'S' * 190}", "found `S{60}...`"),
+        (TWO, r"seat 0 EL", "seat 0 EE", "found `EE`, expected 2 of the peoples left: E, S, L, M, A$"),
+        (TWO, r"seat 0 EL", "seat 0 E", "found `E`, expected 2"),
+        (TWO, r"seat 1 SM", "seat 1 SL", "expected 2 of the peoples left: S, M, A$"),
+        (TWO, r"(.) places ..\*? .*", r"\1 places Am A1", "in your hand"),
         (LAID, r"layout laid", "layout neat", "layout random"),
         (LAID, r"tile . 0 0", "tile H 0 0", "the bag still holds"),
         (LAID, r"tile . 0 0", "tile A 0 1", "expected `tile TILE 0 0`"),
@@ -126,6 +135,13 @@ def test_the_missing_end_is_named_with_its_line() -> None:
         (LAID, r"result 0 points (\d+) .*", r"result 0 points 1\1 items 3", "but this game has"),
         (LAID, r"winners .*", "winners 0 1 2", "but this game has"),
         (LAID, r"result 0 .*", "unfinished", "but this game has"),
+        (SHARED, r"starts (\d) drawn", r"starts \1", "expected `starts SEAT drawn`"),
+        (SHARED, r"commitment (.*).", r"commitment \1", "64 hexadecimal digits"),
+        (SHARED, r"share 1 .*", "share 1 some", "64 hexadecimal digits"),
+        (SHARED, r"share 1 .*", "share 2 none", "expected `share 1 SHARE`"),
+        (SHARED, r"share 2 .*", "layout laid", "expected `share 2 SHARE`"),
+        (SHARED, r"seed (.*).", r"seed \1F", "64 hexadecimal digits"),
+        (SHARED, r"seed .*", "unfinished", "expected `seed DIGITS`"),
         (RANDOM, r"tile (.) 3 .", r"tile \1 3 6", "not an orientation"),
         (RANDOM, r"tile (.) 3 .", r"tile \1 4 0", "expected `tile TILE 3"),
     ],
@@ -137,6 +153,38 @@ def test_damage_is_refused_with_its_line(text: str, pattern: str, replacement: s
     assert refused.line == line_number(text, sound)
     assert re.search(reason, str(refused))
     assert len(str(refused)) < 300
+
+
+def test_the_seed_of_a_running_game_is_not_recorded() -> None:
+    """Before the result, a record holds the commitment and the shares, and no seed."""
+    game = played(GameOptions(2), seed=3, commands=12, shared=True)
+    text = recorded(game.events)
+    assert first(text, r"commitment .{64}")
+    assert "seed" not in text
+    draws, seed = game.events[0].draws, game._chance.seed()  # type: ignore[union-attr]
+    assert draws is not None
+    assert seed is not None
+    assert seed not in text + repr(game.events) + repr(game.view)
+    assert replayed(text).events == game.events
+
+
+def test_a_record_without_draws_has_none_of_their_lines() -> None:
+    """Version 1 knows neither commitment nor shares nor seed."""
+    without = SHARED.replace("record 2", "record 1")
+    assert refusal(without).line == line_number(without, first(without, r"starts .*"))
+    for line in ("commitment " + "a" * 64, "seed " + "a" * 64):
+        assert "expected" in str(refusal(LAID.replace("layout laid", f"{line}\nlayout laid")))
+
+
+def test_peoples_are_read_as_the_record_has_them() -> None:
+    """The same game in other colours replays, too, with the same result."""
+    colours = str.maketrans("ESLMA", "AMSLE")
+    other = re.sub(
+        r"(?m)^(seat \d |\d places )(\w+)", lambda found: found[1] + found[2].translate(colours), LAID
+    )
+    assert first(other, r"seat 0 .*") == "seat 0 A"
+    assert recorded(replayed(other).events) == other
+    assert replayed(other).view.result == replayed(LAID).view.result
 
 
 def test_a_tile_is_not_drawn_twice() -> None:
@@ -179,6 +227,7 @@ def damaged(draw: st.DrawFn) -> str:
         draw(st.sampled_from([GameOptions(2), GameOptions(4, random_layout=True)])),
         5,
         draw(st.integers(0, MOST_COMMANDS)),
+        shared=draw(st.booleans()),
     )
     lines = recorded(game.events).split("\n")
     for _ in range(draw(st.integers(1, 2))):

@@ -23,6 +23,7 @@ from protocol.codec import decode_server, encode
 from protocol.events import event_of
 from protocol.limits import VERSIONS
 from protocol.messages import (
+    ChoosePeople,
     ClientMessage,
     Done,
     Events,
@@ -310,13 +311,21 @@ def _complete(state: TableState, players: int, watched: bool) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def game(port: int, players: int, **options: Any) -> AsyncIterator[list[Peer]]:
-    """Seat peers as `full_table` does and start the game; all of them know that it has started."""
+async def game(
+    port: int, players: int, *, peoples: Mapping[int, str] = MappingProxyType({}), **options: Any
+) -> AsyncIterator[list[Peer]]:
+    """Seat peers as `full_table` does and start the game; all of them know that it has started.
+
+    `peoples` are those that peers choose, by their seats.
+    """
     options = {"random_layout": True, "starting": 0, **options}
     async with full_table(port, players, **options) as peers:
+        for seat, people in peoples.items():
+            await peers[seat].done(ChoosePeople(peers[seat].next_id(), people))
         await peers[0].done(StartGame(peers[0].next_id()))
         for peer in peers:
-            await peer.until(TableState)
+            while (await peer.until(TableState)).stage == "gathering":
+                pass
             assert peer.seq == peers[0].seq
         yield peers
 

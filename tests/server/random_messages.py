@@ -7,17 +7,23 @@ from typing import Any, Final, get_args
 import msgspec
 
 from engine.board import FIELDS
-from engine.pieces import NOTATIONS
+from engine.draws import Bytes32, Share, commitment_to, pledge_of
+from engine.pieces import NOTATIONS, People
 from protocol.codec import decode_client
 from protocol.messages import ClientMessage
 
 KINDS: Final = get_args(ClientMessage)
 _TEXTS: Final = ("Anna", "Αnna", "a", "é" * 20, "w" * 20, "\x1b[2J", " ", "x" * 200)  # of any length
-_STRINGS_BY_FIELD: Final[Mapping[str, Sequence[str]]] = {
+_SHARES: Final = [Share(digit * 64) for digit in "5a"]
+_VALUES_BY_FIELD: Final[Mapping[str, Sequence[str | None]]] = {
+    "people": [*People, None],
     "piece": sorted(NOTATIONS),
     "field": FIELDS,
     "password": ["secret"],
     "level": ["random", "best"],
+    "share": _SHARES,
+    "pledge": [None, *map(pledge_of, _SHARES)],
+    "commitment": [commitment_to(Bytes32("0" * 64))],
 }
 
 
@@ -42,7 +48,7 @@ class RandomMessages:
         content: dict[str, Any] = {} if info.tag is None else {str(info.tag_field): info.tag}
         for field in info.fields:
             if field.required or self._rng.random() < 0.5:
-                known = self._values.get(field.name) or _STRINGS_BY_FIELD.get(field.name)
+                known = self._values.get(field.name) or _VALUES_BY_FIELD.get(field.name)
                 value = self._rng.choice(known) if known else self._value(field.type)
                 content[field.encode_name] = msgspec.to_builtins(value)
         return content

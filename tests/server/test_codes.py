@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from client.refusals import describe_refusal
+from client.network.refusals import describe_refusal
 from engine.legal import random_command
 from engine.pieces import Seat
 from protocol.absence import ByVote, MoveClock
@@ -16,8 +16,10 @@ from protocol.messages import (
     AskPause,
     ChangeSeat,
     ChangeSetting,
+    ChoosePeople,
     ClientMessage,
     Dismiss,
+    EnterLobby,
     HandOver,
     Hello,
     JoinTable,
@@ -31,6 +33,7 @@ from protocol.messages import (
     Remove,
     Resume,
     Say,
+    SayInLobby,
     SeatBot,
     StartGame,
     Sync,
@@ -135,6 +138,23 @@ async def too_much_chat(_server: Running, stack: contextlib.AsyncExitStack) -> R
     peers = await stack.enter_async_context(full_table(server.port, 2))
     await peers[1].done(Say(6, "hello"))
     return await peers[0].refused(Say(7, "hello"))
+
+
+async def name_in_use(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    anna, other = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
+    await anna.done(EnterLobby(6, "Anna"))
+    return await other.refused(EnterLobby(7, "anna"))
+
+
+async def no_lobby_chat(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    server = await stack.enter_async_context(running(Config(lobby_chat=False)))
+    peer = await stack.enter_async_context(connected(server.port))
+    return await peer.refused(SayInLobby(7, "hello"))
+
+
+async def not_in_lobby(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peer = await stack.enter_async_context(connected(server.port))
+    return await peer.refused(SayInLobby(7, "hello"))
 
 
 async def too_many_seats(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -251,6 +271,12 @@ async def no_such_seat(server: Running, stack: contextlib.AsyncExitStack) -> Ref
 async def no_free_seat(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peers = await stack.enter_async_context(full_table(server.port, 2))
     return await peers[1].refused(ChangeSeat(7, 0))
+
+
+async def people_taken(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    peers = await stack.enter_async_context(full_table(server.port, 2))
+    await peers[1].done(ChoosePeople(6, "E"))
+    return await peers[0].refused(ChoosePeople(7, "E"))
 
 
 async def paused(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
@@ -398,6 +424,9 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NAME_NOT_COMPOSED: by_newcomer(lambda host: JoinTable(7, host.code, "A\u0301nna")),
     Code.NAME_MIXED_ALPHABETS: by_newcomer(lambda host: JoinTable(7, host.code, "Ann\u0430")),
     Code.NAME_TAKEN: by_newcomer(lambda host: JoinTable(7, host.code, "anna")),
+    Code.NAME_IN_USE: name_in_use,
+    Code.NO_LOBBY_CHAT: no_lobby_chat,
+    Code.NOT_IN_LOBBY: not_in_lobby,
     Code.TEXT_UNPRINTABLE: at_full_table(0, Say(7, "\x1b")),
     Code.TEXT_TOO_MANY_MARKS: at_full_table(0, Say(7, "x\u0336\u0337\u0338")),
     Code.TEXT_BLANK: at_full_table(0, Say(7, " hm")),
@@ -426,6 +455,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NOT_A_PERSON: not_a_person,
     Code.NO_SUCH_SEAT: no_such_seat,
     Code.NO_FREE_SEAT: no_free_seat,
+    Code.PEOPLE_TAKEN: people_taken,
     Code.PAUSED: paused,
     Code.NOT_PAUSED: not_paused,
     Code.NO_PAUSES_LEFT: no_pauses_left,

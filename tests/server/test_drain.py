@@ -45,6 +45,19 @@ async def told(peer: Peer) -> int | None:
     return (await peer.until(Stopping)).seconds
 
 
+async def test_the_seconds_told_are_the_ones_asked_for() -> None:
+    """At a moment of a clock at which their sum is rounded up."""
+    clock = ManualClock()
+    clock.advance(757.1179785105686)
+    async with (
+        draining_server(clock) as (server, _),
+        game(server.port, 2),
+        connected(server.port) as visitor,
+    ):
+        server.drain.begin(600)
+        assert await told(visitor) == 600
+
+
 async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
     """Players, spectators and people in the lobby alike; at the end the server stops by itself."""
     clock = ManualClock()

@@ -22,7 +22,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.net.connections.limited_connection import LimitedConnection
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
 from tests.server.process import refused_to_start, serving
 
@@ -126,8 +126,12 @@ async def test_a_bad_option_is_reported_in_one_line() -> None:
 async def test_an_invalid_data_folder_is_reported_in_one_line(tmp_path: Path) -> None:
     """A file in place of the folder is an example."""
     (tmp_path / "file").write_text("x")
-    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path / "file"))
-    check_one_line(code, err, "--data")
+    for data in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, err = await refused_to_start("--port", "0", "--data", str(data))
+        check_one_line(code, err, f"{tmp_path / 'file'} is not a folder", "--data")
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path / "link"))
+    check_one_line(code, err, f"{tmp_path / 'link'} is not a folder")
 
 
 async def test_an_invalid_records_folder_is_reported_in_one_line(tmp_path: Path) -> None:
@@ -135,14 +139,14 @@ async def test_an_invalid_records_folder_is_reported_in_one_line(tmp_path: Path)
     (tmp_path / "file").write_text("x")
     for records in (tmp_path / "file", tmp_path / "file" / "below"):
         code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
-        check_one_line(code, err, str(records), "--records")
+        check_one_line(code, err, f"{tmp_path / 'file'} is not a folder", "--records")
 
 
 async def test_an_invalid_journal_is_reported_in_one_line(tmp_path: Path) -> None:
     """The file is not changed."""
     (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)
     code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
-    check_one_line(code, err, str(tmp_path), "--data")
+    check_one_line(code, err, str(tmp_path), "a backup", "--data")
     assert (tmp_path / FILE_NAME).read_bytes() == b"no database at all " * 100
 
 
@@ -275,7 +279,9 @@ async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, u
         plain = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
         with plain, trusting.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted:
             encrypted.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-            assert encrypted.recv(100).startswith(b"HTTP/1.1 426 ")
+            answer = b"".join(iter(lambda: encrypted.recv(1000), b""))
+            assert answer.startswith(b"HTTP/1.1 426 ")
+            assert b"palatinus join wss://" in answer
 
     tls = ("--tls-cert", str(certificate), "--tls-key", str(key))
     async with serving("--memory", *tls, uvloop=uvloop) as server:

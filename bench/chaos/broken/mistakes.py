@@ -5,28 +5,40 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from engine.draws import Share
 from engine.events import Event, SeenEvent
 from engine.game import Game, RandomChance
 from engine.legal import Legal
 from engine.pieces import Seat
+from engine.record import recorded
+from engine.redaction import snapshot
 from engine.view import Eyes
 from protocol.absence import ByBot, GameClock
-from protocol.messages import AtTable, Events, Say, StartGame
+from protocol.codec import encoded_summaries
+from protocol.codes import Code
+from protocol.messages import AtTable, Events, GetRecord, Record, Say, StartGame
 from protocol.moves import command_of
+from protocol.snapshot import snapshot_message
 from server import app
 from server.net.session import Session
-from server.storage import sqlite_journal, stored_tables
+from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.journal import Journal
 from server.storage.records import Records
-from server.tables import audience, context
+from server.storage.sqlite import journal as journal_on_disk
+from server.storage.sqlite import tables_in_file
+from server.tables import audience, context, game_start
 from server.tables.answers import Answers
+from server.tables.audience import Audience
 from server.tables.clocks import Clocks
 from server.tables.lobby import Lobby
 from server.tables.moves import Moves
 from server.tables.seats import seat_admission
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state import PersistentState
+from server.tables.state import PersistentState, Player
+from server.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,7 @@ def _tell_before_storing() -> None:
 
         return wrong
 
-    _exchange(Moves, "_accept", accept)
+    _exchange(Moves, "accept", accept)
 
 
 @_mistake("last-entry-lost", "forgets each table's last entry when it starts")
@@ -119,12 +131,12 @@ def _do_not_sync() -> None:
 
         return wrong
 
-    _exchange(sqlite_journal, "opened", opened)
+    _exchange(journal_on_disk, "opened", opened)
 
 
 @_mistake("archived-without-the-last", "loses the last entry of a game in the archive", most_tables=3)
 def _archive_without_last_entry() -> None:
-    _exchange(stored_tables, "packed", lambda right: lambda rows: right(list(rows)[:-1]))
+    _exchange(tables_in_file, "packed", lambda right: lambda rows: right(list(rows)[:-1]))
 
 
 @_mistake("drawn-again", "makes the moves again when it starts, and draws other tiles")
@@ -136,7 +148,8 @@ def _draw_again() -> None:
                 if state.game is not None and isinstance(entry, Played):
                     assert not isinstance(entry.move, StartGame)
                     happened = state.game.decided(command_of(Seat(entry.seat), entry.move))
-                state.fold_move(entry, happened)
+                unseeded = replace(entry, seed=None) if isinstance(entry, Played) else entry
+                state.fold_move(unseeded, happened)
             else:
                 right(state, entry)
 
@@ -231,6 +244,140 @@ def _open_every_rematch() -> None:
     _exchange(Lobby, "table_after", table_after)
 
 
+# -- what hosts and players ask for ------------------------------------------------------------------
+
+
+_LIVELY: Final[dict[str, Any]] = {"lively": 1.0}
+
+
+@_mistake("pause-forgotten", "forgets when it starts that a game is paused", **_LIVELY)
+def _forget_pauses() -> None:
+    def running(state: PersistentState, _entries: list[Entry]) -> PersistentState:
+        state.paused = None
+        return state
+
+    _start_with(running)
+
+
+@_mistake("settings-forgotten", "forgets when it starts what the host has set", **_LIVELY)
+def _forget_settings() -> None:
+    def as_opened(state: PersistentState, _entries: list[Entry]) -> PersistentState:
+        state.title, state.private, state.no_spectators, state.hints, state.quiet = (
+            "",
+            False,
+            False,
+            False,
+            False,
+        )
+        return state
+
+    _start_with(as_opened)
+
+
+@_mistake("bots-seat-forgotten", "forgets when it starts which seats are its own bots'", with_bots=1.0)
+def _forget_own_bots() -> None:
+    def without_levels(state: PersistentState, _entries: list[Entry]) -> PersistentState:
+        for player in state.players:
+            if player is not None:
+                player.level = None
+        return state
+
+    _start_with(without_levels)
+
+
+@_mistake("moves-in-a-pause", "takes moves while the game is paused", **_LIVELY)
+def _take_moves_in_a_pause() -> None:
+    def play(right: Any) -> Any:
+        async def wrong(moves: Moves, session: Session, move: Any) -> None:
+            state = moves._context.state
+            paused, state.paused = state.paused, None
+            try:
+                await right(moves, session, move)
+            finally:
+                state.paused = paused
+
+        return wrong
+
+    def may_move(_right: Any) -> Any:
+        return property(lambda _context: True)
+
+    _exchange(Moves, "play", play)
+    _exchange(context.TableContext, "may_move", may_move)
+
+
+@_mistake("removed-still-told", "goes on telling those who were removed from a table", **_LIVELY, talk=0.1)
+def _tell_those_removed() -> None:
+    def send_away(_right: Any) -> Any:
+        def wrong(admission: SeatAdmission, session: Session, code: Code) -> None:
+            session.send(Refusal(code, table=admission._context.code).message())
+
+        return wrong
+
+    _exchange(SeatAdmission, "send_away", send_away)
+
+
+@_mistake("removed-come-back", "lets those who were removed from a game come back to their seats", **_LIVELY)
+def _keep_token_of_those_removed() -> None:
+    def vacate(right: Any) -> Any:
+        async def wrong(admission: SeatAdmission, seat: Seat, player: Player) -> None:
+            await right(admission, seat, player)
+            if (vacant := admission._context.state.players[seat]) is not None:
+                vacant.token_hash = player.token_hash
+
+        return wrong
+
+    _exchange(SeatAdmission, "vacate", vacate)
+
+
+@_mistake(
+    "ended-game-shown", "shows the wolves of a game that was ended without a result", **_LIVELY, may_end=1.0
+)
+def _show_ended_games() -> None:
+    def catch_up(right: Any) -> Any:
+        def wrong(told: context.TableContext, session: Session, after: int) -> None:
+            if (game := told.state.game) is None or not told.state.ended:
+                right(told, session, after)
+                return
+            everybody = frozenset(map(Seat, range(game.view.seats)))
+            session.send(snapshot_message(snapshot(game.view, everybody), len(game.events), None, None))
+
+        return wrong
+
+    _exchange(context.TableContext, "catch_up", catch_up)
+
+
+@_mistake(
+    "ended-game-recorded",
+    "sends the record of a game that was ended without a result",
+    **_LIVELY,
+    may_end=1.0,
+)
+def _send_record_of_ended_games() -> None:
+    def send_record(_right: Any) -> Any:
+        async def wrong(table: Table, session: Session, message: GetRecord) -> None:
+            game = table.state.game
+            if game is None or table.state.stage != "over":
+                raise Refusal(Code.NOT_OVER)
+            session.send(Record(message.id, recorded(game.events, table.state.names).splitlines()))
+
+        return wrong
+
+    _exchange(Table, "_send_record", send_record)
+
+
+@_mistake("private-table-listed", "shows private tables in the list", **_LIVELY)
+def _list_private_tables() -> None:
+    def encoded_list(_right: Any) -> Any:
+        return lambda lobby: encoded_summaries([table.summary() for table in lobby.tables.values()])
+
+    _exchange(Lobby, "encoded_list", encoded_list)
+
+
+@_mistake("quiet-table-disturbed", "tells players what spectators say at a quiet table", **_LIVELY, talk=0.5)
+def _disturb_quiet_tables() -> None:
+    _exchange(Audience, "broadcast_to_spectators", lambda _right: Audience.broadcast)
+
+
 # -- what is sent -----------------------------------------------------------------------------------
 
 
@@ -238,8 +385,8 @@ def _catch_up_after(change: Callable[[int], int]) -> None:
     """Have the server take another number for the last event that a client has."""
 
     def catch_up(right: Any) -> Any:
-        def wrong(session: Session, game: Game, after: int, clock: int | None) -> None:
-            right(session, game, change(after) if after else 0, clock)
+        def wrong(session: Session, game: Game, after: int, *args: Any, **options: Any) -> None:
+            right(session, game, change(after) if after else 0, *args, **options)
 
         return wrong
 
@@ -276,6 +423,19 @@ def _show_wolves() -> None:
         return event
 
     _exchange(audience, "redacted", lambda _right: redacted)
+
+
+@_mistake("seed-shown", "shows the seed of the draws in place of its hash")
+def _show_seed() -> None:
+    _exchange(game_start, "commitment_to", lambda _right: lambda seed: seed)
+
+
+@_mistake("share-left-out", "draws from another share than the one that a client has shown")
+def _leave_share_out() -> None:
+    def shared_chance(right: Any) -> Any:
+        return lambda seed, shares: right(seed, [Share("0" * 64), *shares[1:]])
+
+    _exchange(game_start, "SharedChance", shared_chance)
 
 
 @_mistake("legal-moves-shown", "tells everybody what the player on turn may do")

@@ -15,6 +15,9 @@ _ROUND: Final[dict[str, Any]] = {
     "tables": 6,
     "longest_hold": 0.5,
     "patience": 12.0,
+    "lively": 0.0,
+    "with_bots": 0.0,
+    "operated": False,
 }
 _MOST_ROUNDS: Final = 10
 

@@ -6,8 +6,9 @@ from typing import Final
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
-from client.table import TableModel
-from client.ui.texts.sentences import clock_time, names_of
+from client.tables.table import TableModel
+from client.ui.texts.people import names_of
+from client.ui.texts.times import clock_time
 from client.ui.update.state import Outage, Ui
 from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat

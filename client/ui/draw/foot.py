@@ -4,17 +4,18 @@ from itertools import accumulate
 from typing import Final
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.frame import Block, Target
 from client.ui.draw.lines import Line, beside, fitted, line, width_of
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.update.actions import Act
 from client.ui.update.autoplay import SPEEDS
 from client.ui.update.entry import Asked, Entry
-from client.ui.update.keys import Key, key_name
-from client.ui.update.offered_keys import offered
-from client.ui.update.state import Ui, record_of
-from client.ui.update.typed_commands import completions
+from client.ui.update.keys.names import key_name
+from client.ui.update.keys.offered import offered
+from client.ui.update.keys.table import Key
+from client.ui.update.state import Ui
+from client.ui.update.typed_line import ways_on
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 
@@ -63,7 +64,7 @@ def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
     typed = beside(
         prompt, line(before, "class:typing"), line(at or " ", "class:cursor"), line(after, "class:typing")
     )
-    ways = completions(entry.text, model, record_of(ui)) if entry.command else ()
+    ways = ways_on(ui, entry, model) if entry.command else ()
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
 
 
@@ -76,4 +77,6 @@ def _prompt(entry: Entry) -> str:
         case Asked.ADDRESS:
             return _("the host's address:")
         case None:
+            if entry.lobby:
+                return _("say in the lobby:")
             return _("say:") if entry.chat else ":"

@@ -11,9 +11,11 @@ from client.ui.update.state import Lesson, Quitting, Ui
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
 
-def with_news(page: Block, ui: Ui, width: int, height: int, sentence: str = "") -> Block:
-    """Return the page with the latest news below it."""
-    news = news_lines(ui, width, LOG_LINES, sentence)
+def with_news(
+    page: Block, ui: Ui, width: int, height: int, sentence: str = "", *, most: int = LOG_LINES
+) -> Block:
+    """Return the page with the latest news below it, in at `most` so many lines."""
+    news = news_lines(ui, width, most, sentence)
     lines = [*stacked(page.lines, width, height - len(news)), *news]
     return Block(tuple(lines), page.targets)
 
@@ -28,12 +30,7 @@ def lines_wanted(ui: Ui, width: int, sentence: str) -> int:
 def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     """Return the latest talk, the last lines of the log, and below them what should be read now."""
     in_lesson = isinstance(ui.page, Lesson)  # where the log says what to do
-    words, style = _now(ui, sentence)
-    marked = style == "class:refusal" or ui.notice is not None  # over the whole width
-    now = [
-        fitted(line(f" {row}", style), width, style if marked else "")
-        for row in begun(wrapped(words, width - 2), height, width - 2)
-    ]
+    now = words_now(ui, width, height, sentence)
     talk = latest_talk(ui, width, max(height - len(now), 0))
     room_left = max(height - len(now) - len(talk), 0)
     entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
@@ -47,6 +44,16 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     style = "class:info" if in_lesson else ""
     log = [line(row, style) for row in older[len(older) - min(room_left, len(older)) :]]
     return [*stacked(talk, width, len(talk)), *stacked(log, width, room_left), *now]
+
+
+def words_now(ui: Ui, width: int, height: int, sentence: str = "") -> list[Line]:
+    """Return what should be read now, in at most `height` lines."""
+    words, style = _now(ui, sentence)
+    marked = style == "class:refusal" or ui.notice is not None  # over the whole width
+    return [
+        fitted(line(f" {row}", style), width, style if marked else "")
+        for row in begun(wrapped(words, width - 2), height, width - 2)
+    ]
 
 
 def _now(ui: Ui, sentence: str) -> tuple[str, str]:

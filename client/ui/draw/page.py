@@ -1,19 +1,23 @@
 """What every page of the screen can draw of itself, and what several of them share."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.clocks import countdown
 from client.ui.draw.frame import Block
-from client.ui.draw.lines import Line, ends, line, plain, stacked
-from client.ui.draw.news_lines import LOG_LINES, news_lines
+from client.ui.draw.lines import EMPTY, Line, ends, line, plain, stacked
+from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news
 from client.ui.draw.small_window import shortened
+from client.ui.texts.events import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_turn, names_at
+from client.ui.texts.people import names_at
 from client.ui.update.state import Ui
+
+_AROUND_A_LIST: Final = 9  # lines of a whole page that a short list leaves out, at most
 
 
 class PageDrawing(Protocol):
@@ -80,6 +84,25 @@ class AroundGame(Struct, frozen=True):
 
     def body(self, width: int, height: int) -> Block:
         return self.table.body(width, height)
+
+
+class ListPage(Struct, frozen=True):
+    """A list without a server around it: `block` draws it in so many columns and lines."""
+
+    ui: Ui
+    place: str
+    heading: str
+    block: Callable[[int, int], Block]
+    stage: str = ""
+
+    def title(self, width: int) -> Line:
+        return ends(line(f" {self.heading}", "class:title"), EMPTY, width, "class:title")
+
+    def body(self, width: int, height: int) -> Block:
+        return with_news(self.block(width, height), self.ui, width, height)
+
+    def small_body(self, width: int, height: int) -> Block:
+        return short_list(self.ui, self.block(width, height + _AROUND_A_LIST), width, height)
 
 
 def on_turn(model: TableModel) -> bool:

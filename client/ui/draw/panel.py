@@ -6,14 +6,17 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from client.language import _, counted
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, line, people_style, wrapped
+from client.ui.texts.events import turned
 from client.ui.texts.forecasts import describe_forecast
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import bounds_text, kind_words, names_at, piece_words, turned
+from client.ui.texts.people import names_at
+from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.scoring import bounds_text
 from client.ui.update.actions import Act, Action, Hold, Pick
 from client.ui.update.state import Playing, Ui
 from client.ui.update.table import selection

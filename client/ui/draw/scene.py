@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import Struct
 
 from client.ui.draw.board import NOBODY, Marks
-from client.ui.texts.sentences import amounts
+from client.ui.texts.scoring import amounts
 from client.ui.update.table.scoring_steps import Step, hill_of, sentence, steps
 from engine.board import Tile
 from engine.events import Captured, HillScored, Influence, ScoringEvent, SoldierFled

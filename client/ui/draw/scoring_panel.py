@@ -11,7 +11,7 @@ from client.ui.draw.lines import Line, beside, chips, ends, line, people_style, 
 from client.ui.draw.panel import BLANK, Row, heading, pointer
 from client.ui.draw.scene import Scene
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import sum_of
+from client.ui.texts.scoring import sum_of
 from engine.board import Field
 from engine.events import Captured, HillScored, Influence, SoldierFled
 from engine.pieces import Seat

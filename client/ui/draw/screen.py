@@ -4,21 +4,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, assert_never
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw import small_window
 from client.ui.draw.clocks import describe_outage
 from client.ui.draw.foot import foot, typed_line
 from client.ui.draw.frame import Block, Frame, Target, framed, in_ascii
 from client.ui.draw.lines import Line, fitted, line, stacked, width_of, wrapped
-from client.ui.draw.news_lines import news_lines
+from client.ui.draw.news_lines import news_lines, words_now
 from client.ui.draw.page import PageDrawing, on_turn
 from client.ui.draw.pages.announcements import announcements_block
 from client.ui.draw.pages.ended import EndedDrawing
 from client.ui.draw.pages.gathering import GatheringDrawing
-from client.ui.draw.pages.history import HistoryDrawing
+from client.ui.draw.pages.history import history_page
 from client.ui.draw.pages.lesson import (
     LessonDrawing,
     LessonPlayingDrawing,
@@ -31,11 +31,13 @@ from client.ui.draw.pages.reading import reading_block, small_reading
 from client.ui.draw.pages.replay import ReplayDrawing, ReplayedDrawing
 from client.ui.draw.pages.result import ResultDrawing
 from client.ui.draw.pages.scoring import ScoringDrawing
-from client.ui.draw.pages.start import StartDrawing
-from client.ui.draw.pages.table_menu import menu_block
+from client.ui.draw.pages.search import search_page
+from client.ui.draw.pages.start import start_page
+from client.ui.draw.pages.table_menu import menu_block, small_menu
 from client.ui.draw.talk_lines import talk_block
+from client.ui.texts.events import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_turn, names_at
+from client.ui.texts.people import names_at
 from client.ui.update.actions import Act, Action
 from client.ui.update.state import (
     Announcements,
@@ -50,6 +52,7 @@ from client.ui.update.state import (
     Replay,
     Result,
     Scoring,
+    Search,
     Start,
     TableMenu,
     TablePage,
@@ -62,6 +65,7 @@ from engine.view import View
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
+_LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 
 def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) -> Frame:
@@ -94,7 +98,7 @@ class _Screen(Struct, frozen=True):
     glyphs: GlyphSet
 
     def whole(self, width: int, height: int) -> Frame:
-        page, reading, last_top = self._page(), self.ui.overlay, 0
+        page, reading, last_top = self.page(), self.ui.overlay, 0
         title = self._outage(width, width - 2) or page.title(width)
         if isinstance(reading, Announcements):
             body = announcements_block(reading, width, height - 2)
@@ -111,35 +115,45 @@ class _Screen(Struct, frozen=True):
 
     def small(self, width: int, height: int) -> Frame:
         """Return what fits in a window that is too small for the whole screen."""
-        page, announced, last_top = self._page(), self.ui.overlay, 0
-        least = small_window.LEAST_WIDTH, small_window.LEAST_HEIGHT
-        if isinstance(announced, Announcements):
-            body = announcements_block(announced, width, height - 2)
-        elif isinstance(announced, Reading):
-            shared = (self.ui, announced, self.model, self.glyphs)
-            body, last_top = small_reading(*shared, (width, height - 2))
-        elif isinstance(announced, TalkPage):
-            body, last_top = talk_block(self.ui, announced, width, height - 2)
-        elif announced is not None:
-            return self._too_small(page, (LEAST_WIDTH, LEAST_HEIGHT), width, height)
+        page, over_it, last_top = self.page(), self.ui.overlay, 0
+        if width < small_window.LEAST_WIDTH or height < small_window.LEAST_HEIGHT:
+            return self._too_small(page, width, height)
+        if isinstance(over_it, Announcements):
+            body = announcements_block(over_it, width, height - 2)
+        elif isinstance(over_it, Reading):
+            body, last_top = small_reading(self.ui, over_it, self.model, self.glyphs, (width, height - 2))
+        elif isinstance(over_it, TableMenu):
+            body = small_menu(self.ui, over_it, self.model, self.glyphs, (width, height - 2))
+        elif isinstance(over_it, TalkPage):
+            body, last_top = talk_block(self.ui, over_it, width, height - 2)
+        elif isinstance(over_it, Quitting):
+            body = self._small_question(width, height - 2)
         else:
             body = page.small_body(width, height - 2)
             last_top = page.last_top(width, height - 2) if isinstance(page, LessonDrawing) else 0
-        if width < least[0] or height < least[1]:
-            return self._too_small(page, least, width, height)
         style = "class:title-turn" if on_turn(self.model) else "class:title"
         title = self._outage(width, width - 1) or fitted(line(f" {page.place}", style), width, style)
         parts = (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width))
         return replace(self._framed(parts, width, height), last_top=last_top)
 
-    def _too_small(self, page: PageDrawing, least: tuple[int, int], width: int, height: int) -> Frame:
-        """Return that the window is smaller than `least`, what goes on, and the line being typed.
+    def _small_question(self, width: int, height: int) -> Block:
+        """Return the question whether to quit, and above it as much of the page as there is room for."""
+        asked = words_now(self.ui, width, height)
+        room_left = height - len(asked)
+        if room_left < _LEAST_PAGE:
+            return Block(tuple(asked))
+        screen = structs.replace(self, ui=replace(self.ui, overlay=None))
+        page = screen.page().small_body(width, room_left)
+        return Block((*page.lines, *asked), page.targets)
+
+    def _too_small(self, page: PageDrawing, width: int, height: int) -> Frame:
+        """Return that the window is too small for anything, what goes on, and the line being typed.
 
         What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
         """
         ui = self.ui
         words = _("The window is too small: {size} or larger, please. q: quit").format(
-            size=f"{least[0]}x{least[1]}"
+            size=f"{small_window.LEAST_WIDTH}x{small_window.LEAST_HEIGHT}"
         )
         if isinstance(ui.overlay, Quitting):
             told = news_lines(ui, width, height, "")[-height:] if height else []
@@ -165,14 +179,16 @@ class _Screen(Struct, frozen=True):
 
     # -- which page it is ---------------------------------------------------------------------------
 
-    def _page(self) -> PageDrawing:
+    def page(self) -> PageDrawing:
         """Return the page that is on the screen, ready to be drawn."""
         page, view, shared = self.ui.page, self.model.view, (self.ui, self.model, self.glyphs)
         match page:
             case Start():
-                return StartDrawing(self.ui, page, self.glyphs)
+                return start_page(self.ui, page, self.glyphs)
+            case Search():
+                return search_page(self.ui, page, self.glyphs)
             case History():
-                return HistoryDrawing(self.ui, page, self.glyphs)
+                return history_page(self.ui, page, self.glyphs)
             case Lobby():
                 return LobbyDrawing(*shared, page)
             case Gathering():

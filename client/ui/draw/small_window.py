@@ -43,12 +43,13 @@ def _within(block: Block, width: int) -> Block:
 
 
 def shortened(page: Block, width: int, height: int) -> Block:
-    """Return the part of a page around its chosen line, without the empty lines."""
+    """Return the part of a page around what is chosen, without the empty lines."""
     kept = [at for at, content in enumerate(page.lines) if plain(content).strip()]
     chosen = [
         row for row, at in enumerate(kept) if any("class:chosen" in style for style, _text in page.lines[at])
     ]
-    first = _first_shown(chosen[0], height, max(len(kept), height)) if chosen else 0
+    middle = chosen[0] + len(chosen) // 2 if chosen else 0
+    first = _first_shown(middle, height, max(len(kept), height))
     shown = kept[first : first + height]
     targets = [
         target.moved(0, shown.index(target.line) - target.line)

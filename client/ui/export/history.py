@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from client.language import _
-from client.past_games import PastGame
+from client.records.past_games import PastGame
 from client.ui.draw.lines import padded
-from client.ui.texts.sentences import describe_points, local_time
+from client.ui.texts.scoring import describe_points
+from client.ui.texts.times import local_time
 from protocol.messages import Standing
 
 

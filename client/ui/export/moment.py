@@ -2,12 +2,12 @@
 
 import json
 
-from client.recording import Recording
+from client.records.recording import Recording
 from client.ui.draw.board import Marks, board_text
 from client.ui.draw.pages.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.draw.scene import scene
 from client.ui.export.picture import Caption, picture
-from client.ui.texts.sentences import describe_result
+from client.ui.texts.scoring import describe_result
 from client.ui.update.table.scoring_steps import last_step
 from engine.final import scoring_outcome
 from engine.view import Eyes, View

@@ -8,12 +8,12 @@ from xml.etree import ElementTree as ET
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.colouring import Colours
 from client.language import _, counted
+from client.player.colouring import Colours
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.lines import wrapped
 from client.ui.terminal.palette import PEOPLE_COLOURS
-from client.ui.texts.sentences import KINDS, piece_words
+from client.ui.texts.pieces import KINDS, piece_words
 from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
@@ -27,12 +27,14 @@ _MARGIN: Final = 24.0
 _LEGEND: Final = 320.0
 _LEGEND_GAP: Final = 36.0
 _MIDDLE: Final = (_MARGIN + 4 * _ACROSS, _MARGIN + 7 * _SIZE)  # of the board
+BOARD_VIEW: Final = f"0 0 {2 * _MIDDLE[0]:.0f} {2 * _MIDDLE[1]:.0f}"
 _WIDTH: Final = 2 * _MIDDLE[0] + _LEGEND_GAP + _LEGEND - _MARGIN
 _HEIGHT: Final = 2 * _MIDDLE[1]
 _ROUND_THE_CENTRE: Final = ("#e1e7cb", "#e7e0ea")  # outer tiles in turn: no two that touch are alike
 _CENTRE_TILE: Final = "#f6e6bb"
-_STYLE: Final = """
-text { font-family: sans-serif; fill: #222222; }
+_INK: Final = "#222222"  # of letters, unless they stand on a piece
+BOARD_STYLE: Final = """
+text { font-family: sans-serif; }
 .c { text-anchor: middle; }
 .b { font-weight: bold; }
 .e { text-anchor: end; }
@@ -47,6 +49,9 @@ text { font-family: sans-serif; fill: #222222; }
 .laurel { fill: none; stroke: #4c7a2a; stroke-width: 4.5; stroke-dasharray: 5.2 1.6; }
 .under { fill: none; stroke: #ffffff; stroke-width: 5; }
 .last { fill: none; stroke: #000000; stroke-width: 3; stroke-dasharray: 7 4; }
+.now { fill: none; stroke: #000000; stroke-width: 5; }
+.captive { fill: none; stroke: #b00020; stroke-width: 5; stroke-dasharray: 3 4; }
+.note { fill: #ffffff; stroke: #000000; stroke-width: 1.5; }
 """
 
 # Each kind has a shape beside its letter: a coin, a field, a shield; a wolf has ears.
@@ -74,16 +79,35 @@ class Caption:
 def picture(view: View, marks: Marks, caption: Caption) -> str:
     """Return the board as an SVG document of its own: no fonts, pictures or scripts from elsewhere."""
     width = round(_WIDTH)
-    root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img")
+    root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img", fill=_INK)
     ET.SubElement(root, "title").text = ": ".join((caption.title, *caption.lines[:1]))
-    ET.SubElement(root, "style").text = _STYLE
+    ET.SubElement(root, "style").text = BOARD_STYLE
     ET.SubElement(root, "rect", width="100%", height="100%", fill="#ffffff")
-    _BoardDrawing(root, view, marks).draw()
+    board = _BoardDrawing(view, marks)
+    board.draw_ground(root)
+    for cell, position in HEX_POSITIONS.items():
+        board.draw_standing(root, cell, position)
     height = max(round(_HEIGHT), round(_Legend(root, view, caption).drawn() + 2 * _MARGIN))
     root.set("viewBox", f"0 0 {width} {height}")
     root.set("height", str(height))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def board_parts(view: View, marks: Marks) -> list[str]:
+    """Return the board without a legend, as the insides of SVG groups that are drawn over each other.
+
+    First the ground, then what stands on each hex, always in the same order: a move changes few of them.
+    They fit into an SVG element with the view box BOARD_VIEW and the rules of BOARD_STYLE.
+    """
+    board = _BoardDrawing(view, marks)
+    ground = ET.Element("g")
+    board.draw_ground(ground)
+    parts = [ground]
+    for cell, position in HEX_POSITIONS.items():
+        parts.append(ET.Element("g"))
+        board.draw_standing(parts[-1], cell, position)
+    return ["".join(ET.tostring(each, encoding="unicode") for each in part) for part in parts]
 
 
 def _middle(cell: Hex) -> tuple[float, float]:
@@ -127,50 +151,56 @@ def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
             _path(parent, _EARS, "piece").set("fill", colours.background)
         _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
     text = notation(piece)
-    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set(
-        "style", f"fill: {colours.foreground}"
-    )
+    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("fill", colours.foreground)
 
 
 def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
     colours = PEOPLE_COLOURS[Colours.TRUE][people]
     ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
-    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set(
-        "style", f"fill: {colours.foreground}"
-    )
+    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set("fill", colours.foreground)
+
+
+def _draw_ring(parent: ET.Element, look: str) -> None:
+    """Draw a line inside the hex around the parent's origin, on a lighter one that sets it off."""
+    inside = _points(_corners(0, 0, _SIZE * 0.88))
+    for classes in ("under", look):
+        ET.SubElement(parent, "polygon", {"points": inside, "class": classes})
 
 
 class _BoardDrawing:
-    """The board being drawn: grounds first, then the lines between tiles, then what stands on them."""
+    """The board being drawn: the ground with the lines between tiles first, then what stands on it."""
 
-    def __init__(self, root: ET.Element, view: View, marks: Marks) -> None:
-        self._root, self._view, self._marks = root, view, marks
+    def __init__(self, view: View, marks: Marks) -> None:
+        self._view, self._marks = view, marks
         self._layout: Layout = view.layout
         self._board = view.board
 
-    def draw(self) -> None:
+    def draw_ground(self, parent: ET.Element) -> None:
+        """Draw the hexes of all tiles, and the outer sides of those that are laid."""
         for cell, position in HEX_POSITIONS.items():
-            self._draw_ground(cell, position)
+            self._draw_hex(parent, cell, position)
         for cell, position in HEX_POSITIONS.items():
-            self._draw_edges(cell, position)
-        for cell, position in HEX_POSITIONS.items():
-            laid = self._view.tiles[position]
-            if cell in self._layout.fields:
-                self._draw_field(cell, HILLS[position], self._layout.fields[cell])
-            elif cell == HILLS[position] and laid is not None:
-                self._draw_hill(cell, laid.tile)
-            elif cell == HILLS[position]:
-                _text(_group(self._root, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+            self._draw_edges(parent, cell, position)
 
-    def _draw_ground(self, cell: Hex, position: int) -> None:
-        hexagon = ET.SubElement(self._root, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
+    def draw_standing(self, parent: ET.Element, cell: Hex, position: int) -> None:
+        """Draw what stands on one hex."""
+        laid = self._view.tiles[position]
+        if cell in self._layout.fields:
+            self._draw_field(parent, cell, HILLS[position], self._layout.fields[cell])
+        elif cell == HILLS[position] and laid is not None:
+            self._draw_hill(parent, cell, laid.tile)
+        elif cell == HILLS[position]:
+            _text(_group(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+
+    def _draw_hex(self, parent: ET.Element, cell: Hex, position: int) -> None:
+        hexagon = ET.SubElement(parent, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
         if self._view.tiles[position] is None:
             hexagon.set("class", "open")
         else:
             hexagon.set("class", "field")
             hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
 
-    def _draw_edges(self, cell: Hex, position: int) -> None:
+    def _draw_edges(self, parent: ET.Element, cell: Hex, position: int) -> None:
         """Draw the outer sides of every laid tile, each once."""
         corners = _corners(*_middle(cell), _SIZE)
         for side, beside in enumerate(neighbours(cell)):
@@ -182,19 +212,17 @@ class _BoardDrawing:
             (x1, y1), (x2, y2) = corners[side], corners[(side + 1) % 6]
             ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
             ET.SubElement(
-                self._root, "line", {"class": "tile"} | {name: f"{at:.1f}" for name, at in ends.items()}
+                parent, "line", {"class": "tile"} | {name: f"{at:.1f}" for name, at in ends.items()}
             )
 
-    def _draw_field(self, cell: Hex, hill: Hex, name: Field) -> None:
-        group = _group(self._root, *_middle(cell))
+    def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
+        group = _group(parent, *_middle(cell))
         piece = self._board.get(name)
         words = _("empty") if piece is None else piece_words(piece)
         form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
         ET.SubElement(group, "title").text = form.format(field=name, words=words)
         if name == self._marks.last:
-            for classes in ("under", "last"):
-                inside = _points(_corners(0, 0, _SIZE * 0.88))
-                ET.SubElement(group, "polygon", {"points": inside, "class": classes})
+            _draw_ring(group, "last")
         if name.endswith("1"):
             turn = 60 * DIRECTIONS.index((cell[0] - hill[0], cell[1] - hill[1]))
             _path(_group(group, 0, 0, f" rotate({turn}) translate(-30 0)"), _ARROW, "arrow")
@@ -205,14 +233,24 @@ class _BoardDrawing:
         else:
             _text(group, 0, -27, 10, name, classes="c faint")
             _draw_piece(_group(group, 0, 1), piece)
+        if cell == self._marks.cursor:
+            _draw_ring(group, "now")
+        if name in self._marks.captives:
+            _draw_ring(group, "captive")
+        if (note := self._marks.notes.get(name)) is not None:
+            badge = _group(group, 22, -20)
+            ET.SubElement(badge, "circle", {"r": "13", "class": "note"})
+            _text(badge, 0, 5, 15, note, classes="c b").set("fill", _INK)
 
-    def _draw_hill(self, cell: Hex, tile: Tile) -> None:
+    def _draw_hill(self, parent: ET.Element, cell: Hex, tile: Tile) -> None:
         ET.SubElement(
-            self._root,
+            parent,
             "polygon",
             {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"},
         )
-        group = _group(self._root, *_middle(cell))
+        group = _group(parent, *_middle(cell))
+        if cell == self._marks.cursor:
+            _draw_ring(group, "now")
         laurel = self._view.laurels.get(tile)
         if laurel is None:
             _text(group, 0, 9, 26, tile, classes="c b")

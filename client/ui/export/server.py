@@ -7,7 +7,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.ui.draw.lines import padded
-from client.ui.texts.sentences import clock_time, describe_stage
+from client.ui.texts.set_up import describe_stage
+from client.ui.texts.times import clock_time
 from protocol.messages import Stage
 from protocol.text import printable
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from client.language import _, counted
-from client.recording import Recording
+from client.records.recording import Recording
 from client.ui.draw.lines import padded
-from client.ui.texts.sentences import describe_result, describe_stage, local_time
+from client.ui.texts.scoring import describe_result
+from client.ui.texts.set_up import describe_stage
+from client.ui.texts.times import local_time
 from engine.view import Eyes
 from protocol.messages import Stage
 from protocol.text import printable

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable
 
-from client.refusals import describe_refusal
+from client.network.refusals import describe_refusal
 from client.ui.lessons import progress
 from client.ui.lessons.example import record_at
 from client.ui.lessons.pages import PAGES

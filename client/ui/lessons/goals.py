@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update.state import Playing, Result, Scoring, TablePage
 from client.ui.update.table.scoring_steps import hill_of, step_of, steps
 from engine.board import Field, Tile

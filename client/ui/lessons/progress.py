@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.lessons.example import NAMES
 from client.ui.lessons.goals import (
     BeRefused,
@@ -23,7 +23,8 @@ from client.ui.lessons.goals import (
 )
 from client.ui.lessons.pages import PAGES, LessonPage
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_influence, describe_soldier, names_at
+from client.ui.texts.people import names_at
+from client.ui.texts.scoring import describe_influence, describe_soldier
 from client.ui.update.state import Lesson, Notice, Playing, Result, Scoring, Ui
 from client.ui.update.table.scoring_steps import at_step
 from engine.errors import IllegalCommand

@@ -5,7 +5,7 @@ from typing import Final
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from client.calling import Calling, Notices
+from client.player.calling import Calling, Notices
 from client.ui.draw.lines import cut
 
 _BELL: Final = "\a"

@@ -7,7 +7,7 @@ from typing import Final
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from client.colouring import Colouring, Colours, Theme
+from client.player.colouring import Colouring, Colours, Theme
 from engine.board import TILES, Tile
 from engine.pieces import People
 

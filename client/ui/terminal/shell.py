@@ -6,9 +6,8 @@ the library has rendered that.
 
 import asyncio
 import contextlib
-import os
 import signal
-import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -16,15 +15,13 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.layout import ConditionalContainer, Layout, Window
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 
-from client.calling import chosen_calling
-from client.colouring import chosen_colouring
 from client.language import _
 from client.ui.draw.frame import Frame
 from client.ui.terminal.caller import Caller
+from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.input import key_bindings, mouse_handlers
 from client.ui.terminal.painter import Painter
 from client.ui.terminal.palette import DEPTHS, style_for
-from client.ui.texts.glyphs import GlyphSet, glyphs_for
 from client.ui.update.actions import Action, Hover, Insert, PointAt, Scrollable
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
@@ -40,9 +37,12 @@ class Shell:
         frame_for: Callable[[int, int], Frame],
         press: Callable[[str], None],
         act: Callable[[Action], None],
+        device: Device | None = None,
     ) -> None:
-        """Prepare the terminal, in the colours that the player wants."""
-        colouring = chosen_colouring().resolved(os.environ)
+        """Prepare the terminal, this program's own unless another one is given."""
+        device = device or own_device()
+        remote, colouring = device.remote, device.colouring
+        self._remote = remote
         guarded = self._guarded()
         self._frame_for, self._press, self._act = frame_for, guarded(press), guarded(act)
         self._application: Application[bool] = Application(
@@ -52,16 +52,20 @@ class Shell:
             mouse_support=True,
             before_render=self._before_render,
             after_render=self._after_render,
+            input=None if remote is None else remote.input,
+            output=None if remote is None else remote.output,
         )
         self._application.ttimeoutlen = _ESCAPE_SECONDS
         self._application.timeoutlen = 0  # what begins with Esc and is bound as several keys comes at once
         self._mouse_handlers = mouse_handlers(self._on_mouse)
-        self._caller = Caller(self._application.output, chosen_calling().resolved(os.environ))
+        self._caller = Caller(self._application.output, device.calling)
         self._painter = Painter(self._application.output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
         self._hover = Hover(None)
         self._last_top = 0
         self._error: Exception | None = None
+        if remote is not None:
+            remote.attach(self.redraw)
 
     async def run(self) -> bool:
         """Show the screen until the end; return whether `quit` ended it, not a signal or a closed terminal.
@@ -69,9 +73,11 @@ class Shell:
         Raises what drawing a frame or handling a key raised.
         """
         by_player = False
-        with _on_stop_signals(self._stop), contextlib.suppress(EOFError, OSError):  # the terminal may be gone
+        own = self._remote is None  # signals are about this program, which may have others to serve
+        signals = _on_stop_signals(self._stop) if own else contextlib.nullcontext()
+        with signals, contextlib.suppress(EOFError, OSError):  # the terminal may be gone
             try:
-                by_player = await self._application.run_async(set_exception_handler=False)
+                by_player = await self._application.run_async(set_exception_handler=False, handle_sigint=own)
             finally:
                 self._caller.give_back()
         if self._error is not None:
@@ -109,6 +115,14 @@ class Shell:
     def _after_render(self, application: Application[bool]) -> None:
         if application.is_done:
             return
+        if self._remote is None:
+            self._paint(application)
+        elif self._remote.may_paint():
+            began = time.thread_time()
+            self._paint(application)
+            application.min_redraw_interval = self._remote.painted(time.thread_time() - began)
+
+    def _paint(self, application: Application[bool]) -> None:
         application.renderer.mouse_handlers = self._mouse_handlers  # its own are those of the layout
         size = application.output.get_size()
         with self._guarded():
@@ -128,6 +142,8 @@ class Shell:
 
     def _suspend(self) -> None:
         """Give the terminal back, and stop until the shell resumes the program; then all is drawn again."""
+        if self._remote is not None:
+            return
         self._caller.give_back()
         self._application.suspend_to_background()
 
@@ -162,11 +178,6 @@ class Shell:
         except Exception as error:  # noqa: BLE001 - `run` raises it again
             self._error = error
             self._stop()
-
-
-def glyphs_here(*, ascii_wanted: bool) -> GlyphSet:
-    """Return the glyphs for the terminal that this program writes to."""
-    return glyphs_for(sys.stdout.encoding or "ascii", os.environ.get("TERM", ""), ascii_wanted=ascii_wanted)
 
 
 def describe_failure(error: BaseException) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from client.language import _, listed
-from client.ui.texts.sentences import bounds_text, turned
+from client.ui.texts.events import turned
+from client.ui.texts.scoring import bounds_text
 from engine.board import tile_of
 from engine.events import LayTile, Place
 from engine.forecast import GROUPS, Forecast, Outcome, SoldierBeside

@@ -44,6 +44,10 @@ RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
             "The centre has the laurel Palatinus, worth 6. The others, worth 5, 5, 4, 4, 3 and 3, are "
             "dealt to the other hills at random once all tiles are laid."
         ),
+        N_(
+            "Nobody has to believe the draws: they come from random numbers of the server and of every "
+            "player's program. When the game is over, each program checks them, and the result says so."
+        ),
     ),
     (
         N_("THE HANDS"),

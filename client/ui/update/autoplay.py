@@ -4,8 +4,8 @@ from dataclasses import replace
 from math import ceil
 from typing import Final
 
-from client.table import TableModel
-from client.ui.texts.sentences import names_at
+from client.tables.table import TableModel
+from client.ui.texts.people import names_at
 from client.ui.update.actions import Act
 from client.ui.update.pages import replay
 from client.ui.update.state import Playing, Replay, Result, Scoring, Ui, table_page

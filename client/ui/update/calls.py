@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from client.language import _
-from client.table import TableModel
-from client.ui.texts.sentences import describe_pause_asked, describe_rematch, describe_turn, names_at
+from client.tables.table import TableModel
+from client.ui.texts.changes import describe_pause_asked
+from client.ui.texts.events import describe_turn
+from client.ui.texts.people import names_at
+from client.ui.texts.scoring import describe_rematch
 from client.ui.update.table.votes import next_vote
 from engine.view import Phase
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
 from client.language import _
-from client.table import TableModel
-from client.ui.texts.sentences import confirmation
+from client.tables.table import TableModel
+from client.ui.texts.events import confirmation
 from client.ui.update import autoplay, requests, typed_line
 from client.ui.update.actions import Act, Action, Hover, PointAt, Scrollable
-from client.ui.update.keys import KeyContext, action_of, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.table import action_of
 from client.ui.update.overlays import opened, read_on, read_talk
-from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, start
+from client.ui.update.pages import gathering, history, lesson, lobby, playing, replay, scoring, search, start
 from client.ui.update.requests import Request
 from client.ui.update.state import (
     Ended,
@@ -26,6 +27,7 @@ from client.ui.update.state import (
     Replay,
     Result,
     Scoring,
+    Search,
     Start,
     TableMenu,
     TalkPage,
@@ -62,14 +64,15 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return autoplay.faster(ui, model), None
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
-    before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None)
+    heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
+    before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None, talk=heard)
     after, request = _acted(before, action, model)
     if ui.asked is not None and context_of(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if request is None or isinstance(ui.page, Start | History) or isinstance(request, _OURS):
+    if request is None or isinstance(ui.page, Start | Search | History) or isinstance(request, _OURS):
         return after, request
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
@@ -134,6 +137,8 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
     match page:
         case Start():
             return start.acted(ui, page, action)
+        case Search():
+            return search.acted(ui, page, action)
         case History():
             return history.acted(ui, page, action)
         case Lobby():

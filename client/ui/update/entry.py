@@ -15,11 +15,12 @@ class Asked(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line being typed: a command, or with `chat` a message to the table, or the answer to what a
-    page `asks`. `at` is the cursor, `back` counts the steps back in the history.
+    """A line being typed: a command, or with `chat` a message to the table, with `lobby` one to the lobby, or
+    the answer to what a page `asks`. `at` is the cursor, `back` counts the steps back in the history.
     """
 
     chat: bool = False
+    lobby: bool = False
     asks: Asked | None = None
     text: str = ""
     at: int = 0

@@ -5,26 +5,36 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from client.language import _
-from client.news import Announcement, Back, Closed, Lost, ServerStops, Update
-from client.refusals import describe_refusal
+from client.network.refusals import describe_refusal
 from client.suggestion import Suggestion
-from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
-from client.ui.texts.forecasts import describe_forecast, describe_lay, describe_place, describe_standing
-from client.ui.texts.sentences import (
+from client.tables.news import (
+    Announcement,
+    Back,
+    Closed,
+    HeardInLobby,
+    Lost,
+    OnlineChanged,
+    ServerStops,
+    Update,
+)
+from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.ui.texts.changes import (
     PresenceLine,
     announcement,
     describe_changes,
-    describe_event,
     describe_stand_in,
-    names_at,
     server_stops,
 )
+from client.ui.texts.events import describe_event
+from client.ui.texts.forecasts import describe_forecast, describe_lay, describe_place, describe_standing
+from client.ui.texts.people import names_at
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Join, Open, Watch
 from client.ui.update.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
     Announcements,
+    Company,
     Lobby,
     Notice,
     Outage,
@@ -37,7 +47,7 @@ from client.ui.update.state import (
     table_page,
     with_table_page,
 )
-from client.ui.update.talk import with_remark
+from client.ui.update.talk import REMARKS_KEPT, Talk, with_lobby_remarks, with_remark
 from engine.events import (
     Captured,
     GameEnded,
@@ -74,11 +84,15 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
+        case OnlineChanged(people, more):
+            return replace(ui, company=Company(people, more))
+        case HeardInLobby():
+            return _heard_in_lobby(ui, update)
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
-            return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None)
+            return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
         case Back():
             return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
@@ -91,6 +105,13 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _heard_in_lobby(ui: Ui, update: HeardInLobby) -> Ui:
+    here = ui.talk.table is None
+    reads = here and isinstance(ui.overlay, TalkPage)
+    talk = with_lobby_remarks(ui.talk if here else ui.lobby_talk, update.remarks, ui.name, read=reads)
+    return replace(ui, talk=talk) if here else replace(ui, lobby_talk=talk)
 
 
 def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -107,8 +128,8 @@ def refused(ui: Ui, text: str) -> Ui:
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
 
 
-def name_refused(ui: Ui, text: str, request: Open | Join | Watch) -> Ui:
-    """Return `ui` with a line for another name, under which the request is made again."""
+def name_refused(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:
+    """Return `ui` with a line for another name, under which the request is made again, if there is one."""
     entry = Entry(asks=Asked.NAME).filled(ui.name)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
 
@@ -150,7 +171,12 @@ def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
 
 
 def gone_on(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
+    """Return `ui` at another table: what was typed and set up stays, and so do log and talk.
+
+    Tables and the lobby keep their talk for themselves.
+    """
+    if ui.talk.table is None or model.table is None:
+        ui = followed(ui, model)
     return Ui(
         ui.name,
         ui.address,
@@ -160,6 +186,8 @@ def gone_on(ui: Ui, model: TableModel) -> Ui:
         typed=ui.typed,
         log=ui.log,
         talk=replace(ui.talk, table=model.table),
+        lobby_talk=ui.lobby_talk,
+        company=ui.company,
         lost=ui.lost,
         now=ui.now,
         told_at=ui.told_at,
@@ -167,6 +195,18 @@ def gone_on(ui: Ui, model: TableModel) -> Ui:
         stops_at=ui.stops_at,
         overlay=ui.overlay if isinstance(ui.overlay, Announcements) else None,
     )
+
+
+def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
+    """Return `ui` at the table of the next game with the same players, where their talk goes on.
+
+    `talk` is that of the last game as it was before the new table was asked for: news may have been handled
+    between the server's answer and now, so that `ui` is there already, with nothing said.
+    """
+    there = gone_on(followed(ui, model), model)
+    remarks = (*talk.remarks, *there.talk.remarks)[-REMARKS_KEPT:]
+    unread = min(talk.unread + there.talk.unread, REMARKS_KEPT)
+    return replace(there, talk=replace(talk, table=model.table, remarks=remarks, unread=unread))
 
 
 def _announced(ui: Ui, text: str) -> Ui:

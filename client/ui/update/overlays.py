@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
-from client.ui.update.entry import Entry
+from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
 from client.ui.update.state import (
     Notice,
@@ -19,6 +19,7 @@ from client.ui.update.state import (
     Topic,
     Ui,
     hints_allowed,
+    in_lobby,
 )
 from client.ui.update.table import menu
 from client.ui.update.table.pauses import pause_request
@@ -40,8 +41,10 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return replace(ui, entry=Entry()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
             return menu.opened_menu(ui, model), None
+        case Act.CHAT | Act.TALK if in_lobby(ui) and (stays := _without_lobby_chat(ui)) is not None:
+            return stays, None
         case Act.CHAT:
-            return replace(ui, entry=Entry(chat=True)), None
+            return replace(ui, entry=Entry(chat=True, lobby=in_lobby(ui))), None
         case Act.TALK:
             return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
@@ -62,10 +65,22 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return None
 
 
+def _without_lobby_chat(ui: Ui) -> Ui | None:
+    """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
+    if not ui.hosting.lobby:
+        return replace(ui, notice=Notice(_("This server has no chat in the lobby.")))
+    if ui.company is not None and ui.company.fault:
+        entry = Entry(asks=Asked.NAME).filled(ui.name)
+        return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
+    return None
+
+
 def _asked_for_a_hint(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
     if not hints_allowed(ui, model):
         none = _("There are no hints at this table. The host can allow them in the table's menu (o).")
         return replace(ui, notice=Notice(none)), None
+    if model.legal is None and model.state is not None and model.state.paused is not None:
+        return replace(ui, notice=Notice(_("The game is paused. It goes on when the pause is ended."))), None
     if model.legal is None:
         return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
     return ui, requests.Hint()

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from engine.events import Command
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence
 from protocol.settings import Setting
 
@@ -23,6 +23,7 @@ class Open(Struct, frozen=True):
     absence: Absence = WAIT
     private: bool = False
     hints: bool = False
+    people: People | None = None
 
 
 class Join(Struct, frozen=True):
@@ -74,6 +75,12 @@ class ChangeSeat(Struct, frozen=True):
     """Move to a free seat."""
 
     seat: int
+
+
+class ChoosePeople(Struct, frozen=True):
+    """Choose the people that this player plays; None for one that is left."""
+
+    people: People | None
 
 
 class AskPause(Struct, frozen=True):
@@ -151,6 +158,12 @@ class Say(Struct, frozen=True):
     text: str
 
 
+class SayInLobby(Struct, frozen=True):
+    """Say something to everybody in the lobby."""
+
+    text: str
+
+
 class Leave(Struct, frozen=True):
     """Leave the table for the lobby."""
 
@@ -177,16 +190,23 @@ class PlayBots(Struct, frozen=True):
     players: int
     brain: str
     random_layout: bool
+    people: People | None = None
 
 
 class Host(Struct, frozen=True):
     """Serve in this process, for others on the network."""
 
 
+class Search(Struct, frozen=True):
+    """Look for servers on the network."""
+
+
 class GoTo(Struct, frozen=True):
-    """Join the server at this address."""
+    """Join the server at this address; with `table`, sit down at that table, or watch it."""
 
     url: str
+    table: str | None = None
+    watch: bool = False
 
 
 class LookBack(Struct, frozen=True):
@@ -227,6 +247,7 @@ class Misread(Struct, frozen=True):
 TableRequest: TypeAlias = (
     SayReady
     | ChangeSeat
+    | ChoosePeople
     | AskPause
     | Set
     | SeatBot
@@ -254,12 +275,14 @@ Request: TypeAlias = (
     | TableRequest
     | Rename
     | Say
+    | SayInLobby
     | Leave
     | TurnPage
     | Learn
     | PlayBots
     | Continue
     | Host
+    | Search
     | GoTo
     | LookBack
     | ShowGame

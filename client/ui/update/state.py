@@ -6,10 +6,11 @@ from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 
-from client.calling import Calling
-from client.past_games import PastGame
-from client.recording import Recording
-from client.table import TableModel
+from client.finding.found import NOTHING, Found, FoundServer, Listed
+from client.player.calling import Calling
+from client.records.past_games import PastGame
+from client.records.recording import Recording
+from client.tables.table import TableModel
 from client.ui.texts.rules import RULES
 from client.ui.update.entry import Entry
 from client.ui.update.requests import Join, Open, Watch
@@ -18,7 +19,7 @@ from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
 from engine.pieces import Piece
 from engine.view import Eyes, Phase
-from protocol.messages import TableSummary
+from protocol.messages import PersonOnline, TableSummary
 
 LOG_KEPT: Final = 500
 ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
@@ -78,6 +79,27 @@ class Start:
         return (*every, *self.servers)
 
 
+Spot: TypeAlias = tuple[str, str]  # the URL of a server that was found, and one of its tables or none
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
+
+    What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
+    """
+
+    found: Found = NOTHING
+    chosen: Spot | None = None
+    moved: bool = False
+    waited: bool = False
+
+    @property
+    def lines(self) -> tuple[Spot | None, ...]:
+        """Return what can be chosen, from the top."""
+        return (*(spot for server in self.found.servers for spot in spots(server)), None)
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
@@ -97,6 +119,18 @@ class Lobby:
     tables: tuple[TableSummary, ...] = ()
     kept_seats: frozenset[str] = frozenset()
     chosen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Who is online, as far as the list has room, and how many more are.
+
+    `fault` tells why the player cannot be listed under this name.
+    """
+
+    people: tuple[PersonOnline, ...] = ()
+    more: int = 0
+    fault: str = ""
 
 
 class Gathering(Struct, frozen=True):
@@ -173,7 +207,7 @@ class Lesson:
         return self.top < self.last_top
 
 
-Page: TypeAlias = Start | History | Lobby | Gathering | TablePage | Ended | Replay | Lesson
+Page: TypeAlias = Start | Search | History | Lobby | Gathering | TablePage | Ended | Replay | Lesson
 
 
 # -- what lies over a page ------------------------------------------------------------------------
@@ -242,6 +276,7 @@ class MenuPage(enum.Enum):
     STARTING = enum.auto()
     ABSENCE = enum.auto()
     SEAT = enum.auto()
+    PEOPLE = enum.auto()
     BOT = enum.auto()
     SWAP = enum.auto()
     REMOVE = enum.auto()
@@ -285,22 +320,31 @@ class Hosting:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
-    bots that the server seats, the best last; `hints` if it can suggest moves; `looks_back` if it shows and
-    saves finished games; `home` if there is a start screen to go back to; `addresses` are those that others
-    join with.
+    bots that the server seats, the best last; `hints` if it can suggest moves; `looks_back` if it shows
+    finished games, `saves` if it writes them to files as well; `lobby` if people can talk in the server's
+    lobby; `home` if there is a start screen to go back to; `addresses` are those that others join with, or
+    `way_in` is the command that they type, and `found_as` is the name under which they find the server, empty
+    if they do not.
     """
 
     private: bool = False
     levels: tuple[str, ...] = ()
     hints: bool = False
     looks_back: bool = False
+    lobby: bool = False
     home: bool = False
     addresses: tuple[str, ...] = ()
+    found_as: str = ""
+    saves: bool = False
+    way_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Ui:
     """The UI state: a value; whatever happens makes another one of it.
+
+    `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
+    before the player went to a table. `company` is who is online, None as long as that is not known.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
@@ -326,6 +370,8 @@ class Ui:
     log: tuple[str, ...] = ()
     scroll: int = 0
     talk: Talk = _SILENCE
+    lobby_talk: Talk = _SILENCE
+    company: Company | None = None
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
@@ -337,6 +383,17 @@ class Ui:
     stops_at: float | None = None
 
 
+def in_lobby(ui: Ui) -> bool:
+    """Tell whether the player is in a server's lobby."""
+    return isinstance(ui.page, Lobby)
+
+
+def spots(server: FoundServer) -> tuple[Spot, ...]:
+    """Return what can be chosen of a server: itself, and its open tables."""
+    tables = server.answer.tables if isinstance(server.answer, Listed) else ()
+    return ((server.url, ""), *((server.url, table.table) for table in tables))
+
+
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
     """Tell whether the player may have moves suggested: by this program, and at this table."""
     return ui.hosting.hints and model.state is not None and model.state.hints
@@ -345,11 +402,13 @@ def hints_allowed(ui: Ui, model: TableModel) -> bool:
 def followed(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
     page = ui.page
-    if isinstance(page, Start | History | Replay | Lesson):  # which do not depend on a server
+    if isinstance(page, Start | Search | History | Replay | Lesson):  # which do not depend on a server
         return ui
     if ui.talk.table != model.table:
         overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
-        ui = replace(ui, talk=Talk(model.table), overlay=overlay)
+        lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
+        talk = lobby_talk if model.table is None else Talk(model.table)
+        ui = replace(ui, talk=talk, lobby_talk=lobby_talk, overlay=overlay)
     here: Page
     if model.table is None:
         here = page if isinstance(page, Lobby) else Lobby()
@@ -371,7 +430,7 @@ def table_page(ui: Ui) -> TablePage | None:
             return table
         case Playing() | Scoring() | Result():
             return ui.page
-        case Start() | History() | Lobby() | Gathering() | Ended():
+        case Start() | Search() | History() | Lobby() | Gathering() | Ended():
             return None
         case _:
             assert_never(ui.page)

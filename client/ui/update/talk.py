@@ -1,13 +1,15 @@
-"""What was said at a table: kept apart from the log, so that moves cannot push it away."""
+"""What was said at a table or in the lobby: kept apart from the log, so that moves cannot push it away."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from msgspec import Struct
 
-from client.table import Heard, TableModel
-from client.ui.texts.sentences import names_at, spectator_name, watching_name
+from client.tables.table import Heard, TableModel
+from client.ui.texts.people import names_at, spectator_name, watching_name
 from engine.pieces import People
+from protocol.messages import LobbyRemark
 
 REMARKS_KEPT: Final = 200
 
@@ -20,23 +22,29 @@ class Mute(Struct, frozen=True):
 
 
 class Remark(Struct, frozen=True):
-    """What somebody said; `people` has the speaker's colour, once the game has given it."""
+    """What somebody said; `people` has the speaker's colour, once the game has given it.
+
+    What is said in the lobby has a `number`, by which it is known when it is told again.
+    """
 
     speaker: str
     text: str
     people: People | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What was said at the table with this code, oldest first; the last `unread` the player has not read.
+    """What was said at the table with this code, or in the lobby, oldest first.
 
+    The player has not read the last `unread` of it; `echoed` if the last is what the player has just said.
     What those in `muted` say, by name, and with `no_spectators` what any spectator says, is not kept.
     """
 
     table: str | None = None
     remarks: tuple[Remark, ...] = ()
     unread: int = 0
+    echoed: bool = False
     muted: frozenset[str] = frozenset()
     no_spectators: bool = False
 
@@ -60,7 +68,16 @@ def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: 
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
     unread = 0 if read or own else talk.unread + 1
     remarks = (*talk.remarks, _remark(said, called, model))[-REMARKS_KEPT:]
-    return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT))
+    return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own)
+
+
+def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, read: bool) -> Talk:
+    """Return `talk` with what was said in the lobby; what the player `name` said need not be read."""
+    known = {remark.number for remark in talk.remarks}
+    new = [each for each in said if each.number not in known and talk.hears(each.name)]
+    remarks = (*talk.remarks, *(Remark(each.name, each.text, number=each.number) for each in new))
+    unread = 0 if read else talk.unread + sum(each.name != name for each in new)
+    return replace(talk, remarks=remarks[-REMARKS_KEPT:], unread=min(unread, REMARKS_KEPT))
 
 
 def _remark(said: Heard, called: str, model: TableModel) -> Remark:

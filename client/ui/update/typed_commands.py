@@ -1,18 +1,18 @@
 """Typed commands: what a line means, and how it could be completed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from client.absence import BadPolicy, policy_named
-from client.address import BadCode, table_code
 from client.language import _
-from client.names import fault_of
-from client.starting import BadStart, seat_to_start
-from client.table import TableModel
+from client.tables.table import TableModel
+from client.typed.absence import BadPolicy, policy_named
+from client.typed.address import BadCode, table_code
+from client.typed.names import fault_of
+from client.typed.starting import BadStart, seat_to_start
 from client.ui.update import requests
 from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Replay
@@ -53,7 +53,7 @@ ReplayMeaning: TypeAlias = Go | See | Read | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
-_LOBBY_WORDS: Final = ("join", "watch", "open", "name ", "refresh", *PAGES)
+_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
@@ -108,13 +108,14 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["say"]:
             return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
         case ["say", *_said]:
-            return requests.Say(text.split(maxsplit=1)[1].strip())
+            said = text.split(maxsplit=1)[1].strip()
+            return requests.SayInLobby(said) if model.table is None else requests.Say(said)
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, text, model)
         case [piece] if _PIECE.fullmatch(piece):
-            return _no_piece(text)
+            return _no_piece(text, model)
     return _no_command(text)
 
 
@@ -179,7 +180,9 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
     return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
-def _no_piece(line: str) -> Misread:
+def _no_piece(line: str, model: TableModel) -> Misread:
+    if model.view is None:
+        return _no_command(line)
     hint = _("'{line}' is not a command. Type a piece and a field, for example: {example}")
     return Misread(hint.format(line=line.strip(), example="m* C4"))
 
@@ -263,7 +266,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
     if matched is None or model.seat is None or model.view is None:
-        return _no_piece(line)
+        return _no_piece(line, model)
     if name not in FIELDS:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
         return Misread(text.format(field=name))
@@ -276,10 +279,12 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     return Place(model.seat, chosen, name)
 
 
-def completions(text: str, model: TableModel, replay: Replay | None = None) -> tuple[str, ...]:
-    """Return the lines that `text` could be completed to, the likeliest first."""
+def completions(
+    text: str, model: TableModel, replay: Replay | None = None, online: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the lines that `text` could be completed to, the likeliest first; `online` are names."""
     wanted = text.lower()
-    lines = _lines(model, text) if replay is None else _replay_lines(replay)
+    lines = _lines(model, text, online) if replay is None else _replay_lines(replay)
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
 
 
@@ -290,7 +295,7 @@ def _replay_lines(replay: Replay) -> Iterator[str]:
     yield from PAGES
 
 
-def _lines(model: TableModel, text: str) -> Iterator[str]:
+def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]:
     """Yield what can be typed now: whole lines after a complete first word, else first words."""
     first, space = text.partition(" ")[:2]
     match model.legal:
@@ -310,7 +315,7 @@ def _lines(model: TableModel, text: str) -> Iterator[str]:
                     for turns in model.legal.orientations
                 )
     if model.table is None:
-        yield from _LOBBY_WORDS
+        yield from (*_LOBBY_WORDS, *commands.lines_about(online))
     elif model.view is None:
         yield from ("start", "bot", *_TABLE_WORDS, *commands.lines(model), *commands.mute_lines(model))
     else:

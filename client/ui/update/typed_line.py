@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, Insert, Way
 from client.ui.update.entry import Asked, Entry
@@ -60,9 +60,15 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
         case Way.UP | Way.DOWN if entry.command:
             return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
         case Act.COMPLETE if entry.command:
-            return _completed(entry, completions(entry.text, model, record_of(ui)))
+            return _completed(entry, ways_on(ui, entry, model))
         case _:
             return entry
+
+
+def ways_on(ui: Ui, entry: Entry, model: TableModel) -> tuple[str, ...]:
+    """Return the lines that a command could be completed to, the likeliest first."""
+    others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
+    return completions(entry.text, model, record_of(ui), others)
 
 
 def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
@@ -81,7 +87,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     if entry.asks is not None:
         return start.typed(closed, entry.asks, text)
     if entry.chat:
-        return replace(closed, talk=replace(ui.talk, unread=0)), requests.Say(text)
+        said = requests.SayInLobby(text) if entry.lobby else requests.Say(text)
+        return replace(closed, talk=replace(ui.talk, unread=0)), said
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = record_of(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)

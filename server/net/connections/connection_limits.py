@@ -20,7 +20,7 @@ from server.net.addresses import UNKNOWN, Remote, remote_of
 from server.net.connections.address import Address
 from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.freed_memory import FreedMemory
-from server.net.connections.plain_http import Page, page_response, upgrade_required
+from server.net.connections.plain_http import Asked, Page, Site, over_tls, page_response, upgrade_required
 from server.net.proxies import TrustedProxies
 
 log = logging.getLogger(__name__)
@@ -61,12 +61,14 @@ class _Open:
 class ConnectionLimits:
     """Counts connections from the first byte on, and refuses those that are too many.
 
-    `pages` are the answers to plain HTTP, by path; `refused` and `delayed` count for the metrics.
+    `pages` are the answers to plain HTTP, by path, and `site`, if there is one, has all others; `refused`
+    and `delayed` count for the metrics.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
+        self.site: Site | None = None
         self._open: dict[SharingConnection, _Open] = {}
         self._addresses: dict[str, Address] = {}
         self._freed_memory = FreedMemory()
@@ -169,9 +171,13 @@ class ConnectionLimits:
             # Not by way of a proxy, which would show them to everybody.
             direct = known is not None and not (known.forwarded or (known.proxies and _forwards(request)))
             page = self.pages.get(request.path.partition("?")[0]) if direct else None
-            response = (
-                upgrade_required(connection) if page is None else page_response(connection, await page())
-            )
+            if page is not None:
+                response = page_response(connection, await page())
+            elif self.site is not None and known is not None and room:
+                asked = self._asked(connection, request, known)
+                response = page_response(connection, await self.site.page(asked))
+            else:
+                response = upgrade_required(connection, request)
             if request.method == "HEAD":
                 response.body = b""
             return response
@@ -181,7 +187,25 @@ class ConnectionLimits:
             if room:  # otherwise it is counted already
                 self.refused[RefusedFor.ADDRESS_FULL if crowded else RefusedFor.FULL] += 1
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
+        if self.site is not None and known is not None and "Origin" in request.headers:
+            asked = self._asked(connection, request, known)
+            connection.protocol.origins = None if self.site.admits(asked) else [None]
         return None
+
+    def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> Asked:
+        path, _, query = request.path.partition("?")
+        transport = known.transport
+        host, port = (transport.get_extra_info("sockname") or ("localhost", 0))[:2]
+        return Asked(
+            request.method,
+            path,
+            query,
+            request.headers,
+            secure=over_tls(connection.transport),
+            proxied=known.forwarded or known.proxies is not None,
+            local=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            counted_as=known.remote.counted_as,
+        )
 
     def _named_by_proxy(self, known: _Open | None, request: Request) -> Remote | None:
         """Return the client that a trusted proxy names in a request, None if it names none."""

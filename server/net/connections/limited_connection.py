@@ -13,7 +13,7 @@ from server.logs import about
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.frame_heads import bytes_of_first_frame
-from server.net.connections.plain_http import BAD_REQUEST
+from server.net.connections.plain_http import bad_request
 from server.net.connections.tracebacks import drop_traceback
 from server.net.rate_limits import RateLimiter
 
@@ -108,7 +108,8 @@ class LimitedConnection(SharingConnection):
         if self.transport.is_closing():
             return
         if self.request is None and writes == [SEND_EOF]:
-            writes = [BAD_REQUEST, SEND_EOF]  # the request was not HTTP that websockets can read
+            # The request was not HTTP that websockets can read.
+            writes = [bad_request(self.transport), SEND_EOF]
         if data := b"".join(writes):
             self.transport.write(data)
         if SEND_EOF in writes:

@@ -1,20 +1,19 @@
 """Answers to plain HTTP, and to whatever else is not a websocket."""
 
+import asyncio
 import http
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from websockets.asyncio.server import ServerConnection
-from websockets.http11 import Response
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
 
 _FOR_BROWSERS: Final = (
     "This is a Palatinus game server. It speaks to game clients, not to browsers.\n"
-    "To play, run: palatinus join ws://THIS_ADDRESS\n"
+    "To play, run: palatinus join {scheme}://THIS_ADDRESS\n"
 )
-BAD_REQUEST: Final = (
-    f"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
-    f"Content-Length: {len(_FOR_BROWSERS)}\r\n\r\n{_FOR_BROWSERS}"
-).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,60 @@ class Page:
     status: http.HTTPStatus
     content_type: str
     text: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def upgrade_required(connection: ServerConnection) -> Response:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of a browser, and how it came: over TLS, or by way of a trusted proxy.
+
+    `local` is the server's own end of the connection, `counted_as` what the browser's address counts as.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    secure: bool
+    proxied: bool
+    local: str
+    counted_as: str
+
+
+class Site(Protocol):
+    """What browsers are shown."""
+
+    async def page(self, asked: Asked) -> Page:
+        """Return the answer to a request for a page."""
+
+    def admits(self, asked: Asked) -> bool:
+        """Tell whether a browser may open a websocket here."""
+
+
+def bad_request(transport: asyncio.BaseTransport) -> bytes:
+    """Return the answer to what is not HTTP."""
+    text = _for_browsers(tls=over_tls(transport))
+    return (
+        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(text)}\r\n\r\n{text}"
+    ).encode()
+
+
+def _for_browsers(*, tls: bool) -> str:
+    return _FOR_BROWSERS.format(scheme="wss" if tls else "ws")
+
+
+def over_tls(transport: asyncio.BaseTransport) -> bool:
+    """Tell whether a connection speaks TLS."""
+    return transport.get_extra_info("ssl_object") is not None
+
+
+def upgrade_required(connection: ServerConnection, request: Request) -> Response:
     """Return the answer to a request that does not ask for a websocket."""
-    response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _FOR_BROWSERS)
+    # A client that lies about a proxy misleads nobody but itself.
+    forwarded = request.headers.get_all("X-Forwarded-Proto")
+    tls = over_tls(connection.transport) or any(each.startswith("https") for each in forwarded)
+    response = connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, _for_browsers(tls=tls))
     response.headers["Upgrade"] = "websocket"
     return response
 
@@ -39,4 +87,5 @@ def page_response(connection: ServerConnection, page: Page) -> Response:
     del response.headers["Content-Type"]
     response.headers["Content-Type"] = page.content_type
     response.headers["Cache-Control"] = "no-store"
+    response.headers.update(page.headers)
     return response

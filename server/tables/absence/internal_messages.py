@@ -44,11 +44,19 @@ class PauseOver(Struct, frozen=True):
     number: int
 
 
+class SharesDue(Struct, frozen=True):
+    """The clients have had their time to show their shares in the draw with this commitment."""
+
+    commitment: str
+
+
 class Unattended(Struct, frozen=True):
     """Nobody has been at the table for so long that it can be archived or forgotten."""
 
 
-InternalMessage: TypeAlias = FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | Unattended
+InternalMessage: TypeAlias = (
+    FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | SharesDue | Unattended
+)
 
 
 class Scheduler:

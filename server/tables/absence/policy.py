@@ -214,6 +214,7 @@ class ActingPolicy:
         self._substitute_move: SubstituteMove | None = None
         self._turn_start = scheduler.time()
         self._allowance: int | None = None
+        self._stopped = False
         for seat in range(len(state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
@@ -252,10 +253,13 @@ class ActingPolicy:
 
     def reconsider(self) -> None:
         by = self._substitute()
+        if self._stopped:
+            return
         if by is not None and self._game is not None and self._substitute_move is None:
             self._prepare_move(self._game, by)
 
     def stop_timers(self) -> None:
+        self._stopped = True
         self._stop_turn()
         for absence in self._absences.values():
             absence.timer.cancel()

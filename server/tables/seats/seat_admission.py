@@ -20,6 +20,7 @@ from server.storage.entries import (
     Freed,
     Hosted,
     Kept,
+    PeopleChosen,
     Returned,
     Taken,
     TokenRevoked,
@@ -82,7 +83,10 @@ class SeatAdmission:
         if player.token_hash in hashes:
             seat = Seat(hashes.index(player.token_hash))
         else:
-            newcomer = Player(player.name, player.token_hash, player.program, standing=player.standing)
+            free = player.people if (player.people,) not in self._context.state.chosen else None
+            newcomer = Player(
+                player.name, player.token_hash, player.program, standing=player.standing, people=free
+            )
             seat = await self._take(None, newcomer, known=None)
         await self._come_back(session, seat, id, after=0)
 
@@ -209,13 +213,18 @@ class SeatAdmission:
         session.send(Refusal(code, table=self._context.code).message())
 
     async def rearrange(self, order: list[Seat]) -> None:
-        """Give each seat to the player of the seat in `order`; who starts and who is host stay the same."""
+        """Give each seat to the player of the seat in `order`; who starts and who is host stay the same.
+
+        Each player keeps the people that they have chosen.
+        """
         context = self._context
         state, audience = context.state, context.audience
         before = list(state.players)
         players = [before[seat] for seat in order]
         entries = context.nobody_ready()
         entries += [_seat_entry(seat, player) for seat, player in enumerate(players)]
+        for seat, player in enumerate(players):
+            entries += _choice(seat, player)
         if state.host is not None:
             entries.append(Hosted(order.index(state.host)))
         if state.options.starting is not None:
@@ -260,7 +269,8 @@ class SeatAdmission:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
         self._check_free(newcomer.name, seat)
-        await self._context.store(_taken(seat, newcomer), *self._context.nobody_ready())
+        entries = [_taken(seat, newcomer), *_choice(seat, newcomer), *self._context.nobody_ready()]
+        await self._context.store(*entries)
         return Seat(seat)
 
     def _name_of_bot(self, level: str) -> str:
@@ -286,7 +296,7 @@ class SeatAdmission:
         context = self._context
         player = context.state.players[seat]
         if player is not None and player.kept:
-            await context.store(_taken(seat, player))
+            await context.store(_taken(seat, player), *_choice(seat, player))
         if seat in context.state.bot_seats or seat in context.state.votes:
             await context.store_or_log(Returned(seat))
         earlier = context.audience.seated.pop(seat, None)
@@ -356,3 +366,8 @@ def _seat_entry(seat: int, player: Player | None) -> Entry:
 
 def _taken(seat: int, player: Player) -> Taken:
     return Taken(seat, player.name, player.token_hash, player.program, player.standing)
+
+
+def _choice(seat: int, player: Player | None) -> list[Entry]:
+    """Return the entry by which the player in the seat has chosen a people, if so."""
+    return [] if player is None or player.people is None else [PeopleChosen(seat, player.people)]

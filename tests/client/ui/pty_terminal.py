@@ -58,7 +58,13 @@ class Terminal:
             "/bin/sh",
             ["-c", script.format(program=program), "sh", *arguments],
             dimensions=(lines, columns),
-            env={"TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", **environment},
+            env={
+                "TERM": "xterm-256color",
+                "LANG": "C.UTF-8",
+                "PATH": "/usr/bin:/bin",
+                "PALATINUS_MULTICAST": "none",
+                **environment,
+            },
             cwd=folder,
             timeout=TIMEOUT,
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from client.table import Happened, TableModel
+from client.tables.table import Happened, TableModel
 from client.ui.draw.frame import Frame
 from client.ui.draw.lines import plain
 from client.ui.update.dispatch import pressed

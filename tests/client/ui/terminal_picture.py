@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from prompt_toolkit.styles import Attrs
 from prompt_toolkit.utils import get_cwidth
 
-from client.colouring import Colouring, Colours, Theme
+from client.player.colouring import Colouring, Colours, Theme
 from client.ui.draw.frame import Frame
 from client.ui.draw.grid import _BOXES, _DOTTED, FAINT, NONE, STRONG
 from client.ui.terminal.palette import style_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.kept_games import continued, games_folder, kept_games, new_game
+from commands.playing.kept_games import continued, games_folder, kept_games, new_game
 from tests.client.ui.pty_terminal import Terminal
 
 GAME = ("play", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
@@ -155,6 +155,16 @@ def test_an_unreadable_game_is_named() -> None:
     (game.folder / "game.json").write_text("{")
     assert kept_games() == ((), (game.folder,))
     assert game.folder.exists()
+
+
+def test_the_player_is_told_where_an_own_brain_failed(environment: dict[str, str], tmp_path: Path) -> None:
+    """The module is in the current folder; the game goes on, for the server plays instead."""
+    (tmp_path / "mybot.py").write_text("def choose(view, legal, rng):\n    raise KeyError('wolf')\n")
+    words = (*GAME[:1], "--random-layout", "--players", "2", "--starts", "2", "--brain", "mybot:choose")
+    with Terminal(*words, environment=environment, folder=tmp_path) as terminal:
+        terminal.shows("The brain choose failed in", r"line\s+2:\s+KeyError", "Your turn: place")
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0
 
 
 def test_where_no_game_can_be_kept_it_is_played_all_the_same(environment: dict[str, str]) -> None:

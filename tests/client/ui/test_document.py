@@ -5,13 +5,16 @@ import re
 
 from client.ui.draw.pages.reading import key_rows
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update.keys import KeyContext, key_name, keys_at
+from client.ui.update.keys.contexts import KeyContext
+from client.ui.update.keys.names import key_name
+from client.ui.update.keys.table import keys_at
 from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.seen import SCREENS
 
 DOCUMENT = ROOT / "docs" / "client.md"
 CONTEXTS = {
     KeyContext.START: "On the start screen",
+    KeyContext.SEARCH: "Looking for servers",
     KeyContext.HISTORY: "The list of past games",
     KeyContext.LOBBY: "In the lobby",
     KeyContext.GATHERING: "Waiting at a table",
@@ -31,7 +34,8 @@ CONTEXTS = {
 }
 SHOWN = {
     "start": "The start screen",
-    "lobby": "The lobby",
+    "search": "Looking for servers",
+    "lobby-talk": "The lobby",
     "gathering": "Waiting for players",
     "menu": "The menu of a table",
     "laying": "Laying a tile",

@@ -2,25 +2,32 @@
 
 import asyncio
 import contextlib
+import random
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from client.connection import connected
-from client.seats import Seats
-from client.table import TableModel
+from client.bots.brains import at_random
+from client.network.connection import connected
+from client.player.seats import Seats
+from client.suggestion import Suggestion
+from client.tables.news import HeardInLobby
+from client.tables.table import TableModel
 from client.ui import game as game_program
 from client.ui.game import Client, Options, run
 from client.ui.update.state import Lobby, Result, Ui
 from engine.game import GameOptions
+from engine.legal import Legal
 from engine.pieces import Seat
 from engine.redaction import snapshot
-from engine.view import eyes_of
+from engine.view import View, eyes_of
 from protocol.messages import (
     Done,
     JoinTable,
@@ -44,8 +51,9 @@ from protocol.messages import (
 from protocol.snapshot import snapshot_message
 from server.app import running
 from server.config import Config
-from tests.client.scripted import TIMEOUT, Peer, scripted
+from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
 from tests.games import played
+from tests.server.manual_clock import FastClock
 
 
 class Keyboard:
@@ -265,6 +273,52 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
         assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
 
 
+async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
+    """The host may forbid hints while a move is being looked for, and allow them again."""
+    game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
+    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
+    allowed = TableState("KXQT", "playing", seats, 0, hints=True)
+    looking, may_answer, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def suggest(view: View, legal: Legal) -> Suggestion:
+        loop.call_soon_threadsafe(looking.set)
+        assert may_answer.wait(TIMEOUT)
+        return Suggestion(at_random(view, legal, random.Random(1)), "So it is.")
+
+    def told(ui: Ui) -> str:
+        return "" if ui.notice is None else ui.notice.text
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.receive(JoinTable)
+        shown = snapshot(game.view, eyes_of(Seat(1)))
+        await peer.send(
+            Seated(join.id, "KXQT", 1, "a-secret"),
+            allowed,
+            snapshot_message(shown, len(game.events), game.legal()),
+        )
+        await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
+        keys.press("s")
+        await looking.wait()
+        await peer.send(structs.replace(allowed, hints=False))
+        await keys.until(lambda _, model: model.state is not None and not model.state.hints)
+        may_answer.set()
+        await keys.until(is_idle)
+        assert keys.client is not None
+        assert "So it is." not in told(keys.client._ui)
+        keys.press("s")
+        await keys.until(lambda ui, _: "no hints" in told(ui))
+        await peer.send(allowed)
+        await keys.until(lambda _, model: model.state is not None and model.state.hints)
+        keys.press("s")
+        await keys.until(lambda ui, _: "So it is." in told(ui))
+        keys.press("qy")
+        await peer.until_closed()
+
+    async with scripted(act) as url:
+        await run(Options(url, "Ann", table="KXQT", suggest=suggest))
+
+
 async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
     """Whatever it contains, a paste is text and not a series of keys."""
 
@@ -467,7 +521,11 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         keys.press("m")
         rematch = await peer.receive(Rematch)
         seats = [SeatSummary("Cosima", kept=True), SeatSummary("Ann", here=True)]
-        await peer.send(Seated(rematch.id, "ABCD", 1), TableState("ABCD", "gathering", seats, 1))
+        await peer.send(
+            Said("at once", 0),  # news that is heard only when the client is at the next table
+            Seated(rematch.id, "ABCD", 1),
+            TableState("ABCD", "gathering", seats, 1),
+        )
         await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
         await keys.until(lambda ui, _: says(ui, "again?") and not isinstance(ui.page, Result))
         (content,) = kept_seat_files(tmp_path)
@@ -480,3 +538,59 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0
+
+
+def names_of(ui: Ui) -> list[str]:
+    return [] if ui.company is None else [each.name for each in ui.company.people]
+
+
+async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A taken name is changed on the spot, or tried again; people are listed at tables as well, and talk."""
+    monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)
+    async with (
+        running(Config(timers=FastClock)) as server,
+        connected(url := f"ws://127.0.0.1:{server.port}") as other,
+    ):
+        await other.enter_lobby("Ann")
+        ann = asyncio.create_task(run(Options(url, "Ann")))
+        await keys.until(lambda ui, _: ui.company is not None and "already has that name" in ui.company.fault)
+        keys.press("t")
+        await keys.until(lambda ui, _: ui.entry is not None)
+        keys.press("\x15Livia\r")
+        await keys.until(lambda ui, _: names_of(ui) == ["Ann", "Livia"])
+        keys.press("nAnn\r")  # it is LiviaAnn
+        await keys.until(lambda ui, _: names_of(ui) == ["Ann", "LiviaAnn"])
+        keys.press("n\x15ANN\r")
+        await keys.until(
+            lambda ui, _: ui.entry is not None and ui.notice is not None and ui.name == "LiviaAnn"
+        )
+        await other.enter_lobby("Bob")
+        keys.press("\x15Ann\r")
+        await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
+        keys.press("thello\r")
+        said = await next_update(other, HeardInLobby)
+        assert [(each.name, each.text) for each in said.remarks] == [("Ann", "hello")]
+        keys.press("o\r")
+        await keys.until(is_idle)
+        await other.say_in_lobby("anybody?")
+        keys.press("\x1b")
+        await keys.until(lambda ui, _: [each.text for each in ui.talk.remarks] == ["hello", "anybody?"])
+        assert keys.client is not None
+        keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
+        await keys.until(lambda ui, _: ui.lost is not None and ui.company is None)
+        await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
+        assert [each.text for each in keys.client._ui.talk.remarks] == ["hello", "anybody?"]
+        keys.press("q")
+        assert await ann == 0
+
+
+async def test_a_game_against_bots_has_no_lobby(keys: Keyboard) -> None:
+    """Nobody else is there: the client does not enter one that the server has."""
+    async with running(Config()) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+        playing = asyncio.create_task(run(Options(url, "Ann", players=2, filled=True)))
+        await keys.until(is_idle)
+        assert keys.client is not None
+        assert keys.client._connection.listed_as is None
+        keys.press("q")
+        assert await playing == 0

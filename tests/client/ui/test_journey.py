@@ -155,6 +155,18 @@ def test_the_player_chooses_who_starts_against_bots(
         assert terminal.ended()[0] == 0
 
 
+def test_the_player_chooses_a_people_against_bots(environment: dict[str, str]) -> None:
+    """By letter or name; the bots get others, and one that does not exist is refused."""
+    with Terminal("play", "--people", "sabines", "--name", "Ann", environment=environment) as terminal:
+        terminal.shows(r" S  Ann ", r" E  greedy-1 ")
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0
+    with Terminal("play", "--people", "Volsci", environment=environment) as terminal:
+        code, rest = terminal.ended()
+    assert code == 2
+    assert "there is no people 'Volsci'. Write one of E, S, L, M, A" in " ".join(rest.split())
+
+
 def test_an_invalid_starting_seat_is_refused_with_the_valid_ones(environment: dict[str, str]) -> None:
     with Terminal("play", "--starts", "4", environment=environment) as terminal:
         code, rest = terminal.ended()

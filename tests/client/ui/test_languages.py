@@ -15,8 +15,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from client import language
 from client.language import LANGUAGES, speak
-from client.recording import Recording
-from client.table import TableModel
+from client.records.recording import Recording
+from client.tables.table import TableModel
 from client.ui.draw.lines import Line, plain
 from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
@@ -27,24 +27,24 @@ from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
+from client.ui.texts.events import describe_event
 from client.ui.texts.glyphs import ASCII, UNICODE
-from client.ui.texts.sentences import describe_event
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
-from client.ui.update.keys import KEYS
+from client.ui.update.keys.table import KEYS
 from client.ui.update.pages.replay import opened, seen_in
 from client.ui.update.requests import Misread
 from client.ui.update.state import Playing, Replay, Scoring, Topic, Ui, table_page
 from client.ui.update.table.scoring_steps import last_step
 from client.ui.update.typed_commands import meaning, replay_meaning
-from commands.lessons import practice
+from commands.playing.lessons import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from palatinus import _parser
 from tests.client.ui.draw.test_drawing import SIZES
-from tests.client.ui.draw.test_screens import PAGES, placing
+from tests.client.ui.draw.test_screens import LEVELS, PAGES, placing
 from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, reading_pages, text_of, ui_of
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
@@ -66,6 +66,7 @@ SAME = frozenset(
         *(word for name in NAMES for word in name.split()),
         *(laurel.value for laurel in Laurel),
         *(word for typed, _ in ALL_COMMANDS for word in re.findall(r"\w+", typed)),
+        *LEVELS,
         *("KXQT", "ABCD", "Palatinus", "Livia", "Marco", "Zoe"),
     }
 )

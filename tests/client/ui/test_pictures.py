@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from client.recording import Recording
+from client.records.recording import Recording
 from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
 from client.ui.texts.glyphs import UNICODE

@@ -77,7 +77,7 @@ def test_absent_players_are_shown_and_voted_on(environment: dict[str, str]) -> N
     ):
         ann.shows("No tables are open")
         ann.press(*"2xsaaa--", "enter")  # Ann starts: no move of a bot pushes what is looked for off the log
-        ann.shows(r"may be replaced by a bot at once, by\s+vote", r"palatinus join ws://\S+ \w{4}")
+        ann.shows(r"may be replaced by a bot at\s+once, by\s+vote", r"palatinus join ws://\S+ \w{4}")
         table = ann.found(r"palatinus join ws://\S+ (\w{4})")[0]
         with Terminal("join", address, table, "--name", "Bob", environment=environment) as bob:
             ann.shows("Press Enter to start")

@@ -1,22 +1,25 @@
 """The start screen: as pure functions, and as a new user's first minutes in a real terminal."""
 
+import contextlib
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from client.preferences import Preferences, remember, remembered
-from client.table import TableModel
+from client.player.preferences import Preferences, remember, remembered
+from client.tables.table import TableModel
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
-from client.ui.update.state import BrainChoice, LeftGame, Start, StartLine, Ui
+from client.ui.update.state import BrainChoice, LeftGame, Search, Start, StartLine, Ui
 from engine.game import GameOptions
+from engine.pieces import People
 from engine.record import recorded
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.folder_lock import FolderLock
+from server.storage.sqlite.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
 from tests.games import played
@@ -57,6 +60,10 @@ def test_a_game_against_bots_is_set_up() -> None:
     assert request_after(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(
         3, "greedy", random_layout=False
     )
+    for times, people in ((2, People.SABINES), (5, People.ARCADIANS), (6, None)):
+        assert request_after(UI, NOWHERE, *"p" * times, "enter") == requests.PlayBots(
+            3, "greedy", random_layout=False, people=people
+        )
 
 
 def test_how_the_player_is_called_is_set() -> None:
@@ -71,14 +78,19 @@ def test_how_the_player_is_called_is_set() -> None:
     assert words(*"dddd") == words()
 
 
+def test_joining_looks_for_servers() -> None:
+    assert request_after(UI, NOWHERE, *["down"] * 3, "enter") == requests.Search()
+
+
 def test_an_address_is_typed_and_completed() -> None:
     """An invalid address is refused in words, and the screen stays."""
-    asking = after(UI, NOWHERE, *["down"] * 3, "enter")
+    looking = replace(UI, page=Search())
+    asking = after(looking, NOWHERE, "enter")
     assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
     wrong = after(asking, NOWHERE, *"ht tp", "enter")
     assert wrong.notice is not None
     assert "ws://HOST:PORT" in wrong.notice.text
-    assert after(asking, NOWHERE, "escape") == after(UI, NOWHERE, *["down"] * 3)
+    assert after(asking, NOWHERE, "escape") == looking
 
 
 def test_a_name_is_typed_and_checked() -> None:
@@ -147,6 +159,8 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.click(4, line)
         terminal.shows("► Join a game")
         terminal.click(4, line)
+        terminal.shows("► Type an address", "cannot look for servers .PALATINUS_MULTICAST=none.")
+        terminal.press("enter")
         terminal.shows("the host's address:")
         terminal.press("\x1b[200~127.0.0.1:9\x1b[201~", "enter")  # pasted
         terminal.shows("Nothing answers at ws://127.0.0.1:9")
@@ -177,6 +191,9 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
         terminal.press("down", "down", "enter")
         terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
         assert "--data" not in terminal.text
+        with contextlib.closing(FolderLock(data)):
+            terminal.press("enter")
+            terminal.shows("Another server here uses the games", "Join it, or stop it first")
         terminal.press("q")
         assert terminal.ended()[0] == 0
 

@@ -83,8 +83,14 @@ async def test_plain_http_is_answered_with_how_to_play(
         answer = await exchange(server.port, request(method, headers, body))
         assert answer.startswith((b"HTTP/1.1 426 ", b"HTTP/1.1 400 "))
         assert b"Palatinus game server" in answer
-        assert b"palatinus join" in answer
+        assert b"palatinus join ws://" in answer
         assert len(answer) < 1000
+
+
+async def test_browsers_are_told_of_a_proxy_that_speaks_tls(caplog: pytest.LogCaptureFixture) -> None:
+    async with undisturbed_server(caplog) as (server, _):
+        answer = await exchange(server.port, request("GET", "X-Forwarded-Proto: https\r\n"))
+        assert b"palatinus join wss://" in answer
 
 
 async def test_head_is_answered_without_a_body(caplog: pytest.LogCaptureFixture) -> None:

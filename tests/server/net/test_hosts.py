@@ -21,12 +21,14 @@ from protocol.absence import BOUNDS, WAIT, Absence
 from protocol.codec import decode_server
 from protocol.events import event_of
 from protocol.messages import (
+    ChoosePeople,
     ClientMessage,
     Events,
     Hello,
     HostRequest,
     JoinTable,
     Leave,
+    Online,
     OpenTable,
     Ping,
     Pong,
@@ -93,6 +95,7 @@ class Stranger(Peer):
     def __init__(self, socket: ClientConnection, world: World) -> None:
         super().__init__(socket)
         self.state: TableState | None = None
+        self.online: Online | None = None
         self._inside = False
         self._world = world
         self._rng = random.Random(world.rng.random())
@@ -151,7 +154,10 @@ class Stranger(Peer):
                 self._fold(message)
             case TableState():
                 assert self.code == message.table
+                check_peoples(message)
                 self.state = message
+            case Online():
+                self.online = message
             case Pong(id) if id in self._pongs:
                 self._pongs.pop(id).set_result(None)
             case Refused(id=None):
@@ -197,6 +203,8 @@ class Stranger(Peer):
                 return SeatBot(self.next_id(), "random")
             case "gathering" if chance < 0.7:
                 return StartGame(self.next_id())
+            case "gathering" if chance < 0.8:
+                return self._random_messages(token).of(ChoosePeople)
             case "playing" if self.seat is not None and chance < 0.995:
                 return None
         if chance < 0.9:
@@ -215,6 +223,17 @@ class Stranger(Peer):
             "after": [0, 0, 99],  # with any other number it could not fold what comes
         }
         return RandomMessages(self._rng, values)
+
+
+def check_peoples(state: TableState) -> None:
+    """Fail unless every seat has a people of its own before the game, and none is told later."""
+    peoples = [each.people for each in state.seats]
+    if state.stage == "gathering":
+        assert None not in peoples
+        assert len(set(peoples)) == len(peoples)
+        assert all(each.name is not None and each.level is None for each in state.seats if each.chosen)
+    else:
+        assert set(peoples) == {None}
 
 
 @contextlib.asynccontextmanager
@@ -266,11 +285,19 @@ class Crowd:
         """Fail unless everybody has been told exactly how their table is."""
         lobby = self._world.server.lobby
         await eventually(lambda: not lobby._stand_in._thread._busy)  # else a bot might move any time
+        self._world.clock.advance(3.0)  # so that the lobby has a round
         for _ in range(3):  # what one of them has caused may come after another's answers
             for stranger in self.all:
                 await stranger.settled()
         here = [stranger for stranger in self.all if not stranger.gone]
         by_name = {"{}:{}".format(*stranger.socket.local_address): stranger for stranger in here}
+        people = lobby._lobby_chat._people
+        online = people.listed(lobby._place_of)
+        private = {code for code, table in lobby.tables.items() if table.state.private}
+        assert not private & {each.table for each in online.people}
+        for person in people:
+            if person.listens and person.session.name in by_name:
+                assert by_name[person.session.name].online == online
         for table in lobby.tables.values():
             assert table.state.entry_count < MOST_ENTRIES
             for session in table._context.audience:

@@ -28,10 +28,10 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
 from server.storage.archive_index import ArchivedGame
-from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.entries import Entry
-from server.storage.journal_file import FILE_NAME
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import chances, kept_tables
 from tests.server.peer import connected, game, play_on
 

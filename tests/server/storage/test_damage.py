@@ -15,18 +15,18 @@ import pytest
 from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
-from server.storage import repair
 from server.storage.archive_index import ArchivedGame
-from server.storage.commit_list import FILE_NAME as LIST_NAME
-from server.storage.commit_list import known_commits, written
 from server.storage.entries import Entry, Opened
-from server.storage.journal_file import FILE_NAME
-from server.storage.online_backup import OnlineBackup
-from server.storage.page_scan import rows_in
-from server.storage.repair import make_ready
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.commit_list import known_commits, written
+from server.storage.sqlite.damage import repair
+from server.storage.sqlite.damage.page_scan import rows_in
+from server.storage.sqlite.damage.repair import make_ready
+from server.storage.sqlite.damage.write_ahead_log import merged
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.standing import Place, Standing
-from server.storage.write_ahead_log import merged
 from tests.server.peer import game, play_on
 from tests.server.storage.damage_trials import (
     DAMAGES,
@@ -175,7 +175,7 @@ ROOT = Path(__file__).parents[3]
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-import server.storage.repair as repair
+import server.storage.sqlite.damage.repair as repair
 
 left = 0
 def dying(function):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,11 +18,12 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
-from server.storage.commit_list import FILE_NAME as LIST_NAME
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
-from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION
-from server.storage.sqlite_journal import SqliteJournal
-from server.storage.stored_tables import insert, relinked
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
+from server.storage.sqlite.tables_in_file import insert
+from server.storage.stored_tables import relinked
 from server.tables.context import RETRY_SECONDS
 from server.tables.state import PersistentState
 from tests.server.manual_clock import ManualClock
@@ -67,7 +69,15 @@ def table_facts(state: PersistentState) -> dict[str, object]:
         ],
         "players": [
             player
-            and (player.name, player.token_hash, player.program, player.kept, player.vacant, player.level)
+            and (
+                player.name,
+                player.token_hash,
+                player.program,
+                player.kept,
+                player.vacant,
+                player.level,
+                player.people,
+            )
             for player in state.players
         ],
         "ready": state.ready,
@@ -385,6 +395,7 @@ async def damaged_folder(data: Path, damage: Callable[[Path], None]) -> tuple[st
     return peers[0].code, others[0].code
 
 
+PIECE = re.compile(r"[ESLMA][mfs]\*")
 FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
 
 
@@ -403,13 +414,14 @@ FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
         replace_entry(Opened(17, random_layout=False, starting=None)),
         replace_entry(Played(0, StartGame(1), [{"t": "unheard of"}])),
         replace_entry(Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": "Em", "field": "A1"}])),
+        replace_entry(Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": "Es*", "field": "A1"}])),
         replace_entry(Played(0, StartGame(1), [])),
     ],
 )
 async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:
-    """The log says which one; the server holds it back from its players, and gives its code to nobody."""
+    """The log says which one and names no piece; the server holds it back, and gives its code to nobody."""
     damaged, other = await damaged_folder(tmp_path, damage)
     for _ in range(2):
         async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
@@ -419,6 +431,9 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
             assert refused.code == Code.TABLE_DAMAGED
     told = [record for record in caplog.records if record.levelname == "WARNING" and record.name != "asyncio"]
     assert sum(f"table={damaged}" in describe(record) for record in told) == 1
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        ((reason,),) = database.execute("SELECT reason FROM set_aside").fetchall()
+    assert not any(PIECE.search(text) for text in (reason, *map(describe, told)))
 
 
 async def test_what_sqlite_cannot_read_is_read_page_by_page(

@@ -16,8 +16,8 @@ from server.config import Config
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
-from server.storage.journal_file import FILE_NAME, SCHEMA_VERSION, opened
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION, opened
 from tests.server.peer import game, play_on
 
 # As version 1 made it.
@@ -150,7 +150,7 @@ class Dying(sqlite3.Connection):
             os.kill(os.getpid(), signal.SIGKILL)
 
 sqlite3.connect = partial(sqlite3.connect, factory=Dying)
-from server.storage.journal_file import opened
+from server.storage.sqlite.journal_file import opened
 opened(Path(sys.argv[1]))
 """
 
@@ -205,7 +205,7 @@ async def test_entries_appended_during_a_checkpoint_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
 ) -> None:
     """Tables go on while the write-ahead log is cleared, and nothing is lost."""
-    monkeypatch.setattr("server.storage.checkpoints._ENTRIES_BETWEEN", 3)
+    monkeypatch.setattr("server.storage.sqlite.checkpoints._ENTRIES_BETWEEN", 3)
     known = next(iter(entries.values()))
     codes = [f"AAA{letter}" for letter in "BCDFGH"]
     journal = SqliteJournal(tmp_path)

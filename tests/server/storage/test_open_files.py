@@ -14,7 +14,7 @@ import pytest
 from protocol.codes import Code
 from server.app import running
 from server.config import Config
-from server.storage.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import (
     TIMEOUT,
     Peer,

@@ -749,6 +749,21 @@ async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
         assert policy_of(server, again).time_left() == left[0]
 
 
+async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None:
+    """Nothing falls due any more, but nobody gets time for nothing, and the clock is told."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(60)) as peers:
+        time.advance(20)
+        server.lobby.stop_timers()
+        await play_on(peers, random.Random(1), moves=1)
+        news = next(each for each in reversed(peers[1].received) if isinstance(each, Events))
+        assert news.clock == 60_000
+        assert table_of(server, peers).state.clocks.left(Seat(0)) == 40_000
+        time.advance(60)
+        refused = await peers[1].refused(peers[1].random_move(random.Random(1)))
+        assert refused.code == Code.TIME_UP
+
+
 @given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
 def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
     """A seat's time left is its allowance less its used time, and never negative."""

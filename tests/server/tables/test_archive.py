@@ -22,8 +22,8 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Opened
-from server.storage.journal_file import FILE_NAME
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import packed, relinked, unpacked
 from tests.server.peer import (
     Peer,

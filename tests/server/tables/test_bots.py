@@ -18,6 +18,7 @@ from protocol.absence import WAIT, Absence, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
+    AskPause,
     Events,
     HandOver,
     Hello,
@@ -345,6 +346,32 @@ async def test_a_bot_moves_after_a_fixed_time() -> None:
         await host.nothing_but_pong()
         clock.advance(0.01)
         assert (await host.until(Events)).turn == 0
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: bool) -> None:
+    """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
+    clock = ManualClock()
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
+        (host,) = await stack.enter_async_context(game(server.port, 2, bots={1: "random"}))
+        await host.done(host.random_move(random.Random(1)))
+        clock.advance(PAUSE / 2)
+        await host.done(AskPause(host.next_id(), on=True))
+        if restart:
+            await stack.aclose()
+            server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
+            (host,) = await stack.enter_async_context(resumed(server.port, host))
+        seq = host.seq
+        clock.advance(100 * PAUSE)
+        state = await latest(host)
+        assert state.paused is not None
+        assert host.seq == seq
+        await host.done(AskPause(host.next_id(), on=False))
+        clock.advance(PAUSE)
+        while host.seq == seq:
+            await host.news()
+        check_views(table_of(server, [host]), [host])
 
 
 async def test_bots_wait_while_nobody_is_there() -> None:

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from client.bots.brains import at_random
 from engine.game import RandomChance
+from engine.pieces import People
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import (
@@ -19,6 +20,7 @@ from protocol.messages import (
     AskPause,
     ChangeSeat,
     ChangeSetting,
+    ChoosePeople,
     ClientMessage,
     Dismiss,
     Done,
@@ -48,7 +50,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.journal import Journal
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
 from server.tables.state import PersistentState
 from server.timers import Timer
 from tests.server.peer import Peer, check_views, connected, eventually
@@ -134,6 +136,7 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
             "host",
             "ready",
             "seat",
+            "people",
             "pause",
         )
     ):
@@ -153,6 +156,8 @@ def request_at_table(peer: Peer, rng: random.Random) -> ClientMessage:
             return AskPause(peer.next_id(), on=rng.random() < 0.5)
         case "seat":
             return ChangeSeat(peer.next_id(), rng.randrange(2))
+        case "people":
+            return ChoosePeople(peer.next_id(), rng.choice((*People, None)))
         case "host":
             return rng.choice(host_requests(peer, rng))
         case _:

@@ -237,6 +237,22 @@ async def test_a_table_is_opened_with_hints() -> None:
             assert [table.hints for table in answer.tables] == [False, True]
 
 
+async def test_hints_are_allowed_and_forbidden_in_a_running_game(tmp_path: Path) -> None:
+    """Everybody is told, nothing else changes, and a restart keeps it."""
+    async with served(tmp_path) as server, game(server.port, 2, watched=True) as peers:
+        await play_on(peers, random.Random(1), moves=3)
+        seq = peers[0].seq
+        for on in (True, False, True):
+            await changed(peers[0], Hints(on=on))
+            for peer in peers:
+                state = await state_where(peer, lambda state, on=on: state.hints is on)  # type: ignore[misc]
+                assert state.stage == "playing"
+                assert peer.seq == seq
+    async with served(tmp_path) as server, resumed(server.port, *peers[:2]) as again:
+        await state_where(again[1], lambda state: state.hints)
+        await play_on(again, random.Random(2), moves=2)
+
+
 async def test_the_policy_changes_in_a_running_game() -> None:
     """Everybody is told, a bot plays where the game waited, and time that was used stays used."""
     time = ManualClock()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from engine.game import RandomChance
+from engine.pieces import People
 from protocol.absence import ByVote
 from protocol.messages import Leave, TableState, Vote
 from protocol.settings import Setting
@@ -31,14 +32,15 @@ from server.storage.entries import (
     Kept,
     Opened,
     Paused,
+    PeopleChosen,
     Returned,
     SaidReady,
     Taken,
     Unpaused,
     Voted,
 )
-from server.storage.journal_file import FILE_NAME
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables import context
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.live_entries import live_entries
@@ -61,6 +63,7 @@ seat_entries = st.one_of(
     st.builds(Returned, seats),
     st.builds(Hosted, seats),
     st.builds(SaidReady, seats, st.booleans()),
+    st.builds(PeopleChosen, seats, st.none() | st.sampled_from(People)),
     st.builds(Changed, settings_made),
     st.builds(Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
     st.builds(Ended),
@@ -81,7 +84,7 @@ def test_the_live_entries_make_the_same_table(happened: list[Entry]) -> None:
     assert before.next_table == after.next_table
     # One end at most in a real journal, and three pauses of each player.
     for_good = sum(isinstance(entry, Ended | Paused) for entry in entries)
-    assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
+    assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
 
 

@@ -143,7 +143,7 @@ async def test_the_opener_is_host_at_seat_0_and_gets_a_token() -> None:
         assert state == TableState(
             seated.table,
             "gathering",
-            [SeatSummary("Anna", here=True), SeatSummary(), SeatSummary()],
+            [SeatSummary("Anna", here=True, people="E"), SeatSummary(people="S"), SeatSummary(people="L")],
             0,
             random_layout=True,
         )

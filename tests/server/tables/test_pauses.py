@@ -2,15 +2,25 @@
 
 import contextlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from client.bots.brains import at_random
+from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import AskPause, ChangeSetting, EndGame, Events, Leave, SubstituteNow, TableState
+from protocol.messages import (
+    AskPause,
+    ChangeSetting,
+    EndGame,
+    Events,
+    HandOver,
+    Leave,
+    SubstituteNow,
+    TableState,
+)
 from protocol.settings import AbsencePolicy
 from server.app import Running, running
 from server.config import Config, Limits
@@ -86,6 +96,43 @@ async def test_everybody_agrees_without_the_host() -> None:
         await state_where(peers[1], lambda state: state.pause_asked == [2])
         await pause(peers[1])
         await paused_by(peers[2], 2)
+
+
+async def leaves(_server: Running, peers: list[Peer]) -> None:
+    await peers[0].done(Leave(peers[0].next_id()))
+
+
+async def is_cut_off(_server: Running, peers: list[Peer]) -> None:
+    peers[0].socket.transport.abort()
+
+
+async def is_removed(server: Running, peers: list[Peer]) -> None:
+    assert await table_of(server, peers).remove_player(Seat(0))
+
+
+async def hands_over(_server: Running, peers: list[Peer]) -> None:
+    await peers[0].done(HandOver(peers[0].next_id(), 1))
+
+
+async def takes_the_clock_away(_server: Running, peers: list[Peer]) -> None:
+    await peers[0].done(ChangeSetting(peers[0].next_id(), AbsencePolicy(WAIT)))
+
+
+@pytest.mark.parametrize("happens", [leaves, is_cut_off, is_removed, hands_over, takes_the_clock_away])
+async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(
+    happens: Callable[[Running, list[Peer]], Awaitable[None]],
+) -> None:
+    """The last one who had not agreed, here the host, is gone, or has no say any more."""
+    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+        await pause(peers[2])
+        await pause(peers[1])
+        state = await state_where(peers[0], lambda state: state.pause_asked == [2, 1])
+        assert state.paused is None
+        await happens(server, peers)
+        state = await paused_by(peers[1], 2)
+        assert state.pause_asked == []
+        await pause(peers[2], on=False)
+        await goes_on(peers[1])
 
 
 async def test_the_host_needs_nobody() -> None:

@@ -1,23 +1,29 @@
-"""What players settle themselves before the game: who is ready, and where they sit."""
+"""What players settle themselves before the game: who is ready, where they sit, and what they play."""
 
 from pathlib import Path
 
 import pytest
 
+from client.bots.brains import at_random
 from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
     ChangeSeat,
+    ChoosePeople,
     ClientMessage,
     Leave,
+    Remove,
     Reseated,
     SayReady,
+    SeatBot,
     StartGame,
     TableState,
 )
 from protocol.settings import AbsencePolicy, Hints, Private, Setting, Starting, Title
+from server.app import running
+from server.config import Config
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, full_table, game, memory_server, table_of
 from tests.server.storage.test_journal import resumed, table_facts
@@ -151,7 +157,107 @@ async def test_a_seat_that_cannot_be_had_is_refused(seat: int, code: Code) -> No
         assert peers[1].seat == Seat(1)
 
 
-@pytest.mark.parametrize("message", [SayReady(7, on=True), ChangeSeat(7, 1)])
+def peoples_in(state: TableState) -> str:
+    """Return the seats' peoples, the chosen ones as capital letters."""
+    return "".join(
+        (each.people or "-") if each.chosen else (each.people or "-").lower() for each in state.seats
+    )
+
+
+async def choose(peer: Peer, people: str | None) -> None:
+    await peer.done(ChoosePeople(peer.next_id(), people))
+
+
+async def see_peoples(peers: list[Peer], peoples: str) -> None:
+    for peer in peers:
+        await state_where(peer, lambda state: peoples_in(state) == peoples)
+
+
+async def test_players_choose_their_peoples_and_a_restart_keeps_them(tmp_path: Path) -> None:
+    """Everybody sees it, spectators too, and the game deals what was shown."""
+    async with served(tmp_path) as server, full_table(server.port, 4, watched=True) as peers:
+        await see_peoples(peers, "eslm")
+        await choose(peers[1], "A")
+        await see_peoples(peers, "eAlm")
+        await choose(peers[3], "E")
+        await see_peoples(peers, "sAlE")
+        await choose(peers[1], None)
+        await see_peoples(peers, "mslE")
+        await choose(peers[1], "L")
+        await see_peoples(peers, "sLmE")
+        facts = table_facts(table_of(server, peers).state)
+    async with served(tmp_path) as server, resumed(server.port, *peers[:4]) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        await see_peoples(again, "sLmE")
+        await again[0].done(StartGame(again[0].next_id()))
+        for peer in again:
+            await state_where(peer, lambda state: state.stage == "playing" and peoples_in(state) == "----")
+            assert peer.view is not None
+            assert ["".join(own) for own in peer.view.start.peoples] == ["S", "L", "M", "E"]
+
+
+async def test_a_people_is_chosen_once() -> None:
+    """The refusal says by whom and what is left; what a seat merely would have can be chosen."""
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        await choose(peers[0], "M")
+        refused = await peers[1].refused(ChoosePeople(peers[1].next_id(), "M"))
+        assert (refused.code, refused.about) == (
+            Code.PEOPLE_TAKEN,
+            {"people": "M", "name": "Player 0", "free_peoples": "E, S, L, A"},
+        )
+        await choose(peers[1], "L")
+        await see_peoples(peers, "MLe")
+
+
+async def test_choosing_it_twice_stores_nothing_and_tells_nobody() -> None:
+    async with memory_server() as server, full_table(server.port, 2) as peers:
+        await choose(peers[1], "A")
+        await see_peoples(peers, "eA")
+        before = table_facts(table_of(server, peers).state)
+        await choose(peers[1], "A")
+        await choose(peers[0], None)
+        assert table_facts(table_of(server, peers).state) == before
+        await peers[0].nothing_but_pong()
+
+
+async def test_a_choice_changes_nobodys_mind() -> None:
+    """Unlike a seat or the host's settings, colours do not change the game."""
+    async with memory_server() as server, full_table(server.port, 2) as peers:
+        await say_ready(*peers)
+        await choose(peers[0], "S")
+        assert table_of(server, peers).state.ready == {0, 1}
+
+
+async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -> None:
+    """The host swaps seats, a player moves, one leaves, one is removed, and bots get what is left."""
+    async with running(Config(brains={"random": at_random})) as server, full_table(server.port, 4) as peers:
+        await choose(peers[0], "S")
+        await choose(peers[2], "A")
+        await choose(peers[3], "E")
+        await see_peoples(peers, "SlAE")
+        await peers[0].done(Arrange(peers[0].next_id(), [2, 1, 3, 0]))
+        await see_peoples(peers, "AlES")
+        await peers[1].done(Leave(peers[1].next_id()))
+        await peers[2].done(ChangeSeat(peers[2].next_id(), 1))
+        await see_peoples([peers[0]], "lAES")
+        await peers[0].done(Remove(peers[0].next_id(), 1))
+        await see_peoples([peers[0]], "lmES")
+        for seat in (0, 1):
+            await peers[0].done(SeatBot(peers[0].next_id(), "random", seat))
+        await see_peoples([peers[0]], "lmES")
+
+
+async def test_with_two_players_the_first_people_is_chosen() -> None:
+    """R9.6: the second one is among those left."""
+    async with memory_server() as server, full_table(server.port, 2, random_layout=True) as peers:
+        await choose(peers[0], "M")
+        await choose(peers[1], "L")
+        await peers[0].done(StartGame(peers[0].next_id()))
+        assert peers[0].view is not None
+        assert ["".join(own) for own in peers[0].view.start.peoples] == ["ME", "LS"]
+
+
+@pytest.mark.parametrize("message", [SayReady(7, on=True), ChangeSeat(7, 1), ChoosePeople(7, "A")])
 async def test_all_this_is_for_players_before_the_game(message: ClientMessage) -> None:
     async with memory_server() as server:
         async with full_table(server.port, 2, watched=True) as peers:

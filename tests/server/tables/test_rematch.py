@@ -9,6 +9,7 @@ from typing import Any
 
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
+    ChoosePeople,
     JoinTable,
     OpenTable,
     Refused,
@@ -21,7 +22,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
-from server.storage.sqlite_journal import SqliteJournal
+from server.storage.sqlite.journal import SqliteJournal
 from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, queued_requests
 
 
@@ -82,6 +83,27 @@ async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
         async with connected(server.port) as resumed:
             await resumed.resume(seated.table, peers[2].token)
             assert (await peers[2].closed())[0] == CloseCode.TAKEN_OVER
+
+
+async def test_choices_of_peoples_come_along() -> None:
+    """As kept seats and once the players are there; one who lost the seat keeps it unless it is taken."""
+    async with (
+        memory_server(rematch_grace_seconds=0.3) as server,
+        finished_game(server, 3, peoples={0: "A", 1: "E", 2: "M"}) as peers,
+    ):
+        code = (await rematch(peers[0])).table
+        first = await peers[0].until(TableState)
+        assert [(each.people, each.chosen, each.kept) for each in first.seats] == [
+            ("A", True, False), ("E", True, True), ("M", True, True),
+        ]  # fmt: skip
+        await state_where(peers[0], lambda state: not any(each.kept for each in state.seats))
+        await peers[0].done(ChoosePeople(peers[0].next_id(), "M"))
+        for peer in peers[1:]:
+            assert (await rematch(peer)).table == code
+        last = await state_where(peers[0], lambda state: all(each.here for each in state.seats))
+        assert [(each.people, each.chosen) for each in last.seats] == [
+            ("M", True), ("E", True), ("L", False),
+        ]  # fmt: skip
 
 
 async def test_a_spectator_or_a_player_of_a_running_game_gets_no_rematch() -> None:

@@ -16,6 +16,7 @@ import pytest
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal
+from engine.pieces import People
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.messages import (
@@ -24,12 +25,16 @@ from protocol.messages import (
     AskPause,
     ChangeSeat,
     ChangeSetting,
+    ChoosePeople,
     ClientMessage,
+    DrawBegins,
+    EnterLobby,
     GetRecord,
     JoinTable,
     Lay,
     Leave,
     ListTables,
+    Online,
     OpenTable,
     Ping,
     PlacePiece,
@@ -38,7 +43,9 @@ from protocol.messages import (
     Remove,
     Reseated,
     Resume,
+    SaidInLobby,
     Say,
+    SayInLobby,
     SayReady,
     ServerMessage,
     StartGame,
@@ -68,9 +75,10 @@ WATCHING = 0  # the seat that must not notice a difference; the spectator must n
 
 @dataclass(frozen=True)
 class Received:
-    """Everything sent to the watching seat and the spectators, and the server's log and metrics."""
+    """Everything sent to the watching seat, spectators and the lobby, and the server's log and metrics."""
 
     seat: list[bytes]
+    lobby: list[bytes]
     spectator: list[bytes]
     latecomers: list[bytes]
     log: list[str]
@@ -95,6 +103,8 @@ async def play_and_record(
     fields = rng.sample(FIELDS, len(FIELDS))
     faces = planned_faces(players, seed, swapped=swapped)
     latecomers: list[bytes] = []
+    colours = rng.sample(tuple(People), players)
+    chosen = {seat: people for seat, people in enumerate(colours) if rng.random() < 0.5}
 
     def planned(view: View, legal: Legal, _rng: random.Random) -> Command:
         turn = len(view.placed)
@@ -104,9 +114,14 @@ async def play_and_record(
     policy: Absence = WAIT if away is None else ByBot(0)
     async with (
         running(config) as server,
-        game(server.port, players, watched=True, absence=policy) as peers,
+        game(server.port, players, watched=True, absence=policy, peoples=chosen) as peers,
+        connected(server.port) as visitor,
         contextlib.AsyncExitStack() as newer,
     ):
+        await visitor.done(EnterLobby(1, "Visitor"))
+        await visitor.until(Online)
+        await visitor.done(SayInLobby(2, "hello"))
+        await visitor.until(SaidInLobby)
         code = peers[0].code
         for number, peer in enumerate(peers):
             peer.id = 1000 * number
@@ -133,12 +148,13 @@ async def play_and_record(
         server.clients.broadcast(Announced("Down at ten."))
         server.drain.begin(600)
         server.drain.cancel()
-        for peer in peers:
+        visitor.id = 10
+        for peer in (*peers, visitor):
             await peer.ask(Ping(peer.next_id()))  # everything sent before has arrived
         _, metrics = await http_get(server.port, "/metrics")
         # Before the players leave: a stand-in would move for the first to leave.
         lines = sorted(
-            _without_addresses(record, code)
+            without_addresses(record, code)
             for record in log.records
             if record.name.startswith(OUR_LOGGERS) and record.getMessage() not in CLOSING_LINES
         )
@@ -146,6 +162,7 @@ async def play_and_record(
     blank = [code.encode(), *(token.encode() for token in tokens)]
     return Received(
         [blanked(frame, blank) for frame in peers[WATCHING].frames[start[WATCHING] :]],
+        visitor.frames,
         [blanked(frame, blank) for frame in peers[-1].frames[start[-1] :]],
         [blanked(frame, blank) for frame in latecomers],
         lines,
@@ -205,6 +222,7 @@ def refused_messages(peer: Peer) -> list[ClientMessage]:
         SayReady(peer.next_id(), on=True),
         AskPause(peer.next_id(), on=False),
         ChangeSeat(peer.next_id(), 1),
+        ChoosePeople(peer.next_id(), "A"),
     ]
 
 
@@ -270,7 +288,7 @@ async def frames_of_latecomer(port: int, spectator: Peer, rng: random.Random) ->
         return late.frames
 
 
-def _without_addresses(record: logging.LogRecord, code: str) -> str:
+def without_addresses(record: logging.LogRecord, code: str) -> str:
     text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+|:\d+\b", "ADDRESS", f"{record.levelname} {describe(record)}")
     return text.replace(code, "CODE")
 
@@ -307,6 +325,7 @@ async def test_swapping_hidden_kinds_changes_no_byte(
             != planned_faces(players, seed, swapped=True)[seat]
         )
     assert one.seat == two.seat
+    assert one.lobby == two.lobby
     assert one.spectator == two.spectator
     assert one.latecomers == two.latecomers
     assert one.log == two.log
@@ -316,8 +335,14 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert one.latecomers
     assert any("took seat" in line for line in one.log)
     if away is None:
-        received = {msgpack.unpackb(frame)["t"] for frame in one.seat + one.spectator + one.latecomers}
-        kinds = set(get_args(ServerMessage)) - {Record, Reseated}  # sent only after a game, or before it
+        received = {
+            msgpack.unpackb(frame)["t"] for frame in one.seat + one.lobby + one.spectator + one.latecomers
+        }
+        kinds = set(get_args(ServerMessage)) - {
+            Record,
+            Reseated,
+            DrawBegins,
+        }  # sent only after a game, or before it
         assert received == {kind.__struct_config__.tag for kind in kinds}
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics

@@ -7,7 +7,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.ui.draw.lines import EMPTY, Line, beside, fitted, line, paragraphs, people_style
-from client.ui.texts.sentences import bounds_text
+from client.ui.texts.scoring import bounds_text
 from engine.board import TILES
 from engine.knowledge import HillInfluence, Holding, hill_influence, holdings
 from engine.pieces import FACES, Seat

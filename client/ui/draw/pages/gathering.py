@@ -2,24 +2,25 @@
 
 from collections.abc import Iterator
 
-from client.address import loopback
 from client.language import _, counted, listed
-from client.table import TableModel
+from client.tables.table import TableModel
+from client.typed.address import describe_found_as, loopback
 from client.ui.draw.frame import Block
-from client.ui.draw.lines import EMPTY, Line, beside, line, paragraphs
+from client.ui.draw.lines import EMPTY, Line, beside, chips, line, paragraphs
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import (
+from client.ui.texts.people import names_of, spectator_name
+from client.ui.texts.pieces import PEOPLES
+from client.ui.texts.set_up import (
     describe_hints,
     describe_policy,
     describe_private,
     describe_spectators,
     describe_starting,
-    names_of,
-    spectator_name,
 )
 from client.ui.update.state import Ui
+from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.messages import TableState
 
@@ -57,8 +58,11 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
             words.append(_("away"))
         if each.ready and each.level is None:
             words.append(_("ready"))
+        if each.chosen and each.people is not None:
+            words.append(_("{people} chosen").format(people=_(PEOPLES[People(each.people)])))
         note = line(f"  ({', '.join(words)})" if words else "")
-        lines.append(beside(line(f"  {sign} {seat + 1}  "), who, note))
+        people = EMPTY if each.people is None else beside(chips([People(each.people)]), line(" "))
+        lines.append(beside(line(f"  {sign} {seat + 1}  "), people, who, note))
     lines.append(EMPTY)
     if state.spectators:
         named = listed(spectator_name(each.number, each.name) for each in state.watching)
@@ -91,19 +95,29 @@ def _set_up(state: TableState) -> Iterator[str]:
 def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
     """Return what others type to take a seat, and how to seat a bot."""
     lines = [EMPTY]
+    if ui.hosting.way_in:
+        lines.append(line("  " + _("Others join with"), "class:faint"))
+        lines.append(line(f"      {ui.hosting.way_in}"))
+        return [*lines, *_seats_bots(ui)] if host else lines
     if ui.hosting.addresses or not loopback(ui.address):
         lines.append(line("  " + _("Others join with"), "class:faint"))
     else:
         lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
     lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
+    if ui.hosting.found_as:
+        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
     if not ui.hosting.addresses and loopback(ui.address):
         elsewhere = _("From another computer the address is different: palatinus serve prints it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
     if ui.hosting.levels:
-        seats_bots = line("  " + _("b: let a bot take a free seat"), "class:faint")
-        return [*lines, EMPTY, seats_bots] if host else lines
+        return [*lines, *_seats_bots(ui)] if host else lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
+
+
+def _seats_bots(ui: Ui) -> list[Line]:
+    text = "  " + _("b: let a bot take a free seat")
+    return [EMPTY, line(text, "class:faint")] if ui.hosting.levels else []
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:

@@ -1,16 +1,15 @@
 """The list of finished games, and what the players have reached in them."""
 
-from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
-from client.past_games import PastGame, standings
+from client.records.past_games import PastGame, standings
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, cut, ends, line, padded, paragraphs
-from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import short_list
+from client.ui.draw.lines import EMPTY, Line, beside, cut, line, padded, paragraphs
+from client.ui.draw.page import ListPage
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import describe_points, list_standings, local_time
+from client.ui.texts.scoring import describe_points, list_standings
+from client.ui.texts.times import local_time
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import History, Ui
 
@@ -19,61 +18,43 @@ _OTHERS = 9  # lines that are no games in a window of any size
 _PLAYERS_SHOWN = 8  # in the standings
 
 
-class HistoryDrawing(Struct, frozen=True):
-    """The list of finished games."""
+def history_page(ui: Ui, history: History, glyphs: GlyphSet) -> ListPage:
+    place = _("Past games")
+    heading = f"Palatinus {glyphs.dot} {place}"
+    return ListPage(ui, place, heading, lambda width, height: history_block(history, glyphs, width, height))
 
-    ui: Ui
-    history: History
-    glyphs: GlyphSet
 
-    @property
-    def stage(self) -> str:
-        return ""
+def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the games around the chosen one, and what their players have reached in all of them."""
+    games, chosen = history.games, history.chosen
+    if not games:
+        none = _("No finished games are kept here.")
+        return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
+    heading = padded(_("ENDED"), _WHEN) + padded(_("TABLE"), _TABLE) + _("PLAYERS AND POINTS")
+    rows: list[tuple[Line, Action | None]] = [
+        (EMPTY, None),
+        (line(f"  {heading}", "class:heading"), None),
+    ]
+    room = max(height - _OTHERS, 1)
+    first = min(max(chosen - room + 1, 0), max(len(games) - room, 0))
+    for at, game in enumerate(games[first : first + room], start=first):
+        words = _row(game, width - 2)
+        if at == chosen:
+            row = line(padded(f"{glyphs.pointer} {words}", width), "class:chosen")
+        else:
+            row = line(f"  {words}")
+        rows.append((row, ChooseLine(at)))
+    rows.append((EMPTY, None))
+    best = list_standings(standings(games)[:_PLAYERS_SHOWN])
+    rows += [(beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")]
+    return block_of(rows, width)
 
-    @property
-    def place(self) -> str:
-        return _("Past games")
 
-    def title(self, width: int) -> Line:
-        return ends(
-            line(f" Palatinus {self.glyphs.dot} {self.place}", "class:title"), EMPTY, width, "class:title"
-        )
-
-    def body(self, width: int, height: int) -> Block:
-        return with_news(self._block(width, height), self.ui, width, height)
-
-    def small_body(self, width: int, height: int) -> Block:
-        return short_list(self.ui, self._block(width, _OTHERS + height), width, height)
-
-    def _block(self, width: int, height: int) -> Block:
-        games, chosen = self.history.games, self.history.chosen
-        if not games:
-            none = _("No finished games are kept here.")
-            return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
-        heading = padded(_("ENDED"), _WHEN) + padded(_("TABLE"), _TABLE) + _("PLAYERS AND POINTS")
-        rows: list[tuple[Line, Action | None]] = [
-            (EMPTY, None),
-            (line(f"  {heading}", "class:heading"), None),
-        ]
-        room = max(height - _OTHERS, 1)
-        first = min(max(chosen - room + 1, 0), max(len(games) - room, 0))
-        for at, game in enumerate(games[first : first + room], start=first):
-            rows.append((self._row(game, width, chosen=at == chosen), ChooseLine(at)))
-        rows.append((EMPTY, None))
-        best = list_standings(standings(games)[:_PLAYERS_SHOWN])
-        rows += [
-            (beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")
-        ]
-        return block_of(rows, width)
-
-    def _row(self, game: PastGame, width: int, *, chosen: bool) -> Line:
-        room = width - 2 - _WHEN - _TABLE
-        players = describe_points(game)
-        if game.names and get_cwidth(players) > room:  # points matter more than the ends of long names
-            for_points = 6 * len(game.names)
-            each = max((room - for_points) // len(game.names), 1)
-            players = describe_points(game, [cut(name, each) for name in game.names])
-        words = padded(local_time(game.ended), _WHEN) + padded(game.table, _TABLE) + players
-        if chosen:
-            return line(padded(f"{self.glyphs.pointer} {words}", width), "class:chosen")
-        return line(f"  {words}")
+def _row(game: PastGame, width: int) -> str:
+    room = width - _WHEN - _TABLE
+    players = describe_points(game)
+    if game.names and get_cwidth(players) > room:  # points matter more than the ends of long names
+        for_points = 6 * len(game.names)
+        each = max((room - for_points) // len(game.names), 1)
+        players = describe_points(game, [cut(name, each) for name in game.names])
+    return padded(local_time(game.ended), _WHEN) + padded(game.table, _TABLE) + players

@@ -18,7 +18,7 @@ from client.ui.lessons.goals import Catch, Earn
 from client.ui.lessons.pages import PAGES, Shown
 from client.ui.lessons.progress import text_of
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import amounts
+from client.ui.texts.scoring import amounts
 from client.ui.update.state import Lesson
 
 

@@ -1,22 +1,28 @@
-"""The lobby: the list of tables, and how a new one would be."""
+"""The lobby: the list of tables, how a new one would be, who is online, and what they say."""
+
+from dataclasses import replace
 
 from client.language import _, counted
-from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, line, padded
-from client.ui.draw.news_lines import with_news
+from client.typed.address import describe_found_as
+from client.ui.draw.frame import Block, block_of, side_by_side
+from client.ui.draw.lines import EMPTY, Line, begun, beside, line, padded, wrapped
+from client.ui.draw.news_lines import LOG_LINES, lines_wanted, with_news
 from client.ui.draw.page import ServerPage, short_list
+from client.ui.draw.talk_lines import lobby_talk
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import (
+from client.ui.texts.kept import your_seat
+from client.ui.texts.people import describe_more, describe_online, describe_person
+from client.ui.texts.set_up import (
     describe_hints,
     describe_policy,
     describe_private,
     describe_spectators,
     describe_stage,
-    your_seat,
 )
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.requests import Open
-from client.ui.update.state import Lobby, Ui
+from client.ui.update.state import Company, Lobby, Ui
+from client.ui.update.talk import Talk
 from engine.pieces import Seat
 from protocol.absence import Wait
 from protocol.messages import TableSummary
@@ -24,6 +30,11 @@ from protocol.text import printable
 
 _WHOLE = 23  # lines that a list takes in a window of the least size
 _DETAILS = 2  # lines below the list about how the chosen table is set up
+_INDENT = 10  # of these lines
+
+_WIDTH = 76  # that the tables take beside who is online
+_LEAST_COLUMN = 34
+_ONLINE = 2  # lines about who is online below the tables
 
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 _STAGE = 24
@@ -35,25 +46,74 @@ class LobbyDrawing(ServerPage, frozen=True):
     lobby: Lobby
 
     def body(self, width: int, height: int) -> Block:
-        page = lobby_block(self.ui, self.lobby, self.glyphs, width, height)
-        return with_news(page, self.ui, width, height)
+        if self.ui.company is None:
+            return with_news(self._tables(width, height), self.ui, width, height)
+        silent = replace(self.ui, talk=Talk())  # for the news: what is said has its own place
+        column, room = width - _WIDTH, height - LOG_LINES
+        if column >= _LEAST_COLUMN:
+            company = Block(tuple(company_column(self.ui, self.ui.company, column - 1, room)))
+            page = side_by_side(self._tables(_WIDTH, height), company, _WIDTH, column, room)
+            return with_news(page, silent, width, height)
+        online = online_lines(self.ui.company, width)
+        page = self._tables(width, height - len(online))
+        lines = [*page.lines, *online, EMPTY]
+        news = min(lines_wanted(silent, width, ""), LOG_LINES)
+        lines += lobby_talk(self.ui, width, height - news - len(lines))
+        return with_news(Block(tuple(lines), page.targets), silent, width, height, most=news)
 
     def small_body(self, width: int, height: int) -> Block:
-        whole = lobby_block(self.ui, self.lobby, self.glyphs, width, _WHOLE)
+        whole = self._tables(width, _WHOLE)
+        if self.ui.company is not None:
+            online = online_lines(self.ui.company, width)
+            whole = Block((*whole.lines, *online), whole.targets)
         return short_list(self.ui, whole, width, height)
+
+    def _tables(self, width: int, height: int) -> Block:
+        return lobby_block(self.ui, self.lobby, self.glyphs, width, height)
+
+
+def online_lines(company: Company, width: int) -> list[Line]:
+    """Return who is online, in few lines; or why the player is not."""
+    if not company.fault and not company.people:
+        return []
+    words = company.fault or describe_online(company.people, company.more)
+    rows = begun(wrapped(words, width - 4), _ONLINE, width - 4)
+    return [EMPTY, *(line(f"  {row}", "class:refusal" if company.fault else "class:faint") for row in rows)]
+
+
+def company_column(ui: Ui, company: Company, width: int, height: int) -> list[Line]:
+    """Return a column with who is online, and below it the latest that was said."""
+    if company.fault:
+        lines = [line(f" {row}", "class:refusal") for row in wrapped(company.fault, width - 2)]
+    else:
+        many, most = len(company.people) + company.more, max(height // 2 - 3, 2)
+        shown = company.people if many <= most else company.people[: most - 1]
+        heading = _("ONLINE ({n})").format(n=many)
+        lines = [line(f" {heading}", "class:heading")]
+        lines += [line(f" {describe_person(each)}") for each in shown]
+        if more := many - len(shown):
+            lines.append(line(f" {describe_more(more)}", "class:faint"))
+    lines = [EMPTY, *lines, EMPTY]
+    if said := lobby_talk(ui, width, height - len(lines) - 1):
+        words = _("SAID IN THE LOBBY")
+        lines += [line(f" {words}", "class:heading"), *said]
+    return lines
 
 
 def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
     """Return the list of tables, with a last line for a new one."""
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
-    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    room = max(height - 14 - _DETAILS, 1)
+    others = _how_to_join(ui)
+    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), *((content, None) for content in others)]
+    rows.append((line(f"  {heading}", "class:heading"), None))
+    details = _details(lobby, width)
+    room = max(height - 14 - len(others) - len(details), 1)
     first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
     for at, table in enumerate(lobby.tables[first : first + room], start=first):
         rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
     if lobby.tables:
-        rows += [(content, None) for content in _details(lobby)]
+        rows += [(content, None) for content in details]
     else:
         nothing = _("No tables are open. Open one, and others can join.")
         rows.append((line(f"  {nothing}", "class:faint"), None))
@@ -65,8 +125,19 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     return block_of(rows, width)
 
 
-def _details(lobby: Lobby) -> list[Line]:
-    """Return how the chosen table is set up; the same number of empty lines for the new one."""
+def _how_to_join(ui: Ui) -> list[Line]:
+    """Return how others join the server that this program hosts; nothing at the server of somebody else."""
+    lines = [
+        beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
+        for address in ui.hosting.addresses[:1]
+    ]
+    if ui.hosting.found_as:
+        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
+    return [*lines, EMPTY] if lines else []
+
+
+def _details(lobby: Lobby, width: int) -> list[Line]:
+    """Return how the chosen table is set up, or as many empty lines as this usually takes."""
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
@@ -75,7 +146,8 @@ def _details(lobby: Lobby) -> list[Line]:
     helped = f"; {describe_hints(allowed=True)}" if table.hints else ""
     named = f"{printable(table.title)}: " if table.title else ""
     words = (f"{named}{layout}{closed}{helped}", describe_policy(table.absence))
-    return [line(f"  {'':8}{each}", "class:faint") for each in words]
+    rows = [row for each in words for row in wrapped(each, width - _INDENT)]
+    return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
 
 
 def _describe_layout(*, at_random: bool) -> str:

@@ -1,7 +1,7 @@
 """The page of a running game: board, panel and log."""
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.board import Marks
 from client.ui.draw.clocks import pause_question, vote_question
 from client.ui.draw.frame import Block

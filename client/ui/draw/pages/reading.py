@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from client.language import N_, _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import (
     EMPTY,
@@ -23,9 +23,12 @@ from client.ui.draw.lines import (
 )
 from client.ui.draw.pages.counts import counts_page
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import names_at
+from client.ui.texts.pieces import PEOPLES, kind_words
 from client.ui.texts.rules import RULES, RulesTable
-from client.ui.texts.sentences import PEOPLES, kind_words, names_at
-from client.ui.update.keys import KeyContext, context_of, key_name, keys_at
+from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.names import key_name
+from client.ui.update.keys.table import keys_at
 from client.ui.update.state import Lesson, Reading, Topic, Ui
 from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
@@ -39,11 +42,11 @@ COMMANDS: Final = (
     ("m* C4", N_("place a merchant with the wolf (m m* f f* s) on C4")),
     ("Lm* C4", N_("the same of your second people (with two players)")),
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
-    ("say hello", N_("say something to the table")),
+    ("say hello", N_("say something to the table, or in the lobby")),
     ("mute Bob, spectators", N_("do not hear them any more; unmute: hear them again")),
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
     ("ready, ready off", N_("you are ready for the game, or not yet")),
-    ("seat 3", N_("move to that free seat; before the game")),
+    ("seat 3, people S", N_("before the game: take a free seat, choose a people")),
     ("pause, pause off", N_("ask for a pause or agree; end it or take it back")),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
@@ -69,6 +72,8 @@ HOST_COMMANDS: Final = (
     ("absence bot:60s", N_("what happens when a player is away or slow")),
     ("starts Bob, random", N_("who starts; before the game")),
     ("swap 1 3, shuffle", N_("swap two seats, shuffle all; before the game")),
+    ("bot, bot random", N_("seat a bot, or one at that level; before the game")),
+    ("start", N_("start the game, once every seat is taken")),
     ("remove Bob", N_("remove a player (in a game: if away) or a spectator")),
     ("stand-in Bob", N_("have a bot play at once for a player who is away")),
     ("host Bob", N_("make another player the host")),
@@ -182,8 +187,9 @@ def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> lis
     for key in keys_at(here, lesson=lesson):
         names = ", ".join(key_name(name, glyphs) for name in key.names)
         if rows and rows[-1][1] == _(key.help):
-            before = rows[-1][0].partition("-")[0] if names.isdigit() else rows[-1][0]
-            rows[-1] = (f"{before}-{names}", _(key.help))
+            before = rows[-1][0]
+            together = f"{before.partition('-')[0]}-{names}" if names.isdigit() else f"{before}, {names}"
+            rows[-1] = (together, _(key.help))
         else:
             rows.append((names, _(key.help)))
     return rows

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from client.language import _
-from client.recording import Recording
-from client.table import TableModel
+from client.records.recording import Recording
+from client.tables.table import TableModel
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, ends, line
 from client.ui.draw.page import AroundGame
 from client.ui.draw.pages.playing import PlayingDrawing
-from client.ui.texts.sentences import describe_turn, names_at
+from client.ui.texts.events import describe_turn
+from client.ui.texts.people import names_at
 from client.ui.update.pages.replay import TABLE
 from client.ui.update.state import Replay
 from engine.view import Eyes, View

@@ -7,7 +7,7 @@ from client.ui.draw.page import ServerPage
 from client.ui.draw.scene import Scene, scene
 from client.ui.draw.scoring_panel import ScoringPanel
 from client.ui.draw.table_layout import small_table_block, table_block
-from client.ui.texts.sentences import names_at
+from client.ui.texts.people import names_at
 from client.ui.update.table.scoring_steps import hill_of, last_step, steps
 from engine.view import View
 

@@ -2,45 +2,23 @@
 
 from typing import Final
 
-from msgspec import Struct
-
-from client.calling import Calling, Notices
 from client.language import N_, _, counted
+from client.player.calling import Calling, Notices
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, ends, line, padded, wrapped
-from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import short_list
+from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
+from client.ui.draw.page import ListPage
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import PEOPLES
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import LeftGame, Start, StartLine, Ui
+from engine.pieces import People
 
 _TITLE_WIDTH = 22
 
 
-class StartDrawing(Struct, frozen=True):
-    """The start screen."""
-
-    ui: Ui
-    start: Start
-    glyphs: GlyphSet
-
-    @property
-    def stage(self) -> str:
-        return ""
-
-    @property
-    def place(self) -> str:
-        return "Palatinus"
-
-    def title(self, width: int) -> Line:
-        title = line(" " + _("Palatinus: the seven hills of Rome"), "class:title")
-        return ends(title, EMPTY, width, "class:title")
-
-    def body(self, width: int, height: int) -> Block:
-        return with_news(start_block(self.ui, self.start, self.glyphs, width), self.ui, width, height)
-
-    def small_body(self, width: int, height: int) -> Block:
-        return short_list(self.ui, start_block(self.ui, self.start, self.glyphs, width), width, height)
+def start_page(ui: Ui, start: Start, glyphs: GlyphSet) -> ListPage:
+    heading = _("Palatinus: the seven hills of Rome")
+    return ListPage(ui, "Palatinus", heading, lambda width, _height: start_block(ui, start, glyphs, width))
 
 
 def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
@@ -77,7 +55,7 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
         case StartLine.HOST:
             return _("Host a game"), _("on this computer, for others on your network")
         case StartLine.JOIN:
-            return _("Join a game"), _("at the address the host gives you")
+            return _("Join a game"), _("found on your network, or at an address")
         case StartLine.HISTORY:
             return _("Past games"), _("look through the games you have played or hosted")
         case server:
@@ -110,6 +88,11 @@ def _describe_calling(calling: Calling) -> str:
     return _("your turn: {ways}").format(ways=", ".join(ways))
 
 
+def _describe_people(people: People | None) -> str:
+    name = _("whichever is left") if people is None else _(PEOPLES[people])
+    return _("your people: {people}").format(people=name)
+
+
 def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
     """Return how a game against bots would be, and how the player is called, with the keys that change it."""
     brain = start.brains[start.brain]
@@ -123,6 +106,7 @@ def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
             if ui.new_table.random_layout
             else _("the players lay the tiles"),
         ),
+        ("p", _describe_people(ui.new_table.people)),
         ("s", strength.format(name=brain.name, description=_(brain.description))),
         ("b,t,d", _describe_calling(start.calling)),
     )

@@ -3,12 +3,13 @@
 from typing import Final
 
 from client.language import N_, _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, line, padded, paragraphs
+from client.ui.draw.lines import EMPTY, Line, beside, chips, line, padded, paragraphs, width_of, wrapped
 from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import short_list
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.sentences import names_of
+from client.ui.texts.people import names_of
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import MenuPage, TableMenu, Ui
 from client.ui.update.table.menu import choices
@@ -18,6 +19,7 @@ _HEADINGS: Final = {
     MenuPage.STARTING: N_("Who starts"),
     MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
     MenuPage.SEAT: N_("Which seat you take"),
+    MenuPage.PEOPLE: N_("Which people you play"),
     MenuPage.BOT: N_("At which level the bot plays"),
     MenuPage.SWAP: N_("Which seats are swapped"),
     MenuPage.REMOVE: N_("Who is removed"),
@@ -41,16 +43,41 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
     room = max(height - 7, 1)
     first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
     for at, choice in enumerate(lines[first : first + room], start=first):
+        sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
         if at == menu.chosen:
-            text = line(padded(f"  {glyphs.pointer} {choice.text}", width), "class:chosen")
+            said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
+            text = beside(line(f"  {glyphs.pointer} ", "class:chosen"), sign, said)
         else:
-            text = line(f"    {choice.text}", "" if choice.effect is not None else "class:faint")
+            said = line(choice.text, "" if choice.effect is not None else "class:faint")
+            text = beside(line("    "), sign, said)
         rows.append((text, ChooseLine(at)))
-    if model.state is not None and model.seat != model.state.host:
-        host = names_of(model.state, 0)[model.state.host]
-        words = _("{name} is the host, and alone can change how the table is set up.").format(name=host)
+    if words := _who_may(menu, model):
         rows += [
             (EMPTY, None),
-            *((each, None) for each in paragraphs([f"  {words}"], width - 2, "class:faint")),
+            *((line(f"  {row}", "class:faint"), None) for row in wrapped(words, width - 4)),
         ]
     return with_news(block_of(rows, width), ui, width, height)
+
+
+def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
+    """Return the part of the menu around the line that the player is on, for a small window."""
+    width, height = size
+    rows: list[tuple[Line, Action | None]] = [
+        (line(row, "class:heading"), None) for row in wrapped(_(_HEADINGS[menu.page]), width)
+    ]
+    for at, choice in enumerate(choices(menu.page, model, ui.hosting.levels, ui.talk)):
+        chosen = at == menu.chosen
+        style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
+        for part, words in enumerate(wrapped(choice.text, width - 2)):
+            sign = glyphs.pointer if chosen and not part else " "
+            rows.append((line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
+    rows += [(each, None) for each in paragraphs([_who_may(menu, model)], width, "class:faint")]
+    return short_list(ui, block_of(rows, width), width, height)
+
+
+def _who_may(menu: TableMenu, model: TableModel) -> str:
+    """Return what to tell players who are not the host; empty for the host, and on pages for everybody."""
+    if menu.page is not MenuPage.MAIN or model.state is None or model.seat == model.state.host:
+        return ""
+    host = names_of(model.state, 0)[model.state.host]
+    return _("{name} is the host, and alone can change how the table is set up.").format(name=host)

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.requests import Request
 from client.ui.update.state import MenuPage, Notice, TableMenu, Ui
-from client.ui.update.table.menu import free_seats
+from client.ui.update.table.menu import free_seats, line_of_own_people
 
 
 def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
@@ -18,6 +18,8 @@ def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None
             return ui, requests.Start()
         case Act.READY:
             return _said_ready(ui, model)
+        case Act.PEOPLE:
+            return _choosing_people(ui, model), None
         case Act.LEAVE:
             return ui, requests.Leave()
         case Act.SEAT_BOT:
@@ -33,6 +35,13 @@ def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
             ui, notice=Notice(_("You are watching: only the players say that they are ready."))
         ), None
     return ui, requests.SayReady(not model.state.seats[model.seat].ready)
+
+
+def _choosing_people(ui: Ui, model: TableModel) -> Ui:
+    """Open the page of the menu with the peoples, at the one that this player has."""
+    if model.state is None or model.seat is None:
+        return replace(ui, notice=Notice(_("You are watching: only the players choose their peoples.")))
+    return replace(ui, overlay=TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat)))
 
 
 def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:

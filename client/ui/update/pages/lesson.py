@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, PointAt, Way
 from client.ui.update.pages import playing

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
-from client.recording import Recording
-from client.table import Happened, TableModel
+from client.records.recording import Recording
+from client.tables.table import Happened, TableModel
 from client.ui.update import news
 from client.ui.update.actions import Act, Action, Pick, PointAt
 from client.ui.update.entry import Entry

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from client.language import _
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, PointAt
 from client.ui.update.requests import Request
@@ -41,9 +41,9 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Reques
             return _playing_again(ui, model)
         case Act.REVIEW if ui.hosting.looks_back:
             return ui, requests.Review()
-        case Act.SAVE_RECORD if ui.hosting.looks_back:
+        case Act.SAVE_RECORD if ui.hosting.saves:
             return ui, requests.SaveRecord()
-        case Act.SAVE_PICTURE if ui.hosting.looks_back:
+        case Act.SAVE_PICTURE if ui.hosting.saves:
             return ui, requests.SavePicture()
         case _:
             return ui, None

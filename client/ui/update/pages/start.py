@@ -4,15 +4,17 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from client.address import BadAddress, server_url
-from client.calling import Calling, Notices
+from client.finding.found import named
 from client.language import _
-from client.names import fault_of
+from client.player.calling import Calling, Notices
+from client.typed.address import BadAddress, server_url
+from client.typed.names import fault_of
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Start, StartLine, Ui
+from client.ui.update.state import Notice, Search, Start, StartLine, Ui
+from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
 from protocol.settings import Title
 
@@ -36,6 +38,11 @@ def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
         case Act.LAYOUT:
             other = structs.replace(table, random_layout=not table.random_layout)
             return replace(_at_line(ui, start, StartLine.PLAY), new_table=other), None
+        case Act.PEOPLE:
+            every = (None, *People)
+            people = every[(every.index(table.people) + 1) % len(every)]
+            chosen = structs.replace(table, people=people)
+            return replace(_at_line(ui, start, StartLine.PLAY), new_table=chosen), None
         case Act.BRAIN:
             brain = (start.brain + 1) % len(start.brains)
             return _at_line(ui, replace(start, brain=brain), StartLine.PLAY), None
@@ -69,19 +76,23 @@ def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
             return ui, requests.Learn()
         case StartLine.PLAY:
             brain = start.brains[start.brain].name
-            return ui, requests.PlayBots(ui.new_table.players, brain, ui.new_table.random_layout)
+            table = ui.new_table
+            return ui, requests.PlayBots(table.players, brain, table.random_layout, table.people)
         case StartLine.HOST:
             return ui, requests.Host()
         case StartLine.HISTORY:
             return ui, requests.LookBack()
         case StartLine.JOIN:
-            return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
+            return ui, requests.Search()
         case server:
             return ui, requests.GoTo(server)
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
-    """Take in what was asked for: a name, a table's title, or the address of a server to go to."""
+    """Take in what was asked for: a name, a table's title, or the address of a server to go to.
+
+    A server that was found also goes by its name.
+    """
     if asked is Asked.TITLE:
         if len(text) > TITLE_LENGTH:
             too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
@@ -93,6 +104,8 @@ def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
         if isinstance(ui.page, Start):
             return replace(ui, name=text), None
         return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
+    if isinstance(ui.page, Search) and (server := named(ui.page.found, text)) is not None:
+        return ui, requests.GoTo(server.url)
     try:
         return ui, requests.GoTo(server_url(text))
     except BadAddress as error:

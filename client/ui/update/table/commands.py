@@ -1,16 +1,18 @@
 """Typed commands about the table itself: what players settle before the game, and what its host may do."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from client.absence import BadPolicy, policy_named
 from client.language import _
-from client.table import TableModel
-from client.ui.texts.sentences import spectator_name
+from client.tables.table import TableModel
+from client.typed.absence import BadPolicy, policy_named
+from client.ui.texts.people import spectator_name
+from client.ui.texts.pieces import PEOPLES, people_named
 from client.ui.update import requests
 from client.ui.update.requests import Misread, Request
-from client.ui.update.table.menu import free_seats, speakers, swapped
+from client.ui.update.table.menu import choosers, free_seats, speakers, swapped
 from client.ui.update.talk import Mute
+from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import TableState
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
@@ -24,6 +26,7 @@ _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
 VERBS: Final = (
     "ready",
     "seat",
+    "people",
     "pause",
     "title",
     "private",
@@ -57,6 +60,10 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
             return requests.AskPause(_ON_OR_OFF[answer])
         case "seat", [place] if place in map(str, range(1, len(state.seats) + 1)):
             return requests.ChangeSeat(int(place) - 1)
+        case "people", ["any"]:
+            return requests.ChoosePeople(None)
+        case "people", _words if (people := people_named(rest)) is not None:
+            return requests.ChoosePeople(people)
         case "title", _words if len(rest) <= TITLE_LENGTH:
             return requests.Set(Title(rest))
         case "private", [answer] if answer in _ON_OR_OFF:
@@ -92,6 +99,7 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
 _EXAMPLES: Final = {
     "ready": "ready, ready off",
     "seat": "seat 3",
+    "people": "people S, people any",
     "pause": "pause, pause off",
     "title": "title Friday's game",
     "private": "private on, private off",
@@ -110,10 +118,17 @@ _EXAMPLES: Final = {
 
 
 def mute(verb: str, words: Sequence[str], model: TableModel) -> Mute | Misread:
-    """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators."""
-    if (state := model.state) is None:
-        return Misread(_("You are not at a table. Open or join one first."))
+    """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators.
+
+    In the lobby it can be anybody, whether they are there or not.
+    """
     rest, on = " ".join(words), verb == "mute"
+    if (state := model.state) is None:
+        return (
+            Mute(rest, on)
+            if rest
+            else Misread(_("Type it like this: {example}").format(example=f"{verb} Bob"))
+        )
     if rest == "spectators":
         return Mute(None, on)
     if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
@@ -122,6 +137,11 @@ def mute(verb: str, words: Sequence[str], model: TableModel) -> Mute | Misread:
         name = next((each.name for each in state.watching if each.number == number), rest)
         return Mute(name or rest, on)  # one who has left can still be heard again
     return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob, {verb} spectators"))
+
+
+def lines_about(names: Iterable[str]) -> Iterator[str]:
+    """Yield how people in the lobby can be muted."""
+    yield from (f"{verb} {name}" for name in names for verb in ("mute", "unmute"))
 
 
 def mute_lines(model: TableModel) -> Iterator[str]:
@@ -165,6 +185,8 @@ def lines(model: TableModel) -> Iterator[str]:
         return
     if state.stage == "gathering":
         yield from ("ready", "ready off", *(f"seat {seat + 1}" for seat in free_seats(state)))
+        free = (people for people in People if people not in choosers(state))
+        yield from (*(f"people {_(PEOPLES[people])}" for people in free), "people any")
     if state.stage == "playing":
         yield from ("pause", "pause off")
     if model.seat != state.host:

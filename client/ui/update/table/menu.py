@@ -8,17 +8,16 @@ from typing import Final, TypeAlias, assert_never
 from msgspec import Struct
 
 from client.language import _
-from client.table import TableModel
-from client.ui.texts.sentences import (
+from client.tables.table import TableModel
+from client.ui.texts.people import describe_mute, names_of, spectator_name
+from client.ui.texts.pieces import PEOPLES
+from client.ui.texts.set_up import (
     describe_hints,
-    describe_mute,
     describe_policy,
     describe_private,
     describe_quiet,
     describe_spectators,
     describe_starting,
-    names_of,
-    spectator_name,
 )
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Way
@@ -27,6 +26,7 @@ from client.ui.update.requests import Request
 from client.ui.update.state import MenuPage, Notice, TableMenu, Ui
 from client.ui.update.table.pauses import pause_request
 from client.ui.update.talk import Mute, Talk
+from engine.pieces import People
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatSummary, SpectatorSummary, TableState
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting
@@ -45,10 +45,11 @@ Effect: TypeAlias = Request | Entry | MenuPage | Mute
 
 
 class Choice(Struct, frozen=True):
-    """A line of the menu; without an effect it only says something."""
+    """A line of the menu, with the sign of a people if it is about one; without an effect it only tells."""
 
     text: str
     effect: Effect | None = None
+    people: People | None = None
 
 
 def opened_menu(ui: Ui, model: TableModel) -> Ui:
@@ -117,6 +118,8 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
             )
         case MenuPage.SEAT:
             return _of_seats(state, free_seats(state), requests.ChangeSeat)
+        case MenuPage.PEOPLE:
+            return tuple(_peoples(model, state))
         case MenuPage.BOT:
             return tuple(Choice(level, requests.SeatBot(level)) for level in levels)
         case MenuPage.SWAP:
@@ -173,6 +176,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(words, requests.SayReady(not ready))
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
+        yield Choice(_("choose your people"), MenuPage.PEOPLE)
     if (pause := pause_request(model)) is not None:
         yield Choice(_describe_pause(state, pause), pause)
     if state.watching or speakers(model, state):
@@ -206,6 +210,31 @@ def _describe_pause(state: TableState, request: requests.AskPause) -> str:
 def free_seats(state: TableState) -> list[int]:
     """Return the seats that nobody has."""
     return [seat for seat, each in enumerate(state.seats) if each.name is None]
+
+
+def choosers(state: TableState) -> dict[People, int]:
+    """Return the seats whose players have chosen their peoples, by these."""
+    return {People(each.people): seat for seat, each in enumerate(state.seats) if each.chosen and each.people}
+
+
+def line_of_own_people(state: TableState, seat: int) -> int:
+    """Return which line of the page of peoples is about the one that the seat has."""
+    return next((at for at, people in enumerate(People) if people == state.seats[seat].people), 0)
+
+
+def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
+    """Yield the peoples that can be chosen, and who has chosen the others."""
+    chosen = choosers(state)
+    for people in People:
+        name, request = _(PEOPLES[people]), requests.ChoosePeople(people)
+        if (seat := chosen.get(people)) is None:
+            yield Choice(name, request, people)
+        elif seat == model.seat:
+            yield Choice(_("{people}: your choice").format(people=name), request, people)
+        else:
+            words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
+            yield Choice(words, people=people)
+    yield Choice(_("whichever is left"), requests.ChoosePeople(None))
 
 
 def speakers(model: TableModel, state: TableState) -> list[int]:

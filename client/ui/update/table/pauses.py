@@ -1,6 +1,6 @@
 """Pauses of the game."""
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from client.ui.texts.sentences import describe_event, describe_influence
+from client.ui.texts.events import describe_event
+from client.ui.texts.scoring import describe_influence
 from client.ui.update.state import Result, Scoring
 from engine.board import Tile
 from engine.events import Captured, HillScored, ScoringEvent, SoldierFled

@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update.actions import Way
 from client.ui.update.state import Playing
 from engine.board import Field, Hex, LaidTile

@@ -1,6 +1,6 @@
 """Votes on whether a bot plays for an absent player."""
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 
 

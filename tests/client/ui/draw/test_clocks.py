@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.clocks import describe_outage, seat_note, vote_question
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.sentences import describe_policy
+from client.ui.texts.set_up import describe_policy
 from client.ui.update import requests
 from client.ui.update.autoplay import counting
 from client.ui.update.dispatch import pressed

@@ -8,8 +8,8 @@ import pytest
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
-from client.colouring import Colouring, Colours, Theme
-from client.table import TableModel
+from client.player.colouring import Colouring, Colours, Theme
+from client.tables.table import TableModel
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
 from client.ui.terminal.palette import style_for

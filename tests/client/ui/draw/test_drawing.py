@@ -11,7 +11,7 @@ from client.ui.draw.lines import plain
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.update.dispatch import pressed
-from client.ui.update.keys import KEYS
+from client.ui.update.keys.table import KEYS
 from client.ui.update.state import Announcements
 from engine.events import Command, Place
 from engine.game import Game, GameOptions

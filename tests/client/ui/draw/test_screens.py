@@ -9,28 +9,46 @@ import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import LANGUAGES
-from client.news import Announcement, Back, ServerStops
-from client.past_games import PastGame
+from client.language import LANGUAGES, speak
+from client.records.past_games import PastGame
 from client.suggestion import Suggestion
-from client.table import Heard, TableModel
+from client.tables.news import Announcement, Back, ServerStops
+from client.tables.table import Heard, TableModel
 from client.ui.draw.lines import plain
+from client.ui.draw.news_lines import news_lines
 from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.pages.result import result_lines
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Act, Hover, PointAt, Scrollable
+from client.ui.update.actions import Act, ChooseLine, Hover, PointAt, Scrollable
 from client.ui.update.dispatch import pressed, updated
+from client.ui.update.keys.offered import offered
 from client.ui.update.news import heard, suggested
-from client.ui.update.offered_keys import offered
-from client.ui.update.state import History, Hosting, Lobby, Notice, Outage, Quitting, Reading, Topic, Ui
+from client.ui.update.state import (
+    Announcements,
+    History,
+    Hosting,
+    Lobby,
+    MenuPage,
+    Notice,
+    Outage,
+    Quitting,
+    Reading,
+    TableMenu,
+    TalkPage,
+    Topic,
+    Ui,
+)
 from client.ui.update.table.cursor import HEX_POSITIONS
+from client.ui.update.table.menu import choices
 from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
-from engine.game import GameOptions
+from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat
+from engine.redaction import redacted
+from engine.view import SPECTATOR
 from protocol.absence import ByVote
 from protocol.messages import SeatSummary, SpectatorSummary, Standing, TableState, TableSummary
 from tests.client.ui.seen import (
@@ -47,8 +65,10 @@ from tests.client.ui.seen import (
     ui_of,
     with_cursor,
 )
+from tests.engine.test_fairness import cheated
 from tests.games import begun, played
 
+LEVELS = ("random", "greedy")
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 TABLES = (
     TableSummary("KXQT", "Bob", 3, 1, "gathering"),
@@ -101,6 +121,15 @@ def over(step: int) -> tuple[Ui, TableModel]:
     ), model
 
 
+def checked(game: Game) -> tuple[Ui, TableModel]:
+    """Return the result of a game that this client has followed, and whose draws it has checked."""
+    model = model_of(game, None)
+    assert model.view is not None
+    for event in game.events:
+        model.draws.fold(redacted(event, SPECTATOR))
+    return at_scoring_step(ui_of(game, model), model, last_step(model.view)), model
+
+
 def evening() -> tuple[Ui, TableModel]:
     """Return the result of the third game of three players."""
     ui, model = over(-1)
@@ -110,7 +139,7 @@ def evening() -> tuple[Ui, TableModel]:
         structs.replace(seat, standing=standing)
         for seat, standing in zip(model.state.seats, standings, strict=True)
     ]
-    able = replace(ui, hosting=Hosting(looks_back=True))
+    able = replace(ui, hosting=Hosting(looks_back=True, saves=True))
     return able, replace(model, state=structs.replace(model.state, seats=seats))
 
 
@@ -131,12 +160,30 @@ def waiting() -> tuple[Ui, TableModel]:
     state = TableState(
         "KXQT",
         "gathering",
-        [SeatSummary("Ann", True, ready=True), SeatSummary("Bob", False), SeatSummary()],
+        [
+            SeatSummary("Ann", True, ready=True, people="E"),
+            SeatSummary("Bob", False, people="A", chosen=True),
+            SeatSummary(people="L"),
+        ],
         0,
     )
-    return Ui("Ann", ADDRESS, log=("Bob takes a seat.", "Bob is away.")), TableModel(
-        "KXQT", Seat(0), state=state
-    )
+    ui = Ui("Ann", ADDRESS, Hosting(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
+    return ui, TableModel("KXQT", Seat(0), state=state)
+
+
+def waiting_without_bots() -> tuple[Ui, TableModel]:
+    """Return the same table on a server that seats no bots."""
+    ui, model = waiting()
+    return replace(ui, hosting=Hosting()), model
+
+
+def waiting_for_nobody() -> tuple[Ui, TableModel]:
+    """Return the same table with a bot of the server in its last seat."""
+    ui, model = waiting()
+    assert model.state is not None
+    bot = SeatSummary("greedy-1", here=True, level="greedy", people="L")
+    model.state = structs.replace(model.state, seats=[*model.state.seats[:2], bot])
+    return ui, model
 
 
 def stopping() -> tuple[Ui, TableModel]:
@@ -193,11 +240,34 @@ def menu() -> tuple[Ui, TableModel]:
     return after(ui, model, "o", "down", "down"), model
 
 
+def menu_of_bots() -> tuple[Ui, TableModel]:
+    """Return the page of the menu with the levels of the server's bots."""
+    ui, model = waiting()
+    return replace(ui, overlay=TableMenu(MenuPage.BOT, chosen=1)), model
+
+
+def menu_of_peoples() -> tuple[Ui, TableModel]:
+    """Return the page of the menu with the peoples, of which another player has chosen one."""
+    ui, model = waiting()
+    return after(ui, model, "p", "down"), model
+
+
+def quitting() -> tuple[Ui, TableModel]:
+    """Return the question whether to quit, over a running game."""
+    ui, model = placing()
+    return after(ui, model, "q"), model
+
+
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
     "gathering": waiting,
+    "gathering-no-bots": waiting_without_bots,
+    "gathering-bot": waiting_for_nobody,
     "menu": menu,
+    "menu-bots": menu_of_bots,
+    "menu-peoples": menu_of_peoples,
+    "quitting": quitting,
     "ended": ended,
     "laying": laying,
     "placing": placing,
@@ -210,6 +280,8 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "scoring-piece": lambda: over(9),
     "result": lambda: over(-1),
     "result-evening": evening,
+    "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
+    "result-wrong": lambda: checked(cheated("tiles", random_layout=True)),
     "history": history,
     "stopping-lobby": lambda: (
         Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
@@ -417,8 +489,14 @@ SMALL_WINDOWS = (
     ("scoring-piece", 40, 15),
     ("scoring-soldier", 20, 10),
     ("result", 30, 12),
+    ("result-wrong", 30, 12),
     ("lobby", 40, 10),
     ("gathering", 40, 12),
+    ("menu", 40, 12),
+    ("menu", 20, 8),
+    ("menu-bots", 20, 8),
+    ("quitting", 40, 12),
+    ("quitting", 20, 8),
 )
 
 
@@ -445,6 +523,69 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
         )
         assert frame.action_at(text.index("▐") + 3, line) == PointAt(cell)
         assert all(each.column >= 0 and each.column + each.width <= size[0] for each in frame.targets)
+
+
+@pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
+def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
+    """Whatever lies over it: the menu, the question whether to quit, talk, announcements, texts."""
+    overlays = (
+        None,
+        Quitting(),
+        TalkPage(),
+        Announcements(("Cosima.",)),
+        *(TableMenu(page) for page in MenuPage),
+        *map(Reading, Topic),
+    )
+    for page in PAGES.values():
+        ui, model = page()
+        for overlay in overlays:
+            frame = drawn(replace(ui, overlay=overlay), model, UNICODE, *size)
+            assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
+            assert frame.seen
+            assert "The window" not in text_of(frame)
+
+
+@pytest.mark.parametrize("players", [2, 5])
+def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
+    """Also while the player is told something, and when others play again."""
+    game = played(GameOptions(players, random_layout=True), 11)
+    model = model_of(game, 0)
+    assert model.view is not None
+    assert model.state is not None
+    assert (result := model.view.result) is not None
+    model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
+    ui = at_scoring_step(ui_of(game, model), model, last_step(model.view))
+    for size in ((79, 23), (40, 12), (20, 8)):
+        for notice in (None, Notice("Saved as palatinus-KXQT.txt in /home/ann.")):
+            shown = text_of(drawn(replace(ui, notice=notice), model, UNICODE, *size))
+            points = [int(found) for found in re.findall(r"(?m)^ [ESLMA] .* (\d+) +\|", shown)]
+            assert points == sorted((tally.points for tally in result.tallies), reverse=True)
+            assert ("Saved" if notice else "again") in shown
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_question_whether_to_quit_is_whole_in_every_window(language: str) -> None:
+    speak(language)
+    try:
+        ui, model = placing()
+        asked = news_lines(replace(ui, overlay=Quitting(), log=()), 200, 1, "")
+        frame = drawn(replace(ui, overlay=Quitting()), model, UNICODE, 20, 8)
+    finally:
+        speak("en")
+    shown = " ".join(plain(row).strip() for row in frame.lines)
+    assert plain(asked[0]).strip() in shown
+
+
+@pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
+def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -> None:
+    """The line that the player is on is shown whole in any window, and a click on it chooses it."""
+    ui, model = menu()
+    lines = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, ui.talk)]
+    for at, words in enumerate(lines):
+        frame = drawn(replace(ui, overlay=TableMenu(chosen=at)), model, UNICODE, *size)
+        rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
+        shown = " ".join(plain(frame.lines[row]).strip("\u25ba ") for row in rows)
+        assert shown == words
 
 
 @pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])

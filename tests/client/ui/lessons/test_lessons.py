@@ -33,9 +33,10 @@ from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, Shown
 from client.ui.lessons.progress import seen, text_of
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update.actions import Hold, PointAt, Scrollable
-from client.ui.update.keys import KEYS, KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.table import KEYS
 from client.ui.update.state import Lesson, Notice, Reading, Topic
-from commands.lessons import practice
+from commands.playing.lessons import practice
 from engine.board import Field, has_spring
 from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
 from engine.game import Game, RandomChance

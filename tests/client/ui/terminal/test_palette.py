@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from client.colouring import Colouring, Colours, Theme, colours_of, theme_of
+from client.player.colouring import Colouring, Colours, Theme, colours_of, theme_of
 from client.ui.terminal.palette import (
     LAND_COLOURS,
     PEOPLE_COLOURS,

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.scene import scene
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.sentences import names_at
+from client.ui.texts.people import names_at
 from client.ui.update.actions import Act
 from client.ui.update.autoplay import counting, ticked
 from client.ui.update.dispatch import pressed, updated

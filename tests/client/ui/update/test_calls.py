@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.screen import window_title
 from client.ui.update.calls import occasions
 from engine.game import GameOptions

@@ -7,15 +7,27 @@ import pytest
 from msgspec import structs
 
 from client.suggestion import Suggestion
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, ChooseLine, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys import KEYS, KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.offered import offered
+from client.ui.update.keys.table import KEYS
 from client.ui.update.news import refused, suggested
-from client.ui.update.offered_keys import offered
 from client.ui.update.requests import Misread, Request
-from client.ui.update.state import Hosting, Lobby, Notice, Outage, Reading, Result, Scoring, Topic, Ui
+from client.ui.update.state import (
+    Hosting,
+    Lobby,
+    Notice,
+    Outage,
+    Reading,
+    Result,
+    Scoring,
+    Topic,
+    Ui,
+    followed,
+)
 from client.ui.update.table.scoring_steps import last_step, steps
 from client.ui.update.table.selection import selected_piece
 from client.ui.update.typed_commands import meaning
@@ -26,7 +38,7 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.messages import PauseSummary, SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import (
     after,
     lobby_of,
@@ -36,6 +48,7 @@ from tests.client.ui.seen import (
     reading_pages,
     request_after,
     shown_step,
+    state_of,
     typed,
     ui_of,
     with_cursor,
@@ -70,7 +83,7 @@ def over() -> tuple[Ui, TableModel]:
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     """The keys ask for it on the result page, and only there."""
     ui, model = over()
-    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True))
+    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True, saves=True))
     wanted = {"v": requests.Review(), "w": requests.SaveRecord(), "e": requests.SavePicture()}
     assert {key: request_after(able, model, key) for key in wanted} == wanted
     shown = [key.action for key in offered(able, model)]
@@ -103,6 +116,9 @@ def test_hints_where_the_table_allows_them() -> None:
     waiting.state = model.state
     assert Act.HINT not in [key.action for key in offered(allowed, waiting)]
     assert "own turn" in notice_of(after(allowed, waiting, "s"))
+    paused, model.legal = structs.replace(model.state, paused=PauseSummary(0, 20, 580)), None
+    model.state = paused
+    assert "The game is paused." in notice_of(after(allowed, model, "s"))
 
 
 def test_a_hint_chooses_the_move() -> None:
@@ -515,6 +531,15 @@ def test_a_notice_says_what_is_wrong_with_a_line(text: str, sentence: str) -> No
     notice = after(ui, model, *typed(text)).notice
     assert notice is not None
     assert notice.text.startswith(sentence)
+
+
+@pytest.mark.parametrize("text", ["stool 5", "Xm B9", "place Foo Bar"])
+def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
+    """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
+    model = TableModel("KXQT", Seat(0), state=state_of(2))
+    notice = after(followed(Ui("Ann"), model), model, *typed(text)).notice
+    assert notice is not None
+    assert notice.text == f"'{text}' is not a command. Press ? for the list."
 
 
 def test_a_line_is_edited() -> None:

@@ -6,13 +6,16 @@ from itertools import pairwise
 from hypothesis import given
 
 from client.language import LANGUAGES, speak
-from client.news import Announcement, Back, Closed, Lost, ServerStops
-from client.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
-from client.ui.texts.sentences import announcement, describe_rematch
+from client.tables.news import Announcement, Back, Closed, Lost, ServerStops
+from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.ui.draw.screen import drawn
+from client.ui.texts.changes import announcement
+from client.ui.texts.glyphs import UNICODE
+from client.ui.texts.scoring import describe_rematch
 from client.ui.update.autoplay import counting
 from client.ui.update.dispatch import pressed
-from client.ui.update.keys import KeyContext, context_of
-from client.ui.update.news import gone_on, heard, listed, refused
+from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.news import at_next_table, gone_on, heard, listed, refused
 from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
 from client.ui.update.table.scoring_steps import last_step
 from client.ui.update.talk import REMARKS_KEPT, Talk
@@ -23,7 +26,7 @@ from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.limits import NAME_LENGTH
 from protocol.messages import Refused, SeatSummary, TableState, TableSummary
-from tests.client.ui.seen import after, lobby_of, model_of, playing_of, shown_step, state_of, ui_of
+from tests.client.ui.seen import after, lobby_of, model_of, playing_of, shown_step, state_of, text_of, ui_of
 from tests.games import all_eyes, games, played
 
 
@@ -235,6 +238,18 @@ def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> N
     assert heard(ui, Heard(None, "mine", ui.name, 4), model).talk.unread == 0
 
 
+def test_what_the_player_says_is_seen_at_the_table() -> None:
+    """In a small window too, where only unread talk stands above the log; until the next key or an answer."""
+    game = played(GameOptions(2, random_layout=True), 1, 4)
+    model = model_of(game, 0)
+    ui = heard(ui_of(game, model), Heard(Seat(0), "That hurts!"), model)
+    assert "Ann: That hurts!" in text_of(drawn(ui, model, UNICODE, 80, 24))
+    assert "That hurts!" not in text_of(drawn(after(ui, model, "right"), model, UNICODE, 80, 24))
+    answered = text_of(drawn(heard(ui, Heard(Seat(1), "I know."), model), model, UNICODE, 80, 24))
+    assert "Bob: I know." in answered
+    assert "That hurts!" not in answered
+
+
 def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     game = played(GameOptions(2, random_layout=True), 1)
     model = model_of(game, 0)
@@ -242,7 +257,10 @@ def test_talk_outlasts_the_scoring_and_the_rematch_but_not_the_table() -> None:
     for keys in (["enter"], ["?"], ["s"], ["s", "T"]):
         assert after(ui, model, *keys).talk.remarks == ui.talk.remarks
     again = TableModel("ABCD", Seat(0), state=state_of(2))
-    assert followed(gone_on(ui, again), again).talk.remarks == ui.talk.remarks
+    for there in (ui, followed(ui, again), followed(followed(ui, TableModel()), again)):
+        assert followed(at_next_table(there, again, ui.talk), again).talk.remarks == ui.talk.remarks
+    greeted = heard(followed(ui, again), Heard(Seat(1), "once more"), again)
+    assert [each.text for each in at_next_table(greeted, again, ui.talk).talk.remarks] == ["hi", "once more"]
     assert followed(gone_on(ui, model), TableModel()).talk == Talk()
     assert followed(after(ui, model, "T"), TableModel()).overlay is None
 

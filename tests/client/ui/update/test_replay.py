@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.recording import Recording
+from client.records.recording import Recording
 from client.ui.draw.lines import plain
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from client.ui.update import requests
 from client.ui.update.actions import PointAt
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys import KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.pages.replay import opened, seen_in
 from client.ui.update.state import Playing, Reading, Replay, Topic, Ui, table_page
 from client.ui.update.table.scoring_steps import last_step

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from client.table import TableModel
+from client.tables.table import TableModel
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
 from client.ui.update.state import (

@@ -1,21 +1,26 @@
 """The menu of a table and the commands that do the same: what they ask of the server, and when."""
 
+import re
 from dataclasses import replace
 
 import pytest
 from msgspec import structs
 
-from client.table import Heard, TableChanged, TableModel
+from client.tables.table import Heard, TableChanged, TableModel
 from client.ui.draw.clocks import pause_question, seat_note
+from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
-from client.ui.update.keys import KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.news import gone_on, heard, name_refused
 from client.ui.update.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
 from client.ui.update.table.menu import choices
 from client.ui.update.talk import Mute, Talk
+from client.ui.update.typed_commands import completions
 from engine.game import GameOptions
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from protocol.absence import ByBot
 from protocol.messages import (
     PauseSummary,
@@ -26,7 +31,7 @@ from protocol.messages import (
     TableSummary,
 )
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
-from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, typed, ui_of
+from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, text_of, typed, ui_of
 from tests.games import played
 
 WATCHING = [SpectatorSummary(1, "Zoe"), SpectatorSummary(7)]
@@ -86,10 +91,23 @@ def test_the_host_finds_everything_in_the_menu() -> None:
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
-    """A player can be ready and sit elsewhere besides."""
+    """A player can be ready, sit elsewhere and choose a people besides."""
     _, model = gathering(seat)
-    own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT]
+    own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT, MenuPage.PEOPLE]
     assert effects(MenuPage.MAIN, model) == [None] * 7 + own + [MenuPage.MUTE]
+
+
+def test_what_only_the_host_may_is_said_below_the_lines() -> None:
+    """Indented as they are."""
+    ui, model = running(1)
+    rows = text_of(drawn(after(ui, model, "o"), model, UNICODE, 80, 24)).splitlines()
+    assert any(row.startswith("  Ann is the host, and alone") for row in rows)
+
+
+def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
+    _, model = gathering(0)
+    shown = {word for typed, _words in (*COMMANDS, *HOST_COMMANDS) for word in re.findall(r"[\w-]+", typed)}
+    assert {line.split()[0] for line in completions("", model)} - {"unmute"} <= shown
 
 
 def test_ready_is_said_and_taken_back() -> None:
@@ -103,6 +121,30 @@ def test_ready_is_said_and_taken_back() -> None:
     assert requests.SayReady(on=False) in effects(MenuPage.MAIN, model)
     model.seat = None
     watching = after(ui, model, "r")
+    assert watching.notice is not None
+    assert "watching" in watching.notice.text
+
+
+def test_a_people_is_chosen() -> None:
+    """By a key, in the menu, and typed by letter or name; not one that another player has chosen."""
+    ui, model = gathering(1)
+    assert model.state is not None
+    ann, bob, free = model.state.seats
+    ann = structs.replace(ann, people="M", chosen=True)
+    bob = structs.replace(bob, people="S")
+    model.state = structs.replace(model.state, seats=[ann, bob, free])
+    assert after(ui, model, "p").overlay == TableMenu(MenuPage.PEOPLE, 1)
+    assert request_after(ui, model, "p", "down", "enter") == requests.ChoosePeople(People.LATINS)
+    assert request_after(ui, model, "p", "down", "down", "enter") is None
+    assert effects(MenuPage.PEOPLE, model) == [
+        *(requests.ChoosePeople(People(letter)) if letter != "M" else None for letter in "ESLMA"),
+        requests.ChoosePeople(None),
+    ]
+    assert request_after(ui, model, *typed("people a")) == requests.ChoosePeople(People.ARCADIANS)
+    assert {"people Sabines", "people any"} <= set(completions("people ", model))
+    assert "people Marsi" not in completions("people ", model)
+    model.seat = None
+    watching = after(ui, model, "p")
     assert watching.notice is not None
     assert "watching" in watching.notice.text
 
@@ -176,6 +218,8 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
         ("ready off", requests.SayReady(on=False)),
         ("pause", requests.AskPause(on=True)),
         ("seat 3", requests.ChangeSeat(2)),
+        ("people Sabines", requests.ChoosePeople(People.SABINES)),
+        ("people any", requests.ChoosePeople(None)),
         ("title The Friday game", requests.Set(Title("The Friday game"))),
         ("title", requests.Set(Title(""))),
         ("private on", requests.Set(Private(on=True))),
@@ -209,6 +253,8 @@ def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
         "ready 2",
         "seat 4",
         "seat Bob",
+        "people",
+        "people Volsci",
         "swap 1",
         "swap 1 1",
         "remove Nobody",
@@ -247,6 +293,7 @@ def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     ui = heard(ui, TableChanged(model.state, before), model)
     assert isinstance(followed(ui, model).page, Ended)
     assert "nobody wins" in ui.log[-1]
+    assert text_of(drawn(ui, model, UNICODE, 80, 24)).count("nobody wins") == 1
     assert request_after(ui, model, "m") == requests.Rematch()
     assert request_after(ui, model, "escape") == requests.Leave()
 
@@ -263,7 +310,7 @@ def test_the_log_tells_what_the_host_did() -> None:
         ({"host": 1}, "Bob is the host now."),
         ({"title": "Friday"}, "The table is called Friday now."),
         ({"private": True}, "The table is private: it is found by its code alone."),
-        ({"hints": True}, "Players may have moves suggested (s)."),
+        ({"hints": True}, "Players may have moves suggested."),
         ({"starting": 1}, "From now on: Bob starts."),
         ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
     ):

@@ -1,0 +1,66 @@
+"""Attacks on the pages for browsers: asked for in floods, and watched without being read."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from bench.attack.client import Client, Groups
+from bench.attack.connections import again, connected
+from bench.attack.mode import Mode, Target
+from bench.wire import packed
+
+_LANGUAGES: Final = ("en", "it", "fr", "nl")
+_PATHS: Final = ("/", "/watch/ABCD", "/x")
+_VIEWERS: Final = 27  # of each table
+_numbers: Final = itertools.count()
+
+
+async def pages(target: Target) -> None:
+    """Ask for a page under a name that nobody has asked for before, which takes a new QR code."""
+    reader, writer = await connected(target)
+    number = next(_numbers)
+    lines = f"Host: h{number}\r\nAccept-Language: {_LANGUAGES[number % 4]}\r\n"
+    writer.write(f"GET {_PATHS[number % 3]} HTTP/1.1\r\n{lines}\r\n".encode())
+    await reader.read()
+    writer.close()
+
+
+async def viewers(clients: list[Client]) -> None:
+    """Let the host of a table rename it without end, while browsers watch that read nothing."""
+    (host,) = clients
+    code = (await host.ask("open", players=5, name="w" * 20))["table"]
+    watching = [await _watching(host.target, code) for _ in range(_VIEWERS)]
+
+    def renamed(ids: Iterator[int]) -> Iterator[bytes]:
+        for number in ids:
+            yield packed(t="set", id=number, setting={"t": "title", "text": f"{number:040}"})
+
+    try:
+        await host.flood(renamed)
+    finally:
+        for writer in watching:
+            writer.transport.abort()
+
+
+async def _watching(target: Target, code: Any) -> asyncio.StreamWriter:
+    """Open a live page, and read nothing but the handshake's first line."""
+    reader, writer = await connected(target)
+    lines = "Host: bench\r\nOrigin: http://bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+    writer.write(f"GET /watch/{code} HTTP/1.1\r\n{lines}{key}\r\n".encode())
+    await reader.readuntil(b"\r\n")
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    return writer
+
+
+MODES: Final = (
+    Mode("pages", "pages for browsers, under ever new names", again(pages), 50, options=("--web",)),
+    Mode(
+        "viewers",
+        "browsers that watch tables renamed without end, and read nothing",
+        Groups(viewers, 1),
+        8,
+        options=("--web",),
+    ),
+)

@@ -1,0 +1,315 @@
+"""Whether everybody saw the same game: what was played and sent, compared with the journal."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from bench.chaos.history import History, Standing
+from bench.chaos.players import Move, Player
+from bench.chaos.verdict import Verdict
+from bench.chaos.visitors import Received, Seen, Spectator
+from bench.chaos.wiretap import Heard, Wiretap
+from engine.errors import DamagedRecord
+from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
+from engine.game import Game, RandomChance
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.record import recorded, replayed
+from engine.redaction import redacted, redacted_legal, snapshot
+from engine.view import SPECTATOR, Eyes, eyes_of
+from protocol.codec import encode
+from protocol.events import event_map, legal_message
+from protocol.messages import Events, Lay, PlacePiece, Record, Refused, Seated, ServerMessage, Snapshot
+from protocol.snapshot import snapshot_message
+from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, events_in
+
+_PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
+
+
+class Judge:
+    """Compares a finished game, as its table's journal holds it, with what each client saw of it."""
+
+    def __init__(self, table: str, entries: Sequence[Entry], *, shortened: bool) -> None:
+        self.verdict = Verdict()
+        self.history = History(table, entries, shortened=shortened)
+        self.began = self.history.state.game is not None
+        self._table = table
+        self._entries = entries
+        self._events: list[Event] = []
+        self._seed = next((entry.seed for entry in entries if isinstance(entry, Played) and entry.seed), None)
+        self._made: dict[int, Played | StoodIn] = {}  # by the number of the last event
+        self._after: dict[int, Game] = {}
+        for entry in entries:
+            if isinstance(entry, Played | StoodIn):
+                self._events += events_in(entry)
+                self._made[len(self._events)] = entry
+
+    def game(self, seq: int) -> Game:
+        """Return the game after event `seq`."""
+        if seq not in self._after:
+            self._after[seq] = Game(self._events[:seq], RandomChance(random.Random(0)))
+        return self._after[seq]
+
+    def judge(self, players: Sequence[Player], spectators: Iterable[Spectator]) -> None:
+        try:
+            if replayed(recorded(self._events)).events != self._events:
+                self.verdict.different.append(f"{self._table}: its record replays to another game")
+        except DamagedRecord as error:
+            self.verdict.different.append(f"{self._table}: its record is refused: {error}")
+        self._judge_entries()
+        self.history.check_moves(self.verdict)
+        ours = {player.name for player in players}  # and not of programs in processes of their own
+        moves = [move for player in players for move in player.moves if move.table == self._table]
+        for seat, name in enumerate(self.history.state.names):
+            if name in ours:
+                self._judge_moves(Seat(seat), [move for move in moves if move.seat == seat])
+        for player in players:
+            self._judge_records(player)
+            for model in player.models:
+                seen = model.seen[self._table]
+                if seen.seat is not None:
+                    self._judge_seen(f"seat {seen.seat}", eyes_of(seen.seat), seen)
+        for spectator in spectators:
+            if spectator.kept_out:
+                self.history.check_spectators_kept_out(self.verdict)
+            for model in spectator.models:
+                self._judge_seen("a spectator", SPECTATOR, model.seen[self._table])
+
+    def check_records(self, texts: Sequence[str]) -> None:
+        """The server has written one record of a finished game, and it is that of the game in the journal."""
+        if not self._over:
+            if texts:
+                self.verdict.leaked.append(
+                    f"{self._table}: the server wrote the record of a game without a result"
+                )
+        elif not texts:
+            self.verdict.lost.append(f"{self._table}: the server wrote no record")
+        elif len(texts) > 1:
+            self.verdict.doubled.append(f"{self._table}: the server wrote {len(texts)} records")
+        elif texts[0] != self._record:
+            self.verdict.different.append(f"{self._table}: the server wrote another record")
+
+    def check_requests(self, taps: Iterable[Wiretap]) -> None:
+        """Every move in the journal was sent to the server under its id, for its seat."""
+        sent = {
+            asked.message
+            for tap in taps
+            for asked in tap.asked
+            if isinstance(asked.message, Lay | PlacePiece)
+        }
+        for entry in self._made.values():
+            move = entry.move if isinstance(entry, Played) else None
+            if isinstance(move, Lay | PlacePiece) and move not in sent:
+                self.verdict.invented.append(f"{self._table}: nobody sent {move}")
+
+    def _judge_entries(self) -> None:
+        """No seat is given to a bot that has it already: that would have been forgotten."""
+        bots: set[int] = set()
+        for entry in self._entries:
+            match entry:
+                case GivenToBot(seat):
+                    if seat in bots:
+                        self.verdict.lost.append(
+                            f"{self._table}: it was forgotten that a bot plays for seat {seat}"
+                        )
+                    bots.add(seat)
+                case Returned(seat):
+                    bots.discard(seat)
+
+    def _judge_moves(self, seat: Seat, moves: Sequence[Move]) -> None:
+        """Every move that was acknowledged happened once, and none that was not tried."""
+        who = f"{self._table}: seat {seat}"
+        played: Counter[Command] = Counter()
+        late = {move.late_id for move in moves if move.outcome == "late"}
+        for entry in self._made.values():
+            if isinstance(entry, Played) and entry.seat == seat:
+                commands = [_command(event, seat) for event in events_in(entry)]
+                played.update(command for command in commands if command is not None)
+                if entry.move.id in late:
+                    self.verdict.stolen.append(f"{who} moved from a terminal that had lost the seat")
+        done = Counter(move.command for move in moves if move.outcome == "done")
+        may_be = Counter(move.command for move in moves if move.outcome == "unknown")
+        for command, times in (done - played).items():
+            kind = self.verdict.doubled if times > 1 or played[command] else self.verdict.lost
+            kind.append(f"{who} was told that {command} was done, and it was not")
+        for command in played - done - may_be:
+            self.verdict.invented.append(f"{who} never tried {command}")
+        for command, times in played.items():
+            if times > 1:
+                self.verdict.doubled.append(f"{who} did {command} {times} times")
+
+    def _judge_records(self, player: Player) -> None:
+        for table, text in player.records:
+            if table == self._table and not self._over:
+                self.verdict.leaked.append(f"{player.who} was sent the record of a game without a result")
+            elif table == self._table and text != self._record:
+                self.verdict.different.append(f"{player.who} was sent another record")
+
+    def judge_removed(self, players: Iterable[Player]) -> None:
+        """Nobody lost a seat that was not taken from its player."""
+        for player in players:
+            if player.table == self._table and player.lost_seat and self.history.holds(player.token):
+                self.verdict.lost.append(
+                    f"{player.who} was sent away from a seat that nobody has taken from it"
+                )
+
+    @property
+    def _over(self) -> bool:
+        """Tell whether the game has a result."""
+        return self.game(len(self._events)).over
+
+    @property
+    def _record(self) -> str:
+        return recorded(self._events, self.history.state.names)
+
+    def _judge_seen(self, who: str, eyes: Eyes, model: Seen) -> None:
+        """What a client took in is what its eyes may know of the journal, each event once."""
+        at, who = 0, f"{self._table}: {who}"
+        if model.fault is not None:
+            self.verdict.different.append(f"{who} found the draws wrong: {model.fault}")
+        for message in model.received:
+            if isinstance(message, Received):
+                if message.first > at + 1:
+                    self.verdict.lost.append(f"{who} went on at event {message.first} after {at}")
+                elif message.first <= at:
+                    self.verdict.doubled.append(f"{who} took in event {message.first} after {at}")
+                at = message.first + len(message.events) - 1
+                if message.events != tuple(self._seen(eyes, message.first, at)):
+                    self.verdict.different.append(f"{who} saw other events from {message.first} to {at}")
+            else:
+                if message.seq < at:
+                    self.verdict.lost.append(f"{who} had {at} events when the server knew of {message.seq}")
+                elif at > 0:
+                    self.verdict.needless.append(f"{who} was sent everything though it had {at} events")
+                at = message.seq
+        if model.view is not None and model.seq <= len(self._events):
+            known = snapshot(self.game(model.seq).view, eyes)
+            if (model.view, list(model.view.placed)) != (known, list(known.placed)):
+                self.verdict.different.append(f"{who} has another view after event {model.seq}")
+
+    def _seen(self, eyes: Eyes, first: int, last: int) -> list[SeenEvent]:
+        return [redacted(event, eyes) for event in self._events[first - 1 : last]]
+
+    def listen(self, tap: Wiretap, tokens: set[str]) -> None:
+        """Every byte that the server sent to somebody is one that they may know."""
+        for heard in tap.heard:
+            if heard.table != self._table:
+                continue
+            message, frame = heard.message, heard.frame
+            receiver = "a spectator" if heard.seat is None else f"seat {heard.seat}"
+            who = f"{self._table}: the server sent {receiver}"
+            if encode(message) != frame:
+                self.verdict.leaked.append(f"{who} more than a message: {frame.hex()}")
+            if not isinstance(message, Seated) and any(token.encode() in frame for token in tokens):
+                self.verdict.leaked.append(f"{who} a token")
+            eyes = SPECTATOR if heard.seat is None else eyes_of(heard.seat)
+            if self._seed and self._seed.encode() in frame and not _tells_the_result(message):
+                self.verdict.leaked.append(f"{who} the seed: {frame.hex()}")
+            if _tells_a_hidden_kind(eyes, message):
+                self.verdict.leaked.append(f"{who} the kind of another's wolf: {frame.hex()}")
+            if not self._is_so(eyes, heard):
+                self.verdict.leaked.append(f"{who} what is wrong, or not for it to know: {frame.hex()}")
+
+    def _is_so(self, eyes: Eyes, heard: Heard) -> bool:
+        """Return whether a message says what the journal says, as far as these eyes may know it."""
+        message = heard.message
+        match message:
+            case Events():
+                last = message.seq + len(message.events) - 1
+                entry = self._made.get(last)
+                if entry is None:  # more than there is, or a part of a move
+                    return False
+                return (
+                    any(
+                        self._is_told(message, last, standing, eyes)
+                        for standing in self.history.standings[last]
+                    )
+                    and message.id in {None, _id_of(entry, heard.seat)}
+                    and message.by in {None, entry.by if isinstance(entry, StoodIn) else None}
+                )
+            case Snapshot():
+                standings = self.history.standings[message.seq]
+                return any(self._is_shown(message, standing, eyes) for standing in standings)
+            case Record():
+                return self._over and message.lines == self._record.splitlines()
+            case Refused() if self.began:
+                own = {people for seat in eyes for people in self.game(1).view.start.peoples[seat]}
+                return set(_PIECES.findall(message.text)) <= own
+        return True
+
+    def _is_told(self, message: Events, last: int, standing: Standing, eyes: Eyes) -> bool:
+        """Return whether these eyes may be told `message` while the game stands so after event `last`."""
+        game = self.game(last)
+        seen = [event_map(event) for event in self._seen(eyes, message.seq, last)]
+        may = _may(game, standing, eyes, message.clock)
+        told = replace(message, events=seen, turn=game.view.turn, legal=may and legal_message(may))
+        return encode(message) == encode(told) and _clock_is_so(message.clock, game, standing)
+
+    def _is_shown(self, message: Snapshot, standing: Standing, eyes: Eyes) -> bool:
+        if message.seq not in self._made:
+            return False
+        game = self.game(message.seq)
+        may = _may(game, standing, eyes, message.clock)
+        shown = snapshot_message(snapshot(game.view, eyes), message.seq, may, message.clock)
+        return encode(message) == encode(shown) and _clock_is_so(message.clock, game, standing)
+
+
+def _may(game: Game, standing: Standing, eyes: Eyes, clock: int | None) -> Legal | None:
+    """Return the legal moves that these eyes may know: none once the time is up, or if nobody may move."""
+    return redacted_legal(game.legal(), eyes) if standing.may_move and clock != 0 else None
+
+
+def _clock_is_so(clock: int | None, game: Game, standing: Standing) -> bool:
+    """Return whether a clock has no more time left than the journal leaves it.
+
+    No clock runs for bots of the server.
+    """
+    if not standing.surely:
+        return True
+    turn = game.view.turn
+    runs = turn is not None and turn not in standing.bots and not standing.ended
+    most = standing.clocks.allowance(turn) if turn is not None and runs else None
+    return clock is None if most is None else clock is not None and clock <= most
+
+
+def _id_of(entry: Played | StoodIn, seat: Seat | None) -> int | None:
+    """Return the id of a move for the seat that made it."""
+    return entry.move.id if isinstance(entry, Played) and entry.seat == seat else None
+
+
+def _tells_a_hidden_kind(eyes: Eyes, message: ServerMessage) -> bool:
+    """Return whether a message names the kind of another seat's wolf piece before the scoring.
+
+    It does not use the engine's redaction, so that an error there is not taken for correct.
+    """
+    match message:
+        case Events():
+            placed = [(event["seat"], event["piece"]) for event in message.events if event["t"] == "placed"]
+        case Snapshot(scoring=[]):
+            placed = [(seat, piece) for seat, piece, _ in message.placed]
+        case _:
+            return False
+    return any(seat not in eyes and len(piece) == len("Em*") for seat, piece in placed)
+
+
+def _tells_the_result(message: ServerMessage) -> bool:
+    """Return whether a message says how the game ended, or is its record."""
+    match message:
+        case Events():
+            return any(event["t"] == "ended" for event in message.events)
+        case Snapshot():
+            return any(event["t"] == "ended" for event in message.scoring)
+    return isinstance(message, Record)
+
+
+def _command(event: Event, seat: Seat) -> Command | None:
+    match event:
+        case TileLaid() if event.seat == seat:
+            return LayTile(seat, event.position, event.orientation)
+        case Placed() if event.seat == seat:
+            return Place(seat, event.piece, event.field)
+    return None

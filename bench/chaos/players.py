@@ -1,0 +1,370 @@
+"""Players on the real client's connection, which remember all they did and received."""
+
+import asyncio
+import contextlib
+import enum
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from websockets.exceptions import ConnectionClosed
+
+from bench.chaos.deeds import Deeds
+from bench.chaos.visitors import (
+    NO_TABLE,
+    PAUSE,
+    Lost,
+    NeverBegun,
+    Stolen,
+    Visitor,
+    Witness,
+    is_over,
+    next_update,
+)
+from client.bots.brains import at_random
+from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.tables.news import Closed
+from client.tables.table import TableClosed
+from engine.events import Command
+from engine.legal import Legal
+from engine.pieces import Seat
+from protocol.absence import Absence, ByVote, MoveClock, Wait
+from protocol.codec import encode
+from protocol.codes import Code
+from protocol.moves import move_message
+
+# Of a player's turns:
+_COMES_ANEW: Final = 0.03  # the terminal is closed, and another one takes the seat
+_IS_LATE: Final = 0.02  # ... and a move of the old one arrives after that
+_IS_AWAY: Final = 0.03  # ... after a while, unless the table just waits for its players
+_THINKS_TOO_LONG: Final = 0.02  # for the move's clock
+
+_REMEMBERS: Final = 0.5  # of the terminals that take the seat: what the old one knew of the game
+_FORGES: Final = 0.1  # ... try another token first
+_LEAVES: Final = 0.5  # of those who are away: they have said so
+_ASKS_FOR_THE_RECORD: Final = 0.3  # of those who have seen the end
+_LATE_ID: Final = 2_000_000_000  # far from the client's own ids, which begin below 2**30
+_TICK: Final = 0.25  # seconds without news, after which a player looks around
+_TO_BE_STARTED_LATER: Final = {
+    Code.SEAT_KEPT,
+    Code.SEATS_EMPTY,
+    Code.ALREADY_STARTED,
+    Code.NOT_THE_HOST,
+    Code.LEFT_THE_TABLE,
+    Code.NOT_AT_A_TABLE,
+}
+# Refusals of a move that may be made all the same, if the stand-in does not make it: what they count as.
+_REFUSED_FOR_NOW: Final[dict[str, str]] = {
+    Code.NOT_STORED: "moves not stored",
+    Code.PAUSED: "moves refused in a pause",
+    Code.TIME_UP: "moves that came too late",
+}
+_REMOVED: Final = {Code.REMOVED, Code.REMOVED_BY_SERVER}
+
+
+class End(enum.Enum):
+    """How a player's time at a table ended."""
+
+    OVER = "the game is over"
+    REMOVED = "the player was removed, or has left before the game"
+    CLOSED = "the table is closed"
+
+
+@dataclass(slots=True)
+class Move:
+    """What a player tried, and the outcome as far as the player knows; a `late` one had lost its seat."""
+
+    table: str
+    seat: Seat
+    command: Command
+    outcome: Literal["done", "refused", "unknown", "late"] = "unknown"
+    late_id: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Player(Visitor):
+    """Holds a seat and makes its moves, at random; with `deeds`, it does other things too."""
+
+    absence: Absence = field(default_factory=Wait)
+    leaves_at: int | None = None  # the event after which everybody leaves for a while
+    deeds: Deeds | None = None
+    program: bool = False
+    moves: list[Move] = field(default_factory=list)
+    records: list[tuple[str, str]] = field(default_factory=list)  # that the server sent, by tables
+    table: str = ""
+    token: str = field(default="", repr=False)
+    lost_seat: bool = False  # it was sent away, or its token was refused
+    _seated_anew: bool = False  # on another connection than before
+
+    @property
+    def who(self) -> str:
+        """Return what the player is called where it went wrong."""
+        return f"{self.table}: {self.name}"
+
+    async def open(self, players: int, *, random_layout: bool, private: bool) -> str:
+        """Open a table and return its code; raises ConnectFailed if that is not known to have happened."""
+        assert self.name is not None
+        await self.connect()
+        seated = await self.connection.open_table(
+            players,
+            self.name,
+            random_layout=random_layout,
+            absence=self.absence,
+            program=self.program,
+            private=private,
+        )
+        self.table, self.token = seated.table, seated.token or ""
+        if private:
+            self.way.private.add(self.table)
+        return self.table
+
+    async def join(self, table: str, seat: int | None = None) -> None:
+        """Take the seat; raises ConnectFailed if that is not known to have happened, or RequestRefused."""
+        assert self.name is not None
+        await self.connect()
+        seated = await self.connection.join(table, self.name, seat, program=self.program)
+        self.table, self.token = seated.table, seated.token or ""
+
+    async def play(self) -> End:
+        """Play the game to its end, on as many connections as that takes, and start it as host."""
+        while (end := await self._played_here()) is None:
+            if not self._seated_anew and (end := await self._come_anew()) is not None:
+                break
+            self._seated_anew = False
+        if self.deeds is not None:
+            self.deeds.company.people.discard(str(self.name))
+        if end is End.OVER and self.rng.random() < _ASKS_FOR_THE_RECORD:
+            await self._ask_for_the_record()
+        return end
+
+    async def play_again(self) -> None:
+        """Go to the table of the rematch."""
+        await asyncio.sleep(self.rng.uniform(0, 2 * PAUSE))
+        before = self.table
+        while self.connection.model.table in {None, before}:
+            try:
+                await self.insist(self._asked_again)
+            except RequestRefused as refusal:
+                raise Lost(f"a rematch was refused: {refusal}") from refusal
+        model = self.connection.model
+        assert model.table is not None
+        self.table, self.leaves_at = model.table, None
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    @property
+    def _policy(self) -> Absence:
+        """Return the table's absence policy, which the host may have changed."""
+        state = self.connection.model.state
+        return self.absence if state is None else state.absence
+
+    async def _start(self) -> None:
+        """Start the game, as host."""
+        try:
+            await self.insist(self._started)
+        except RequestRefused as refusal:
+            if self.deeds is not None and refusal.code == Code.BAD_TOKEN:
+                return  # coming anew finds out why
+            if refusal.code in NO_TABLE:
+                raise NeverBegun from refusal
+            if refusal.code not in _TO_BE_STARTED_LATER:
+                raise Lost(f"the host was refused: {refusal}") from refusal
+
+    async def _started(self) -> None:
+        if self.connection.model.table is None:
+            await self.connection.resume(self.table, self.token)
+        await self.connection.start()
+
+    async def _asked_again(self) -> None:
+        if self.connection.model.table is None:
+            await self.connection.resume(self.table, self.token)
+        await self.connection.rematch()
+        self.counts["rematches"] += 1
+
+    async def _ask_for_the_record(self) -> None:
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            self.records.append((self.table, await self.connection.record()))
+            self.counts["records asked for"] += 1
+
+    async def _come_anew(self) -> End | None:
+        """Take the seat from a new terminal, which may remember what the old one knew of the game.
+
+        Return how it ended if there is no seat any more.
+        """
+        self.counts["comings anew"] += 1
+        model, remembered = self.connection.model, None
+        if self.rng.random() < 0.5:
+            await self._open.aclose()
+            if model.table == self.table and self.rng.random() < _REMEMBERS:
+                assert isinstance(model, Witness)
+                remembered = model
+        await self.connect(remembered)
+        try:
+            if (
+                self.rng.random() < _FORGES and self.table not in self.way.private
+            ):  # else it counts as a guess
+                await self._forge()
+            await self.insist(self._resumed)
+        except RequestRefused as refusal:
+            if self.deeds is not None and self.deeds.company.closed and refusal.code in NO_TABLE:
+                return End.CLOSED
+            if self.deeds is not None and refusal.code == Code.BAD_TOKEN:
+                self.lost_seat = True  # the verdict looks whether that was right
+                return End.REMOVED
+            if refusal.code in NO_TABLE and not any(model.seen[self.table].seq for model in self.models):
+                raise NeverBegun from refusal
+            raise Lost(f"a player was refused: {refusal}") from refusal
+        return None
+
+    async def _resumed(self) -> None:
+        await self.connection.resume(self.table, self.token, self.connection.model.seq)
+
+    async def _forge(self) -> None:
+        """Try a token that no seat has."""
+        try:
+            seated = await self.connection.resume(self.table, self.token[::-1])
+        except ConnectFailed:
+            return
+        except RequestRefused:
+            self.counts["forged tokens refused"] += 1
+        else:
+            raise Stolen(f"seat {seated.seat} was given for another token")
+
+    async def _played_here(self) -> End | None:
+        """Play on this connection; return how the game ended, None if another connection is needed."""
+        connection, moved_at = self.connection, -1
+        while True:
+            if is_over(connection):
+                return End.OVER
+            update = await next_update(connection, _TICK)
+            model = connection.model
+            if is_over(connection):
+                return End.OVER
+            if isinstance(update, TableClosed) and update.refused.code == Code.CLOSED_BY_SERVER:
+                return End.CLOSED
+            if isinstance(update, TableClosed) and update.refused.code in _REMOVED:
+                self.lost_seat = True
+                return End.REMOVED
+            if isinstance(update, Closed | TableClosed) or model.table is None:
+                return None
+            if self.leaves_at is not None and model.seq >= self.leaves_at:
+                self.leaves_at = None
+                await self._be_away(2.0)
+                return None
+            if self._may_start(connection):
+                await self._start()
+            await self._vote(connection)
+            if self.deeds is not None and await self.deeds.done_at(connection, str(self.name)):
+                await self.disconnect()
+                return End.REMOVED
+            if self._connection is not connection:
+                self._seated_anew = self.connection.model.table is not None
+                return None
+            while model.legal is not None and model.view is not None and model.seq != moved_at:
+                at = model.seq
+                if await self._distracted(connection, model.legal):
+                    return None
+                if model.legal is None or model.view is None:
+                    break
+                if await self._moved(connection):
+                    moved_at = at
+                elif connection.closed is not None:
+                    return None
+            if model.seat is not None:
+                await self.talk(str(self.name))
+
+    def _may_start(self, connection: Connection) -> bool:
+        """Tell whether this is the host, everybody has come, and the host has nothing else to do first."""
+        state = connection.model.state
+        if state is None or state.stage != "gathering" or state.host != connection.model.seat:
+            return False
+        if any(seat.name is None or seat.kept for seat in state.seats):
+            return False
+        return self.deeds is None or self.deeds.may_start()
+
+    async def _distracted(self, connection: Connection, legal: Legal) -> bool:
+        """Do something else than move, now and then; return whether this connection is no longer used."""
+        chance = self.rng.random()
+        if chance < _COMES_ANEW:
+            return True
+        chance -= _COMES_ANEW
+        if chance < _IS_LATE:
+            await self._move_late(connection, legal)
+            return True
+        chance -= _IS_LATE
+        policy = self._policy
+        if chance < _IS_AWAY and (self.deeds is not None or not isinstance(policy, Wait)):
+            await self._be_away(4.0)
+            return True
+        chance -= _IS_AWAY
+        if chance < _THINKS_TOO_LONG and isinstance(policy, MoveClock):
+            await asyncio.sleep(policy.seconds + 1)
+        return False
+
+    async def _be_away(self, seconds: float) -> None:
+        """Close the terminal for a while, and say so before or not."""
+        self.counts["times away"] += 1
+        if self.deeds is not None and self.rng.random() < _LEAVES:
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await self.connection.leave()
+        await self._open.aclose()
+        await asyncio.sleep(self.rng.uniform(0, seconds) * self.way.scale)
+
+    async def _move_late(self, connection: Connection, legal: Legal) -> None:
+        """Take the seat from another terminal, and have a move of this one arrive after that."""
+        websocket = connection._websocket  # noqa: SLF001 - a client would not send what this is about to
+        view = connection.model.view
+        if websocket is None or view is None:
+            return
+        late_id = _LATE_ID + len(self.moves)
+        move = Move(self.table, legal.seat, at_random(view, legal, self.rng), "late", late_id)
+        release = self.way.hold(websocket.local_address[1])
+        try:
+            await websocket.send(encode(move_message(late_id, move.command)))
+            await self.connect()
+            await self.insist(self._resumed)
+        except RequestRefused as refusal:
+            if self.deeds is not None and refusal.code in NO_TABLE:
+                return  # coming anew finds out why
+            raise Lost(f"a player was refused: {refusal}") from refusal
+        except ConnectionClosed:
+            return
+        finally:
+            release()
+        self._seated_anew = True
+        self.moves.append(move)
+        self.counts["late moves"] += 1
+        await asyncio.sleep(PAUSE)  # for the move to arrive before the next one
+
+    async def _vote(self, connection: Connection) -> None:
+        """Agree that bots play for those who are away."""
+        state, own = connection.model.state, connection.model.seat
+        if state is None or not isinstance(state.absence, ByVote):
+            return
+        for seat, summary in enumerate(state.seats):
+            if summary.seconds_left == 0 and own not in summary.votes and seat != own:
+                with contextlib.suppress(ConnectFailed, RequestRefused):
+                    await connection.vote(seat, agree=True)
+                    self.counts["votes"] += 1
+
+    async def _moved(self, connection: Connection) -> bool:
+        """Try a move; return whether there was an answer that settles it."""
+        model = connection.model
+        assert model.view is not None
+        assert model.legal is not None
+        move = Move(self.table, model.legal.seat, at_random(model.view, model.legal, self.rng))
+        self.moves.append(move)
+        try:
+            await connection.play(move.command)
+        except RequestRefused as refusal:
+            move.outcome = "refused"
+            if (count := _REFUSED_FOR_NOW.get(refusal.code)) is not None:
+                self.counts[count] += 1
+                await asyncio.sleep(PAUSE)
+                return False
+        except ConnectFailed:
+            self.counts["moves without an answer"] += 1
+            return False
+        else:
+            move.outcome = "done"
+            self.counts["moves"] += 1
+        return True

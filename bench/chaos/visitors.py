@@ -1,0 +1,263 @@
+"""Clients on the real client's connection, which remember all they received: spectators, and who looks on."""
+
+import asyncio
+import contextlib
+import random
+from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
+from client.network.transport import Access
+from client.tables.draws import Fault
+from client.tables.news import Closed, Update
+from client.tables.table import Happened, TableClosed, TableModel, TableUpdate
+from engine.events import SeenEvent
+from engine.pieces import Seat
+from engine.view import View
+from protocol.codes import Code
+from protocol.messages import ServerMessage, Snapshot, TableState
+
+TIMEOUTS: Final = Timeouts(
+    opening=3.0,
+    answer=5.0,
+    closing=0.5,
+    heartbeat=2.0,
+    keep_trying=120.0,
+    first_pause=0.02,
+    longest_pause=0.5,
+)
+PAUSE: Final = 0.1
+# Refusals that mean that the table, or the seat there, is gone.
+NO_TABLE: Final = {Code.NO_SUCH_TABLE, Code.TABLE_CLOSED, Code.BAD_TOKEN, Code.GAME_FINISHED}
+# Refusals after which the same may be asked again.
+_FOR_NOW: Final = {
+    Code.NOT_STORED,
+    Code.TOO_SOON,
+    Code.TOO_MANY_TABLES,
+    Code.TOO_MANY_GUESSES,
+    Code.SERVER_STOPPING,
+}
+
+
+class Lost(Exception):
+    """The server has lost what it had confirmed."""
+
+
+class Stolen(Exception):
+    """The server gave a seat to somebody without its token."""
+
+
+class NeverBegun(Exception):
+    """The table was closed before its game: it had to make room, or its players were away for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Events as a client took them in, the first one number `first`."""
+
+    first: int
+    events: tuple[SeenEvent, ...]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one connection took in of one table: news in order, and what it knew in the end, from its seat.
+
+    `fault` is what it has found wrong with the draws of the game.
+    """
+
+    received: list[Received | Snapshot] = field(default_factory=list)
+    view: View | None = None
+    seq: int = 0
+    seat: Seat | None = None
+    fault: Fault | None = None
+
+
+class Witness(TableModel):
+    """The client's model; it remembers what it took in, by tables.
+
+    `strangers` has the seats that it was given though they have another name than its own.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__()
+        self.seen: defaultdict[str, Seen] = defaultdict(Seen)
+        self.strangers: list[str] = []
+        self._name = name
+
+    def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
+        updates = super().take(message)
+        if self.table is None:
+            return updates
+        seen = self.seen[self.table]
+        if isinstance(message, Snapshot):
+            seen.received.append(message)
+        for update in updates:
+            if isinstance(update, Happened):
+                seen.received.append(Received(update.seq - len(update.events) + 1, update.events))
+        seen.view, seen.seq, seen.seat = self.view, self.seq, self.seat
+        seen.fault = None if (check := self.draws.check()) is None else check.fault
+        if isinstance(message, TableState) and message.table == self.table and self.seat is not None:
+            named = message.seats[self.seat].name
+            if named != self._name:
+                self.strangers.append(f"{self.table}: seat {self.seat} of {named} was given to {self._name}")
+        return updates
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How visitors reach the server: through the proxy, which can hold a client's messages back.
+
+    `private` has the tables that are private for certain, because their hosts were told so.
+    """
+
+    url: str
+    access: Access
+    hold: Callable[[int], Callable[[], None]]
+    scale: float  # of pauses: 1 for those of people
+    talk: float  # of the news, on which a client says something
+    private: set[str] = field(default_factory=set)
+
+
+async def next_update(connection: Connection, seconds: float) -> Update | None:
+    """Return what changes next, at last Closed, or None if nothing does for so long."""
+    updates = cast("AsyncGenerator[Update, None]", connection.updates())
+    try:
+        async with asyncio.timeout(seconds):
+            return await anext(updates)
+    except TimeoutError:
+        return None
+    except StopAsyncIteration:
+        return connection.closed
+    finally:
+        await updates.aclose()
+
+
+@dataclass(slots=True)
+class Visitor:
+    """A client at a table; `models` holds what each of its connections received."""
+
+    way: Route
+    rng: random.Random
+    counts: Counter[str]
+    name: str | None = None
+    models: list[Witness] = field(default_factory=list)
+    said: int = 0
+    _open: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+    _connection: Connection | None = None
+
+    @property
+    def connection(self) -> Connection:
+        assert self._connection is not None
+        return self._connection
+
+    async def connect(self, remembered: Witness | None = None) -> None:
+        """Open a connection, however many attempts that takes; the previous one stays open."""
+        while True:
+            try:
+                line = connected(self.way.url, client="chaos", timeouts=TIMEOUTS, access=self.way.access)
+                self._connection = await self._open.enter_async_context(line)
+                break
+            except ConnectFailed as error:
+                if error.final:
+                    raise
+                await asyncio.sleep(self.rng.uniform(0, PAUSE))
+        model = Witness(self.name) if remembered is None else remembered
+        self._connection.model = model
+        if remembered is None:
+            self.models.append(model)
+
+    async def disconnect(self) -> None:
+        await self._open.aclose()
+
+    async def insist(self, what: Callable[[], Awaitable[object]]) -> None:
+        """Ask for something until there is an answer, on new connections if need be.
+
+        Raises RequestRefused.
+        """
+        while True:
+            try:
+                await what()
+            except ConnectFailed:
+                if self.connection.closed is not None:
+                    await self.connect()
+            except RequestRefused as refusal:
+                if refusal.code == Code.AT_A_TABLE:  # the request arrived, and only its answer was lost
+                    return
+                if refusal.code not in _FOR_NOW:
+                    raise
+                self.counts[f"asked again later: {refusal.code}"] += 1
+                await asyncio.sleep(PAUSE)
+            else:
+                return
+
+    async def talk(self, who: str) -> None:
+        """Say what nobody else says, now and then."""
+        if self.rng.random() >= self.way.talk or self.connection.model.table is None:
+            return
+        self.said += 1
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            await self.connection.say(f"{self.connection.model.table} {who} {self.said}")
+            self.counts["messages said"] += 1
+
+
+@dataclass(slots=True)
+class Spectator(Visitor):
+    """Watches a game to its end, or until its table is archived or closed, if it `may_vanish`.
+
+    While the table is closed to spectators, it tries again until `over` is set: the players have ended.
+    """
+
+    may_vanish: bool = False
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    kept_out: bool = False
+
+    async def watch(self, table: str) -> None:
+        while True:
+            await self.connect()
+            try:
+                await self.insist(lambda: self.connection.watch(table))
+            except RequestRefused as refusal:
+                if refusal.code == Code.NO_SPECTATORS:
+                    self.kept_out = True
+                    if self.over.is_set():
+                        return
+                    await asyncio.sleep(PAUSE)
+                    continue
+                if refusal.code in NO_TABLE and (self.may_vanish or self.over.is_set()):
+                    return
+                raise Lost(f"a spectator was refused: {refusal}") from refusal
+            while not is_over(self.connection):
+                update = await next_update(self.connection, PAUSE)
+                if isinstance(update, Closed | TableClosed):
+                    break
+                await self.talk("a spectator")
+            else:
+                return
+
+
+@dataclass(slots=True)
+class Stroller(Visitor):
+    """Looks at the list of tables again and again; `found` are tables that should not have been in it."""
+
+    found: list[str] = field(default_factory=list)
+
+    async def stroll(self) -> None:
+        await self.connect()
+        while True:
+            before = set(self.way.private)
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                listed = {table.table for table in await self.connection.list_tables()}
+                self.counts["lists of tables"] += 1
+                self.found += sorted(listed & before & self.way.private)
+            if self.connection.closed is not None:
+                await self.connect()
+            await asyncio.sleep(self.rng.uniform(0, 5 * PAUSE))
+
+
+def is_over(connection: Connection) -> bool:
+    """Tell whether the game has a result, or was ended without one."""
+    view, state = connection.model.view, connection.model.state
+    return (view is not None and view.result is not None) or (state is not None and state.ended)

@@ -1,0 +1,57 @@
+"""The search brain: the tree's verdict as a command."""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from client.bots.greedy import greedy
+from client.bots.search.tree import Move, Search, Visited, Visits
+from engine.board import FIELDS
+from engine.events import Command, Place
+from engine.legal import Legal, LegalPlaces
+from engine.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBrain:
+    """A brain that searches: for so many simulations a move, and no longer than so many seconds.
+
+    The same view, number and `rng` lead to the same command, unless the time is up first. Tiles are laid as
+    the greedy brain lays them: how a search would lay them better is an open question.
+    """
+
+    simulations: int = 20_000
+    seconds: float = 5.0
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+        """Search on this thread."""
+        if not isinstance(legal, LegalPlaces):
+            return greedy(view, legal, rng)
+        return chosen(legal, [self.visits(view, seed_from(rng))], rng)
+
+    def visits(self, view: View, seed: int) -> Visits:
+        """Return what came of the moves of the seat on turn."""
+        return Search(view, random.Random(seed)).run(self.simulations, self.seconds)
+
+
+def seed_from(rng: random.Random) -> int:
+    """Return the seed of a search."""
+    return rng.getrandbits(64)
+
+
+def chosen(legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random) -> Place:
+    """Return the move that independent searches visited most.
+
+    Their visits are added up: root parallelization (Chaslot, Winands and van den Herik, "Parallel Monte-Carlo
+    Tree Search", 2008).
+    """
+    totals: defaultdict[Move, Visited] = defaultdict(lambda: Visited(0, 0.0))
+    for search in searches:
+        for move, (visits, utility) in search.items():
+            totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
+    best = max(totals, key=totals.__getitem__)
+    pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
+    wolves = [piece for piece in pieces if piece.wolf]
+    # A wolf scores like its open twin, but the others do not see its kind: the longer that is so, the better.
+    return Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])

@@ -1,0 +1,251 @@
+"""The tree of a search, and its simulations.
+
+Single-observer information-set Monte Carlo tree search: one tree over what the seat on turn can see, and each
+simulation in another world that agrees with that (Cowling, Powley and Whitehouse, "Information Set Monte
+Carlo Tree Search", IEEE TCIAIG 4(2), 2012). Within the tree the move with the greatest upper bound is
+followed (Kocsis and Szepesvári, "Bandit Based Monte-Carlo Planning", ECML 2006), its mean mixed with that of
+all simulations in which the same piece stands on the same field in the end, whenever it was placed: RAVE
+(Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go", Artificial
+Intelligence 175, 2011). The final board does not care in which order it was filled, so these means are good.
+"""
+
+import math
+import random
+import time
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from client.bots.search.averages import Averages
+from client.bots.search.utility import utilities
+from client.bots.search.worlds import World, Worlds
+from engine.board import FIELDS
+from engine.pieces import Kind
+from engine.position import Hand
+from engine.terrain import EMPTY, Occupant, occupant, terrain_of
+from engine.view import View
+
+# Measured, not derived: `python -m bench.brains` shows whether other values play better.
+_WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
+_KEPT: Final = 6  # ... of which so many are those visited most
+_SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling
+_EXPANDED_FROM: Final = (
+    4  # visits of a move after which it gets a node (Coulom, "Efficient Selectivity", 2006)
+)
+_RAVE: Final = 300.0  # visits from which a move's own mean says about as much
+_EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
+_PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
+_RANDOM: Final = 100  # simulations without a tree, before there are averages
+_INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
+_BATCH: Final = 50  # simulations between two looks at the clock and at the averages
+_REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it takes the best free one
+_WEIGHTS: Final = [
+    math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
+]  # less is as good as none
+_DRAWS: Final = 6  # see `engine.position.Hand`
+
+
+class Move(NamedTuple):
+    """A kind of piece on a field, by its number."""
+
+    kind: Kind
+    field: int
+
+
+class Visited(NamedTuple):
+    """How often a search went on with a move, and the sum of the utilities."""
+
+    visits: int
+    utility: float
+
+
+Visits: TypeAlias = Mapping[Move, Visited]
+
+
+class _Node:
+    """The shortlisted moves after a row of moves, with what came of them, as lists of the same order."""
+
+    __slots__ = (
+        "children",
+        "counts",
+        "log",
+        "moves",
+        "rave_counts",
+        "rave_totals",
+        "totals",
+        "values",
+        "visits",
+    )
+
+    def __init__(self) -> None:
+        self.visits = 0
+        self.log = 1.0  # of the visits, as of the last time that the moves were chosen
+        self.moves: list[tuple[Occupant, int, Kind]] = []
+        self.counts: list[int] = []
+        self.totals: list[float] = []
+        self.rave_counts: list[float] = []
+        self.rave_totals: list[float] = []
+        self.values: list[float] = []  # upper bounds
+        self.children: list[_Node | None] = []
+
+    def value(self, index: int) -> float:
+        count = self.counts[index]
+        value = self.rave_totals[index] / self.rave_counts[index]
+        if count:
+            weight = _WEIGHTS[count] if count < len(_WEIGHTS) else 0.0
+            value = weight * value + (1.0 - weight) * self.totals[index] / count
+        return value + _EXPLORATION * math.sqrt(self.log / (count + 1))
+
+    def best(self, kinds: Mapping[Kind, Hand]) -> int:
+        """Return which move has the greatest upper bound; -1 if this world's hand allows none of them."""
+        values = self.values
+        index = values.index(max(values))
+        if self.moves[index][2] in kinds:
+            return index
+        possible = [each for each, move in enumerate(self.moves) if move[2] in kinds]
+        return max(possible, key=values.__getitem__, default=-1)
+
+
+class Search:
+    """A search for the seat on turn of `view`, in the placing phase."""
+
+    def __init__(self, view: View, rng: random.Random) -> None:
+        assert view.turn is not None  # noqa: S101 - in the placing phase it is somebody's turn
+        self._rng = rng
+        self._worlds = Worlds(view)
+        self._terrain = terrain_of(view.tiles, view.laurels)
+        self._seats = view.seats
+        self._order = [(view.turn + ply) % view.seats for ply in range(view.to_place)]
+        self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
+        self._averages = Averages(view.seats, self._free, self._free + self._worlds.hidden)
+        self._root = _Node()
+        self.simulations = 0
+
+    def run(self, simulations: int, seconds: float = math.inf) -> Visits:
+        """Run so many simulations, fewer if the time is up before, and return what came of the moves."""
+        until = time.monotonic() + seconds
+        for _ in range(min(_RANDOM, simulations // 2)):
+            world = self._worlds.draw(self._rng)
+            self._play_out(list(world.board), list(world.hands), [])
+        self._averages.refresh()
+        while True:
+            for _ in range(min(_BATCH, simulations - self.simulations)):
+                self._simulate(self._worlds.draw(self._rng))
+            if self.simulations >= simulations or time.monotonic() >= until:
+                break
+            self._averages.refresh()
+            if self.simulations >= _INFERRED_FROM:
+                self._worlds.infer(self._averages.means)
+        root = self._root
+        return {
+            Move(kind, field): Visited(count, total)
+            for (_, field, kind), count, total in zip(root.moves, root.counts, root.totals, strict=True)
+        }
+
+    def _simulate(self, world: World) -> None:
+        board, hands = list(world.board), list(world.hands)
+        path: list[tuple[_Node, int]] = []
+        node: _Node | None = self._root
+        for seat in self._order:
+            if node is None:
+                break
+            after = hands[seat].after
+            if not node.visits & (node.visits - 1) and (not node.visits or node.visits >= _SORTED_FROM):
+                self._choose_moves(node, board, seat, after)
+            index = node.best(after)
+            if index < 0:
+                break
+            found, field, kind = node.moves[index]
+            path.append((node, index))
+            board[field] = found
+            hands[seat] = after[kind]
+            child = node.children[index]
+            if child is None and node.counts[index] + 1 >= _EXPANDED_FROM:
+                node.children[index] = _Node()
+            node = child
+        self._play_out(board, hands, path)
+
+    def _choose_moves(
+        self, node: _Node, board: list[Occupant], seat: int, after: Mapping[Kind, Hand]
+    ) -> None:
+        """Shortlist the moves that are visited most and those that are best on average."""
+        averages = self._averages.means
+        known = {move: index for index, move in enumerate(node.moves)}
+        by_visits = sorted(known.values(), key=node.counts.__getitem__, reverse=True)
+        kept = [node.moves[index] for index in by_visits[:_KEPT] if node.counts[index]]
+        occupants = [(occupant(seat, kind), kind) for kind in after]
+        others = [
+            (found, field, kind)
+            for found, kind in occupants
+            for field in self._free
+            if board[field] == EMPTY and (found, field, kind) not in kept
+        ]
+        others.sort(key=lambda move: averages[move[0]][move[1]], reverse=True)
+        # Averages are over all of the game; what is known at this node tells by how much it differs here.
+        shift = 0.0
+        if known:
+            shift = sum(
+                node.rave_totals[index] / node.rave_counts[index] - averages[move[0]][move[1]]
+                for move, index in known.items()
+            ) / len(known)
+        chosen = _Node()
+        for move in (kept + others)[:_WIDTH]:
+            index = known.get(move, -1)
+            seen = index >= 0
+            chosen.moves.append(move)
+            chosen.counts.append(node.counts[index] if seen else 0)
+            chosen.totals.append(node.totals[index] if seen else 0.0)
+            chosen.rave_counts.append(node.rave_counts[index] if seen else _PRIOR)
+            chosen.rave_totals.append(
+                node.rave_totals[index] if seen else _PRIOR * (averages[move[0]][move[1]] + shift)
+            )
+            chosen.children.append(node.children[index] if seen else None)
+        node.moves, node.counts, node.totals = chosen.moves, chosen.counts, chosen.totals
+        node.rave_counts, node.rave_totals = chosen.rave_counts, chosen.rave_totals
+        node.children = chosen.children
+        node.log = max(1.0, math.log(node.visits + 1))
+        node.values = [node.value(index) for index in range(len(node.moves))]
+
+    def _play_out(self, board: list[Occupant], hands: list[Hand], path: list[tuple[_Node, int]]) -> None:
+        """Place all that is left, each kind as likely and on a good field, and count what came of it."""
+        bits = self._rng.getrandbits
+        picks = self._averages.picks
+        draws = [hand.draws for hand in hands]
+        for seat in self._order[len(path) :]:
+            chance = bits(16)  # the upper byte picks the field, and the rest decides the kind
+            found, draws[seat] = draws[seat][chance % _DRAWS]
+            choices = picks[found]
+            field = choices[chance >> 8]
+            if board[field] != EMPTY:
+                for _ in range(_REDRAWS):
+                    field = choices[bits(8)]
+                    if board[field] == EMPTY:
+                        break
+                else:
+                    for field in self._averages.ranked[found]:
+                        if board[field] == EMPTY:
+                            break
+            board[field] = found
+        self._count(board, utilities(self._terrain.packed_scores(board.copy(), self._seats)), path)
+
+    def _count(self, board: list[Occupant], worth: list[float], path: list[tuple[_Node, int]]) -> None:
+        """Count the end of a simulation at the nodes of its path, and for the averages."""
+        self.simulations += 1
+        self._averages.add(board, worth)
+        weights, known = _WEIGHTS, len(_WEIGHTS)
+        for (node, chosen), seat in zip(path, self._order, strict=False):
+            utility = worth[seat]
+            node.visits += 1
+            node.counts[chosen] += 1
+            node.totals[chosen] += utility
+            counts, totals, values, log = node.counts, node.totals, node.values, node.log
+            rave_counts, rave_totals = node.rave_counts, node.rave_totals
+            for index, (found, field, _) in enumerate(node.moves):
+                if board[field] == found:  # so it is for the chosen one
+                    rave_count = rave_counts[index] = rave_counts[index] + 1.0
+                    rave_total = rave_totals[index] = rave_totals[index] + utility
+                    value = rave_total / rave_count
+                    # As in `_Node.value`, without the call.
+                    if count := counts[index]:
+                        weight = weights[count] if count < known else 0.0
+                        value = weight * value + (1.0 - weight) * totals[index] / count
+                    values[index] = value + _EXPLORATION * math.sqrt(log / (count + 1))

@@ -1,0 +1,23 @@
+"""What the end of a game is worth to each seat, from 0 to 1."""
+
+from typing import Final
+
+from engine.terrain import POINT, PackedScore
+
+_WIN: Final = (
+    0.7  # the rest is for the margin, so that a search sees progress where all its games are won or lost
+)
+_MARGIN: Final = 1.0 - _WIN
+_DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
+
+
+def utilities(packed: list[PackedScore]) -> list[float]:
+    """Return the utility of each seat; with two players they add up to 1."""
+    best, second = sorted(packed, reverse=True)[:2]
+    won = _WIN / packed.count(best)
+    return [_worth(score - second, won) if score == best else _worth(score - best, 0.0) for score in packed]
+
+
+def _worth(lead: PackedScore, won: float) -> float:
+    lead = max(-_DECISIVE, min(_DECISIVE, lead))
+    return won + _MARGIN * (0.5 + lead / (2 * _DECISIVE))

@@ -1,0 +1,149 @@
+"""Worlds: what a seat cannot see, filled in at random so that it agrees with all that is public.
+
+A people's wolves of unknown kind are some of the wolf pieces that its seat was dealt (R3.5, R4.2). Without
+more knowledge any of them are as likely; `Worlds.infer` makes those likelier that are better for their owner,
+because players choose what helps them.
+"""
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from engine.board import FIELDS
+from engine.pieces import Kind, People, Piece, Seat, Wolf
+from engine.position import Hand, hand_of_kinds
+from engine.terrain import EMPTY, FARMER, Occupant, occupant
+from engine.view import View
+
+# What the owner of an occupant got on average when it stood on a field, by occupant and field.
+Means: TypeAlias = Sequence[Sequence[float]]
+
+# Measured, not derived: much stronger factors mislead the search.
+_STRENGTH: Final = (
+    20.0  # a wolf's odds of being a farmer are multiplied by e to this x its owner's gain by it
+)
+_MOST: Final = 2.5  # the greatest such exponent
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way in which a people's wolves can be: their kinds, and which wolf pieces are left in hand."""
+
+    farmers: tuple[bool, ...]  # by field
+    merchants_left: int
+    farmers_left: int
+    odds: float  # without inference
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The fields of a people's wolves of unknown kind, and every way in which they can be."""
+
+    seat: Seat
+    fields: tuple[int, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One way in which everything can be: the board, and all hands."""
+
+    board: tuple[Occupant, ...]
+    hands: tuple[Hand, ...]
+
+
+class Worlds:
+    """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are."""
+
+    def __init__(self, view: View) -> None:
+        self._board = [EMPTY] * len(FIELDS)
+        wolves: dict[People, list[int]] = {}
+        for number, field in enumerate(FIELDS):
+            piece = view.placed.get(field)
+            if isinstance(piece, Wolf):
+                wolves.setdefault(piece.people, []).append(number)
+            elif piece is not None:
+                self._board[number] = occupant(view.owners[field], piece.kind)
+        self._soldierless_at = view.start.soldierless_at
+        self._counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
+        self.groups = tuple(
+            _group(view, Seat(seat), people, wolves.get(people, []))
+            for seat in range(view.seats)
+            if seat not in view.hands
+            for people in view.start.peoples[seat]
+        )
+        self._cumulative = [_cumulative([way.odds for way in group.ways]) for group in self.groups]
+        self._built: dict[tuple[int, ...], World] = {}
+
+    @property
+    def hidden(self) -> list[int]:
+        """Return the fields whose pieces' kinds are unknown."""
+        return [field for group in self.groups for field in group.fields]
+
+    def infer(self, means: Means) -> None:
+        """Weigh the worlds anew by what each wolf's owner got while it was a farmer, and a merchant."""
+        for index, group in enumerate(self.groups):
+            gains = [means[group.seat + FARMER][field] - means[group.seat][field] for field in group.fields]
+            exponents = [max(-_MOST, min(_MOST, _STRENGTH * gain)) for gain in gains]
+            self._cumulative[index] = _cumulative(
+                [way.odds * math.exp(sum(itertools.compress(exponents, way.farmers))) for way in group.ways]
+            )
+
+    def draw(self, rng: random.Random) -> World:
+        """Return a world at random."""
+        ways = []
+        for cumulative in self._cumulative:
+            way = 0
+            if len(cumulative) > 1:
+                point = rng.random() * cumulative[-1]
+                while cumulative[way] <= point:
+                    way += 1
+            ways.append(way)
+        chosen = tuple(ways)
+        world = self._built.get(chosen)
+        if world is None:
+            world = self._built[chosen] = self._world(chosen)
+        return world
+
+    def _world(self, chosen: tuple[int, ...]) -> World:
+        board = self._board.copy()
+        counts = [each.copy() for each in self._counts]
+        for group, index in zip(self.groups, chosen, strict=True):
+            way = group.ways[index]
+            for field, farmer in zip(group.fields, way.farmers, strict=True):
+                board[field] = group.seat + (FARMER if farmer else 0)
+            counts[group.seat][0] += way.merchants_left
+            counts[group.seat][1] += way.farmers_left
+        hands = (hand_of_kinds(seat, *each, self._soldierless_at) for seat, each in enumerate(counts))
+        return World(tuple(board), tuple(hands))
+
+
+def _known_counts(view: View, seat: Seat) -> list[int]:
+    """Return how many merchants, farmers and soldiers the seat surely holds, as far as `view` can tell."""
+    if seat in view.hands:
+        hand = view.hands[seat]
+        return [sum(n for piece, n in hand.items() if piece.kind is kind) for kind in Kind]
+    placed = list(view.placed.values())
+    dealt = {piece: n for piece, n in view.start.hands[seat].items() if not piece.wolf}
+    return [sum(n - placed.count(piece) for piece, n in dealt.items() if piece.kind is kind) for kind in Kind]
+
+
+def _group(view: View, seat: Seat, people: People, fields: list[int]) -> Group:
+    dealt = view.start.hands[seat]
+    merchants = dealt.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
+    farmers = dealt.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
+    ways = []
+    for kinds in itertools.product((False, True), repeat=len(fields)):
+        placed_farmers = sum(kinds)
+        placed_merchants = len(kinds) - placed_farmers
+        odds = math.perm(merchants, placed_merchants) * math.perm(farmers, placed_farmers)
+        if odds:
+            ways.append(Way(kinds, merchants - placed_merchants, farmers - placed_farmers, odds))
+    return Group(seat, tuple(fields), tuple(ways))
+
+
+def _cumulative(weights: list[float]) -> list[float]:
+    return list(itertools.accumulate(weights))

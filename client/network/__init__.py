@@ -1,0 +1,1 @@
+"""The network: a websocket to a server, and the connection over it that lasts."""

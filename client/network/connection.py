@@ -1,0 +1,605 @@
+"""The connection to a server: requests, their answers, and reconnecting when it breaks."""
+
+import asyncio
+import contextlib
+import random
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
+
+from client.language import _
+from client.network.refusals import describe_refusal
+from client.network.transport import (
+    FREE_ACCESS,
+    Access,
+    Address,
+    ConnectFailed,
+    Timeouts,
+    ending,
+    not_understood,
+    opened,
+    received,
+    why_not,
+)
+from client.tables.news import Back, Closed, Lost, Update, news_of_server
+from client.tables.table import Gap, Refreshed, TableModel
+from engine.draws import Share, pledge_of
+from engine.events import Command
+from engine.pieces import People
+from protocol.absence import WAIT, Absence
+from protocol.codec import BadMessage, encode
+from protocol.codes import Code
+from protocol.limits import LARGEST_ID
+from protocol.messages import (
+    AddShare,
+    Arrange,
+    AskPause,
+    AtTable,
+    ChangeSeat,
+    ChangeSetting,
+    ChoosePeople,
+    ClientMessage,
+    Dismiss,
+    Done,
+    DrawBegins,
+    EndGame,
+    EnterLobby,
+    Events,
+    GetRecord,
+    HandOver,
+    InLobby,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Ping,
+    Pong,
+    Record,
+    Refused,
+    Rematch,
+    Remove,
+    Resume,
+    Say,
+    SayInLobby,
+    SayReady,
+    SeatBot,
+    Seated,
+    ServerMessage,
+    StartGame,
+    SubstituteNow,
+    Sync,
+    Tables,
+    TableSummary,
+    Vote,
+    Watch,
+    Watching,
+    Welcome,
+)
+from protocol.moves import move_message
+from protocol.settings import Setting
+from protocol.text import printable
+
+__all__ = [
+    "Back",
+    "Closed",
+    "ConnectFailed",
+    "Connection",
+    "Lost",
+    "NoAnswer",
+    "RequestRefused",
+    "Timeouts",
+    "Update",
+    "connected",
+]
+
+_UPDATES_KEPT: Final = 1024
+# Refusals of a seat that is kept all the same.
+_TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED}
+_FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
+
+
+class RequestRefused(Exception):
+    """The server refused one request, and nothing has changed; the text says why, in the language in use.
+
+    `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
+    seconds to wait if it may be asked again then.
+    """
+
+    def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.rule = rule
+        self.retry_in = retry_in
+
+
+class NoAnswer(ConnectFailed):
+    """The server did not answer a request: it is not known whether it was carried out."""
+
+
+Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
+A = TypeVar("A", Done, Seated, Watching, Tables, Record, Pong)
+RequestMessage: TypeAlias = (
+    ListTables | InLobby | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
+)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A request that has not been answered yet; its alarm is set only while there is a connection."""
+
+    message: RequestMessage
+    kind: type[Answer]
+    answer: asyncio.Future[Answer]
+    alarm: asyncio.TimerHandle | None = None
+
+    def silence(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
+    def fail(self, error: Exception) -> None:
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    url: str,
+    *,
+    client: str = "palatinus",
+    timeouts: Timeouts | None = None,
+    access: Access = FREE_ACCESS,
+) -> AsyncIterator["Connection"]:
+    """Connect to the server at `url` for the length of the context.
+
+    Raises ConnectFailed if there is none. `client` tells the server about this program.
+    """
+    address, timeouts = Address(url, client, access), timeouts or Timeouts()
+    websocket, welcome = await opened(address, timeouts)
+    connection = Connection(address, timeouts, websocket, welcome)
+    # Not a TaskGroup, which would wrap the body's own exceptions in a group.
+    keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
+    try:
+        await asyncio.sleep(0)  # it starts here, so that it ends properly however short the body is
+        yield connection
+    finally:
+        keeper.cancel()
+        await asyncio.wait((keeper,))
+        if not keeper.cancelled():
+            keeper.result()
+
+
+class Connection:
+    """One client's connection to a server; made by `connected`.
+
+    `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
+    those of the bots that the server seats, `has_lobby` tells whether people can be listed and talk in its
+    lobby, `listed_as` under which name this client is. The requests raise RequestRefused if the server says
+    no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move reaches
+    the table once, however often it has to be sent.
+    """
+
+    def __init__(
+        self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
+    ) -> None:
+        self.address = address
+        self._welcomed(welcome)
+        self.model = TableModel()
+        self.listed_as: str | None = None
+        self.closed: Closed | None = None
+        self._timeouts = timeouts
+        self._websocket: ClientConnection | None = websocket  # None while the connection is lost
+        self._waiting: dict[int, _Waiting] = {}
+        self._tokens_sent: dict[int, str] = {}  # by the ids of unanswered requests to resume
+        self._share = _new_share()  # secret until the server calls for it
+        self._last_id = random.randrange(_FIRST_IDS)
+        self._watches_as: str | None = None
+        self._syncing: int | None = None
+        self._sync_due: float | None = None
+        self._updates: asyncio.Queue[Update] = asyncio.Queue(_UPDATES_KEPT)
+
+    @property
+    def online(self) -> bool:
+        return self._websocket is not None
+
+    # -- requests -----------------------------------------------------------------------------------
+
+    async def list_tables(self) -> list[TableSummary]:
+        """Return the tables that can be joined or watched, newest first."""
+        return (await self._asked(ListTables(self._next_id()), Tables)).tables
+
+    async def enter_lobby(self, name: str, tokens: Sequence[str] = ()) -> None:
+        """Be listed among those who are online, and hear the lobby.
+
+        The name may be that of a seat whose token is given, or of a lost connection that gave one of these.
+        """
+        await self._asked(EnterLobby(self._next_id(), name, list(tokens)), Done)
+        self.listed_as = name
+
+    async def say_in_lobby(self, text: str) -> None:
+        """Say something to everybody who hears the lobby."""
+        await self._asked(SayInLobby(self._next_id(), text), Done)
+
+    async def open_table(
+        self,
+        players: int,
+        name: str,
+        *,
+        random_layout: bool = False,
+        starting: int | None = None,
+        absence: Absence = WAIT,
+        program: bool = False,
+        private: bool = False,
+        hints: bool = False,
+    ) -> Seated:
+        """Open a table and take its seat 0, as a person or as a `program`."""
+        message = OpenTable(
+            self._next_id(),
+            players,
+            name,
+            random_layout,
+            starting,
+            absence,
+            program,
+            private,
+            hints,
+            self._pledge,
+        )
+        return await self._asked(message, Seated)
+
+    async def join(self, table: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
+        """Take a free seat at a table, the first one if none is named, as a person or as a `program`."""
+        return await self._asked(JoinTable(self._next_id(), table, name, seat, program, self._pledge), Seated)
+
+    async def watch(self, table: str, name: str | None = None) -> Watching:
+        """Watch a table; `name` is what the others see."""
+        answer = await self._asked(Watch(self._next_id(), table, name=name), Watching)
+        self._watches_as = name
+        return answer
+
+    async def resume(self, table: str, token: str, after: int = 0) -> Seated:
+        """Return to a seat with the token that came with it."""
+        message = Resume(self._next_id(), table, token, after, self._pledge)
+        self._tokens_sent[message.id] = token
+        return await self._asked(message, Seated)
+
+    async def start(self) -> None:
+        """Start the game (host only)."""
+        await self._asked(StartGame(self._next_id()), Done)
+
+    async def play(self, command: Command) -> None:
+        """Lay the tile that was drawn, or place a piece from the hand."""
+        await self._asked(move_message(self._next_id(), command), Done)
+
+    async def say(self, text: str) -> None:
+        """Say something to everybody at the table."""
+        await self._asked(Say(self._next_id(), text), Done)
+
+    async def vote(self, seat: int, *, agree: bool) -> None:
+        """Agree, or no longer agree, that a bot plays for an absent player."""
+        await self._asked(Vote(self._next_id(), seat, agree), Done)
+
+    async def say_ready(self, *, on: bool) -> None:
+        """Say before the game that this player is ready, or take that back."""
+        await self._asked(SayReady(self._next_id(), on), Done)
+
+    async def change_seat(self, seat: int) -> None:
+        """Move to a free seat before the game."""
+        await self._asked(ChangeSeat(self._next_id(), seat), Done)
+
+    async def choose_people(self, people: People | None) -> None:
+        """Choose the people that this player plays, before the game; None for one that is left."""
+        await self._asked(ChoosePeople(self._next_id(), people), Done)
+
+    async def ask_pause(self, *, on: bool) -> None:
+        """Ask for a pause of the game, or agree to one; or end it, or take that back."""
+        await self._asked(AskPause(self._next_id(), on), Done)
+
+    async def change(self, setting: Setting) -> None:
+        """Change a setting of the table (host only, as all that follows)."""
+        await self._asked(ChangeSetting(self._next_id(), setting), Done)
+
+    async def seat_bot(self, level: str) -> None:
+        """Give a free seat to a bot of the server, before the game."""
+        await self._asked(SeatBot(self._next_id(), level), Done)
+
+    async def remove(self, seat: int) -> None:
+        """Remove the player of a seat, or a bot; in a running game a player who is away."""
+        await self._asked(Remove(self._next_id(), seat), Done)
+
+    async def dismiss(self, spectator: int) -> None:
+        """Remove the spectator with this number."""
+        await self._asked(Dismiss(self._next_id(), spectator), Done)
+
+    async def hand_over(self, seat: int) -> None:
+        """Make the player of a seat the host."""
+        await self._asked(HandOver(self._next_id(), seat), Done)
+
+    async def arrange(self, order: Sequence[int] | None) -> None:
+        """Give each seat to the player of the seat in `order`; None shuffles them."""
+        await self._asked(Arrange(self._next_id(), None if order is None else list(order)), Done)
+
+    async def substitute(self, seat: int) -> None:
+        """Have the stand-in play at once for a player who is away."""
+        await self._asked(SubstituteNow(self._next_id(), seat), Done)
+
+    async def end_game(self) -> None:
+        """End the running game without a result."""
+        await self._asked(EndGame(self._next_id()), Done)
+
+    async def rematch(self) -> Seated:
+        """Play again with the same players after a game: at another table, in the same seat."""
+        return await self._asked(Rematch(self._next_id(), self._pledge), Seated)
+
+    async def record(self) -> str:
+        """Return the record of the table's finished game."""
+        lines = (await self._asked(GetRecord(self._next_id()), Record)).lines
+        return "".join(f"{line}\n" for line in lines)
+
+    async def leave(self) -> None:
+        """Leave the table."""
+        await self._asked(Leave(self._next_id()), Done)
+
+    async def ping(self) -> None:
+        """Ask whether the server is there."""
+        await self._asked(Ping(self._next_id()), Pong)
+
+    async def updates(self) -> AsyncIterator[Update]:
+        """Yield what changes, for one reader; the last update is Closed.
+
+        A reader that falls far behind misses updates and gets Refreshed instead.
+        """
+        while self.closed is None or not self._updates.empty():
+            yield await self._updates.get()
+
+    # -- asking and being answered ------------------------------------------------------------------
+
+    def _welcomed(self, welcome: Welcome) -> None:
+        self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
+        self.has_lobby = welcome.lobby
+
+    def _next_id(self) -> int:
+        self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
+        return self._last_id
+
+    @property
+    def _pledge(self) -> str:
+        return pledge_of(self._share)
+
+    async def _asked(self, message: RequestMessage, kind: type[A]) -> A:
+        if self.closed is not None:
+            raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
+        waiting = _Waiting(message, kind, asyncio.get_running_loop().create_future())
+        self._waiting[message.id] = waiting
+        try:
+            if self._websocket is not None:
+                await self._put(self._websocket, waiting)
+            answer = await waiting.answer
+        finally:
+            waiting.silence()
+            self._waiting.pop(message.id, None)
+        assert isinstance(answer, kind)  # noqa: S101 - `_answer` lets no other kind through
+        return answer
+
+    async def _put(self, websocket: ClientConnection, waiting: _Waiting) -> None:
+        """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
+        seconds = self._timeouts.answer
+        error = NoAnswer(
+            _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
+        )
+        waiting.silence()
+        waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
+        with contextlib.suppress(ConnectionClosed):
+            await self._send(websocket, waiting.message)
+
+    async def _send(self, websocket: ClientConnection, message: ClientMessage) -> None:
+        try:
+            async with asyncio.timeout(self._timeouts.answer):
+                await websocket.send(encode(message))
+        except TimeoutError:
+            websocket.transport.abort()  # it accepts nothing more: a proper close would wait too
+
+    async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
+        """Handle one message: as an answer, as news for the model, or both."""
+        for news in news_of_server(message):
+            self._tell(news)
+        if isinstance(message, DrawBegins):
+            await self._add_share(websocket, message)
+        try:
+            for update in self.model.take(message):
+                self._tell(update)
+        except Gap as gap:
+            if self._syncing is None:
+                self._syncing = self._next_id()
+                self._sync_due = asyncio.get_running_loop().time() + self._timeouts.answer
+                with contextlib.suppress(ConnectionClosed):
+                    await self._send(websocket, Sync(self._syncing, gap.after))
+        if (answered := getattr(message, "id", None)) is not None:
+            self._answer(answered, message)
+
+    async def _add_share(self, websocket: ClientConnection, message: DrawBegins) -> None:
+        """Show this client's share if it is called for, and make another one for the next draw."""
+        model, share = self.model, self._share
+        if model.draws.share_called(message, model.state, model.seat, share):
+            self._share = _new_share()
+            shown = AddShare(self._next_id(), message.commitment, share, pledge_of(self._share))
+            with contextlib.suppress(ConnectionClosed):
+                await self._send(websocket, shown)
+
+    def _answer(self, answered: int, message: ServerMessage) -> None:
+        if isinstance(message, Events):  # with an id, they say that a move was made
+            message = Done(answered)
+        if answered == self._syncing:
+            self._syncing = self._sync_due = None
+            if isinstance(message, Refused):
+                text = _("The server did not send the missing moves: {reason}")
+                raise ConnectFailed(text.format(reason=describe_refusal(message)))
+        token = self._tokens_sent.pop(answered, None)
+        if token is not None and isinstance(message, Seated):
+            self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
+        if (waiting := self._waiting.get(answered)) is None:
+            return  # the caller has given up
+        waiting.silence()
+        if isinstance(message, Refused):
+            waiting.fail(
+                RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message))
+            )
+        elif not isinstance(message, waiting.kind):
+            raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
+        else:
+            if isinstance(waiting.message, Leave):
+                self.model.clear()
+            if not waiting.answer.done():
+                waiting.answer.set_result(message)
+
+    def _tell(self, update: Update) -> None:
+        if self._updates.full():
+            # The reader has fallen behind. The model is up to date, so one update can stand for all.
+            while not self._updates.empty():
+                self._updates.get_nowait()
+            self._updates.put_nowait(Refreshed())
+        self._updates.put_nowait(update)
+
+    # -- keeping the connection ---------------------------------------------------------------------
+
+    async def kept(self, websocket: ClientConnection) -> None:
+        """Serve `websocket` and those that replace it, until cancelled or closed for good."""
+        end = ConnectFailed(_("This client closed the connection."), final=True)
+        pauses = self._timeouts.pauses()
+        clock = asyncio.get_running_loop().time
+        try:
+            while True:
+                since = clock()
+                failure = await self._served(websocket)
+                if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it is open
+                    pauses = self._timeouts.pauses()
+                websocket = await self._restored(failure, pauses)
+        except ConnectFailed as error:
+            end = error
+        finally:
+            self._close(end)
+
+    async def _served(self, websocket: ClientConnection) -> ConnectFailed:
+        """Handle what arrives on `websocket` and return why it ended."""
+        try:
+            while True:
+                async with asyncio.timeout_at(self._sync_due):
+                    message = await received(websocket)
+                await self._take(websocket, message)
+        except ConnectionClosed as error:
+            return ending(error)
+        except TimeoutError:
+            return ConnectFailed(_("The server did not send the missing moves."))
+        except BadMessage as error:
+            return not_understood(error)
+        except ConnectFailed as error:
+            return error
+        finally:
+            self._websocket = self._syncing = self._sync_due = self.listed_as = None
+            await websocket.close()
+
+    async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
+        """Return a new websocket; raises ConnectFailed if there is none."""
+        if failure.final:
+            raise failure
+        self._suspend_requests()
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._timeouts.keep_trying
+        while True:
+            wait = next(pauses)
+            if clock() + wait > until:
+                gave_up = _("Gave up after {seconds} seconds.").format(
+                    seconds=f"{self._timeouts.keep_trying:g}"
+                )
+                text = f"{failure} {gave_up}"
+                raise ConnectFailed(text, final=True, code=failure.code)
+            self._tell(Lost(str(failure), wait))
+            await asyncio.sleep(wait)
+            try:
+                return await self._reopened()
+            except ConnectFailed as error:
+                if error.final:
+                    raise
+                failure = error
+
+    def _suspend_requests(self) -> None:
+        """Keep the requests that can be repeated on another websocket, and fail the rest."""
+        for waiting in list(self._waiting.values()):
+            waiting.silence()
+            match waiting.message:
+                case OpenTable() | JoinTable():
+                    text = _(
+                        "The connection was lost before the server answered. Check the list of tables, then "
+                        "try again."
+                    )
+                    waiting.fail(NoAnswer(text))
+                case SayInLobby():
+                    text = _("The connection was lost: the others may not have heard what you said.")
+                    waiting.fail(NoAnswer(text))
+                case Leave(id=leaving):
+                    # A client that is gone has left; reconnecting to say so would only take the seat again.
+                    self.model.clear()
+                    waiting.answer.set_result(Done(leaving))
+
+    async def _reopened(self) -> ClientConnection:
+        """Return a new websocket on which this client is back at its table; raises ConnectFailed."""
+        websocket, welcome = await opened(self.address, self._timeouts)
+        self._welcomed(welcome)
+        try:
+            await self._return_to_table(websocket)
+            self._websocket = websocket
+            self._tell(Back())
+            for waiting in list(self._waiting.values()):
+                await self._put(websocket, waiting)
+        except BaseException:
+            self._websocket = self._syncing = self._sync_due = None
+            websocket.transport.abort()
+            raise
+        return websocket
+
+    async def _return_to_table(self, websocket: ClientConnection) -> None:
+        model = self.model
+        if model.table is None:
+            return
+        back: Resume | Watch
+        if model.token is None:
+            back = Watch(self._next_id(), model.table, model.seq, self._watches_as)
+        else:
+            back = Resume(self._next_id(), model.table, model.token, model.seq, self._pledge)
+        try:
+            async with asyncio.timeout(self._timeouts.answer):
+                await websocket.send(encode(back))
+                answer = None
+                while answer != back.id:
+                    message = await received(websocket)
+                    await self._take(websocket, message)
+                    answer = getattr(message, "id", None)
+        except ConnectionClosed as error:
+            raise ending(error) from error
+        except TimeoutError as error:
+            raise why_not(self.address.url, error) from error
+        except BadMessage as error:
+            raise not_understood(error) from error
+        if isinstance(message, Refused):
+            raise ConnectFailed(describe_refusal(message), final=message.code not in _TRY_AGAIN)
+
+    def _close(self, end: ConnectFailed) -> None:
+        self.closed = Closed(end.code, str(end))
+        for waiting in list(self._waiting.values()):
+            waiting.fail(end)
+        self._tell(self.closed)
+
+
+def _new_share() -> Share:
+    return Share(secrets.token_hex(32))
+
+
+def _retry_in(message: Refused) -> int | None:
+    """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
+    seconds = (message.about or {}).get("seconds", "")
+    return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None

@@ -1,0 +1,251 @@
+"""A websocket to a server: opening it, the greeting, and why it ended, in a sentence for players."""
+
+import asyncio
+import errno
+import random
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidMessage,
+    InvalidStatus,
+    InvalidURI,
+)
+from websockets.http11 import Response
+
+from client.language import _
+from client.network.refusals import describe_closing, describe_refusal
+from protocol.codec import BadMessage, decode_server, encode, readable
+from protocol.codes import CloseCode, Code
+from protocol.http import FULL
+from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
+from protocol.messages import Hello, Refused, ServerMessage, Welcome
+from protocol.text import printable
+
+# A client that is closed with one of these would be closed with it again.
+_FINAL_CODES: Final = frozenset(
+    {
+        CloseCode.TAKEN_OVER,
+        CloseCode.POLICY_VIOLATION,
+        CloseCode.UNSUPPORTED_DATA,
+        1002,  # protocol error
+        1007,  # invalid data
+        1009,  # message too big
+    }
+)
+_TOO_MANY_REQUESTS: Final = 429
+_UNAVAILABLE: Final = 503
+_PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that gets no answer from the server
+
+
+class ConnectFailed(Exception):
+    """There is no connection, for the reason in the text; if `final`, trying again will not help."""
+
+    def __init__(self, text: str, *, final: bool = False, code: int | None = None) -> None:
+        super().__init__(text)
+        self.final = final
+        self.code = code
+
+
+class PasswordWanted(ConnectFailed):
+    """The server requires a password, and none or a wrong one was given."""
+
+
+def password_wanted(reason: str) -> str:
+    """Return how to give a password to a program that cannot ask for it."""
+    text = _(
+        "{reason} Give the password with --password-file or in the environment variable PALATINUS_PASSWORD."
+    )
+    return text.format(reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait for what, in seconds."""
+
+    opening: float = 10.0
+    answer: float = 10.0
+    closing: float = 2.0
+    heartbeat: float = 20.0
+    keep_trying: float = 120.0
+    first_pause: float = 0.1
+    longest_pause: float = 5.0
+
+    def pauses(self) -> Iterator[float]:
+        """Yield how long to pause before each attempt: longer each time, and different for each client.
+
+        Otherwise all clients of a restarted server would reconnect at once.
+        """
+        least = self.first_pause
+        while True:
+            yield min(random.uniform(least, 2 * least), self.longest_pause)
+            least = min(2 * least, self.longest_pause / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What it takes to connect: a password if required; `tls` replaces the system's certificates.
+
+    A program that connects for somebody else says in `headers` where they are, and why it is to be believed.
+    """
+
+    tls: ssl.SSLContext | None = None
+    password: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+FREE_ACCESS: Final = Access()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server is, and what the greeting says."""
+
+    url: str
+    client: str
+    access: Access = FREE_ACCESS
+
+
+async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
+    """Return a websocket on which server and client have exchanged greetings; raises ConnectFailed."""
+    url = address.url
+    try:
+        websocket = await connect(
+            url,
+            additional_headers=address.access.headers,
+            ssl=(address.access.tls or True) if url.lower().startswith("wss:") else None,
+            compression=None,
+            proxy=None,
+            open_timeout=timeouts.opening,
+            ping_interval=timeouts.heartbeat,
+            ping_timeout=timeouts.heartbeat,
+            close_timeout=timeouts.closing,
+            max_size=SERVER_FRAME_BYTES,
+        )
+    except (OSError, InvalidURI, InvalidHandshake, ValueError) as error:
+        raise why_not(url, error) from error
+    try:
+        return websocket, await _greeted(websocket, address, timeouts)
+    except BaseException:
+        websocket.transport.abort()
+        raise
+
+
+async def _greeted(websocket: ClientConnection, address: Address, timeouts: Timeouts) -> Welcome:
+    try:
+        async with asyncio.timeout(timeouts.opening):
+            await websocket.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
+            welcome = await received(websocket)
+    except BadMessage as error:
+        raise not_a_server(address.url, str(error)) from error
+    except ConnectionClosed as error:
+        raise ending(error) from error
+    except TimeoutError as error:
+        raise why_not(address.url, error) from error
+    match welcome:
+        case Welcome() if welcome.version in VERSIONS:
+            return welcome
+        case Refused(Code.PASSWORD_NEEDED | Code.BAD_PASSWORD):
+            raise PasswordWanted(describe_refusal(welcome), final=True)
+        case Refused():
+            raise ConnectFailed(describe_refusal(welcome), final=True)
+        case _:
+            raise ConnectFailed(
+                _("{url} does not speak this client's protocol.").format(url=address.url), final=True
+            )
+
+
+async def received(websocket: ClientConnection) -> ServerMessage:
+    """Return the next message; raises ConnectionClosed, and BadMessage if it is not one."""
+    frame = await websocket.recv()
+    if isinstance(frame, str):
+        raise BadMessage("a text frame instead of a binary one")
+    return decode_server(frame)
+
+
+def not_understood(error: BadMessage) -> ConnectFailed:
+    return ConnectFailed(
+        _("The server sent something this client does not understand: {error}.").format(error=error),
+        final=True,
+    )
+
+
+def ending(error: ConnectionClosed) -> ConnectFailed:
+    """Return what the end of a connection means, in a sentence."""
+    close = error.rcvd or error.sent
+    code = None if close is None else close.code
+    said = "" if error.rcvd is None else printable(error.rcvd.reason)
+    match code:
+        case CloseCode.GOING_AWAY:
+            text = _("The server stopped.")
+        case 1012:  # sent by a proxy in front of the server
+            text = _("The server is restarting.")
+        case CloseCode.TAKEN_OVER:
+            text = _("Your seat was taken over by another connection.")
+        case 1009:
+            text = _("The server sent a message that is too long.")
+        case _ if said:
+            text = _("The server closed the connection: {reason}.").format(reason=describe_closing(said))
+        case _:
+            text = _("The connection to the server was lost.")
+    return ConnectFailed(text, final=code in _FINAL_CODES, code=code)
+
+
+def why_not(url: str, error: Exception) -> ConnectFailed:
+    """Return why `url` cannot be connected to, in a sentence."""
+    match error:
+        case TimeoutError():
+            return ConnectFailed(_("{url} does not answer.").format(url=url))
+        case ssl.SSLCertVerificationError():
+            text = _(
+                "The certificate of {url} is not trusted: {reason}. If the host made it, ask them for "
+                "the file and pass it with --tls-ca."
+            )
+            return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
+        case ssl.SSLError():
+            text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
+            return ConnectFailed(text.format(url=url), final=True)
+        case socket.gaierror():
+            return ConnectFailed(_("{url} cannot be found: {reason}.").format(url=url, reason=error.strerror))
+        case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
+            return ConnectFailed(_("{url} cannot be reached from here.").format(url=url))
+        case OSError():
+            return ConnectFailed(_("Nothing answers at {url}. Is the server running?").format(url=url))
+        case InvalidStatus() if _is_busy(error.response):
+            return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
+        case InvalidStatus() if error.response.status_code in _PROXY_STATUSES:
+            text = _(
+                "{url} is answered by a proxy that cannot reach the game server (HTTP {status}). "
+                "Try again later."
+            )
+            return ConnectFailed(text.format(url=url, status=error.response.status_code))
+        case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
+            text = _("The connection to {url} was lost before it was established.")
+            if url.lower().startswith("ws:"):
+                text = _(
+                    "The connection to {url} was lost before it was established. If the server speaks "
+                    "TLS, write wss:// instead of ws://."
+                )
+            return ConnectFailed(text.format(url=url))
+        case InvalidHandshake():
+            return not_a_server(url, readable(error))
+        case _no_address:
+            text = _("{url} is not a server address. Write ws://HOST:PORT.")
+            return ConnectFailed(text.format(url=printable(url)), final=True)
+
+
+def _is_busy(response: Response) -> bool:
+    full = response.status_code == _UNAVAILABLE and bytes(response.body or b"") == FULL.encode()
+    return full or response.status_code == _TOO_MANY_REQUESTS
+
+
+def not_a_server(url: str, reason: str) -> ConnectFailed:
+    return ConnectFailed(
+        _("{url} is not a Palatinus server: {reason}.").format(url=url, reason=reason), final=True
+    )

@@ -1,0 +1,1 @@
+"""What belongs to this computer's player: seats, preferences, and how the player is called."""

@@ -1,0 +1,66 @@
+"""What is remembered from one start to the next: name, servers, set-up of games, how the player is called."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+from msgspec import DecodeError, Meta, Struct, json
+from msgspec.structs import replace
+from platformdirs import user_state_path
+
+from client.player.calling import Calling, Notices
+from client.typed.address import same_server
+from engine.pieces import People
+from protocol.messages import Name
+
+_SERVERS_KEPT: Final = 5
+_LARGEST_FILE: Final = 16 * 1024  # bytes; preferences take about 300
+
+
+class Preferences(Struct, frozen=True, omit_defaults=True):
+    """What is remembered; `servers` are those joined most recently, newest first."""
+
+    name: Name | None = None
+    servers: tuple[str, ...] = ()
+    players: Annotated[int, Meta(ge=2, le=5)] = 3
+    random_layout: bool = False
+    people: People | None = None
+    brain: str = "greedy"
+    bell: bool = True
+    title: bool = True
+    notices: Notices = Notices.AUTO
+
+    @property
+    def calling(self) -> Calling:
+        """Return how the player wants to be called."""
+        return Calling(self.bell, self.title, self.notices)
+
+    def joined(self, url: str) -> "Preferences":
+        """Return the preferences after a server was joined."""
+        others = [each for each in self.servers if same_server(each) != same_server(url)]
+        return replace(self, servers=(url, *others)[:_SERVERS_KEPT])
+
+
+def preferences_file() -> Path:
+    """Return where the preferences of this user are kept."""
+    return user_state_path("palatinus", appauthor=False) / "preferences.json"
+
+
+def remembered(path: Path) -> Preferences | None:
+    """Return what is remembered; None at the first start, or if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return json.decode(file.read(_LARGEST_FILE), type=Preferences)
+    except (OSError, DecodeError):
+        return None
+
+
+def remember(path: Path, preferences: Preferences) -> None:
+    """Keep the preferences, readable by their user alone; if that fails, the old ones stay."""
+    draft = path.with_suffix(".new")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(json.encode(preferences))
+        draft.replace(path)

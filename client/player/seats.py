@@ -1,0 +1,196 @@
+"""The seats of this computer's user, kept in files so that a closed terminal gets its seat back.
+
+A seat is a file that only its user can read, written once. The client that sits in the seat holds a lock on
+the file, which the system releases when the process ends, however it ends. Whatever looks at several files,
+or makes or removes one, has the folder to itself: clients started side by side lose nothing and share no
+seat.
+"""
+
+import contextlib
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec import DecodeError, Struct, json
+from platformdirs import user_state_path
+
+from client.typed.address import same_server
+from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
+from protocol.text import printable
+
+_KEPT_SECONDS: Final = 30 * 24 * 3600.0
+_LARGEST_FILE: Final = 4096  # bytes; a seat takes about 200
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock_file(file: int, *, wait: bool) -> None:
+        os.lseek(file, _LARGEST_FILE, os.SEEK_SET)  # what is locked cannot be read there
+        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def lock_file(file: int, *, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class _Kept(Struct, frozen=True):
+    """The content of a file; its modification time is when the seat was last taken."""
+
+    format: Literal[1]
+    server: str
+    table: TableCode
+    seat: SeatNumber
+    name: Name
+    token: Token
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+@dataclass(eq=False, slots=True)
+class HeldSeat:
+    """A seat that no other process on this computer may take until it is released or forgotten."""
+
+    table: str
+    seat: int
+    name: str
+    token: str = field(repr=False)
+    path: Path
+    _file: int | None
+
+    def release(self) -> None:
+        """Leave the seat, which stays kept for the next client."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def seats_folder() -> Path:
+    """Return where the seats of this user are kept."""
+    return user_state_path("palatinus", appauthor=False) / "seats"
+
+
+class Seats:
+    """The seats held at one server; with `new`, only those that were kept through this object.
+
+    Every method raises OSError if the folder cannot be used. `damaged` are the files that could not be read
+    the last time; they are left alone until they are as old as a seat may get.
+    """
+
+    def __init__(self, folder: Path, server: str, *, new: bool = False) -> None:
+        self.damaged: tuple[Path, ...] = ()
+        self._folder = folder
+        self._server = same_server(server)
+        self._new = new
+        self._own: set[Path] = set()
+
+    def tables(self) -> frozenset[str]:
+        """Return the codes of the tables with a seat that no running client on this computer sits in."""
+        found = self._free()
+        for held in found:
+            held.release()
+        return frozenset(held.table for held in found)
+
+    def tokens(self, name: str, most: int) -> tuple[str, ...]:
+        """Return the tokens of as many seats under `name` as no running client here sits in, latest first."""
+        found = self._free()
+        for held in found:
+            held.release()
+        own = [held for held in found if held.name == name]
+        return tuple(held.token for held in sorted(own, key=lambda held: _age(held.path)))[:most]
+
+    def take(self, table: str, name: str) -> HeldSeat | None:
+        """Return a free seat held at `table`, or None: preferably under `name`, then the one used last."""
+        found = self._free()
+        there = [held for held in found if held.table == table]
+        wanted = max(there, key=lambda held: (held.name == name, -_age(held.path)), default=None)
+        for held in found:
+            if held is not wanted:
+                held.release()
+        if wanted is not None:
+            os.utime(wanted.path)
+        return wanted
+
+    def keep(self, table: str, seat: int, name: str, token: str) -> HeldSeat:
+        """Keep a seat that this process sits in."""
+        content = json.encode(_Kept(1, self._server, table, seat, name, token))
+        path = self._folder / f"{secrets.token_hex(8)}.json"
+        draft = path.with_suffix(".new")
+        with self._alone():
+            with open(draft, "xb", opener=_private) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            file_held = os.open(path, os.O_RDWR)
+            lock_file(file_held, wait=False)
+        self._own.add(path)
+        return HeldSeat(table, seat, name, token, path, file_held)
+
+    def forget(self, held: HeldSeat) -> None:
+        """Remove a seat that is lost or no longer needed."""
+        with self._alone():
+            held.release()  # first: Windows removes no open file
+            held.path.unlink(missing_ok=True)
+
+    def _free(self) -> list[HeldSeat]:
+        """Return the seats at this server that no client sits in, now held; remove those that are too old."""
+        if not self._folder.exists():
+            return []
+        found, damaged = [], []
+        with self._alone():
+            for draft in self._folder.glob("*.new"):
+                draft.unlink()  # nobody else is here to finish it
+            for path in sorted(self._folder.glob("*.json")):
+                try:
+                    held = self._held(path)
+                except (OSError, DecodeError):
+                    damaged.append(path)
+                else:
+                    found += [] if held is None else [held]
+        self.damaged = tuple(damaged)
+        return found
+
+    def _held(self, path: Path) -> HeldSeat | None:
+        """Return the seat in a file, now held; None if it is in use, another server's, or too old."""
+        with contextlib.ExitStack() as closing:
+            file = os.open(path, os.O_RDWR)
+            closing.callback(os.close, file)
+            content = os.read(file, _LARGEST_FILE)
+            try:
+                lock_file(file, wait=False)
+            except (BlockingIOError, PermissionError):
+                return None
+            if _age(path) > _KEPT_SECONDS:
+                closing.close()  # first: Windows removes no open file
+                path.unlink()
+                return None
+            kept = json.decode(content, type=_Kept)
+            if same_server(kept.server) != self._server or (self._new and path not in self._own):
+                return None
+            closing.pop_all()
+        return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, file)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Have the folder to itself; it is made if necessary, for its user alone."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder.stat().st_mode & 0o077:
+            self._folder.chmod(0o700)
+        with open(self._folder / "lock", "wb", opener=_private) as lock:
+            lock_file(lock.fileno(), wait=True)
+            yield
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,1 @@
+"""Games that are over, from their records."""

@@ -1,0 +1,1 @@
+"""What this client knows of a table, from what the server tells."""

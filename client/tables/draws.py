@@ -1,0 +1,171 @@
+"""Whether a game's draws are those that the server and the players had committed themselves to.
+
+docs/fairness.md says what this client looks at, and what it proves.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from engine.draws import MISSING, NO_SHARE, Draws, Share, pledge_of
+from engine.events import CentreTurned, GameEnded, GameStarted, LayoutDrawn, SeenEvent
+from engine.fairness import Drawn, Mismatch, drawn_in, mismatch
+from engine.view import View
+from protocol.messages import DrawBegins, TableState
+
+
+class Doubt(enum.StrEnum):
+    """What the server changed after the clients had shown their shares."""
+
+    COMMITMENT = "commitment"
+    SHARE = "share"  # this client's own is not among them
+    PLEDGE = "pledge"  # another one is not what had been pledged
+    OPTIONS = "options"  # who starts, or how the tiles are laid
+
+
+Fault: TypeAlias = Doubt | Mismatch
+
+
+@dataclass(frozen=True, slots=True)
+class DrawsCheck:
+    """What a client can say of a game's draws; without `draws` the server was committed to nothing.
+
+    `fault` is what does not fit. `own` tells whether this client's share is among them, `late` whether it is
+    missing though it was shown. `broken_off` counts the draws that led to no game.
+    """
+
+    draws: Draws | None = None
+    fault: Fault | None = None
+    own: bool = False
+    late: bool = False
+    broken_off: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What was settled when the clients were asked for their shares, and the share that this one showed."""
+
+    commitment: str
+    pledges: Sequence[str | None]
+    seat: int | None
+    starting: int | None
+    random_layout: bool
+    shown: Share | None = field(repr=False)
+
+
+@dataclass(slots=True)
+class DrawsWitness:
+    """What a client has seen of how the draws of its table's game came about."""
+
+    _call: _Call | None = None
+    _broken_off: int = 0
+    _draws: Draws | None = None
+    _drawn: Drawn = field(default_factory=Drawn)
+    _fault: Fault | None = None
+    _over: bool = False
+
+    def share_called(
+        self, message: DrawBegins, state: TableState | None, seat: int | None, share: Share
+    ) -> bool:
+        """Take in that a draw begins; return whether to show `share`, which is then known to the server."""
+        if self._call is not None and self._call.shown is not None:
+            self._broken_off += 1
+        starting = None if state is None else state.starting
+        random_layout = state is not None and state.random_layout
+        pledges = message.pledges
+        due = (
+            seat is not None
+            and state is not None
+            and len(pledges) == len(state.seats)
+            and pledges[seat] == pledge_of(share)
+        )
+        shown = share if due else None
+        self._call = _Call(message.commitment, pledges, seat, starting, random_layout, shown)
+        return due
+
+    def fold(self, event: SeenEvent) -> None:
+        """Take in the next event of the game."""
+        begun = self._drawn.starting is not None
+        self._drawn.fold(event)
+        match event:
+            case GameStarted() if begun:  # a game begins once
+                self._doubt(Doubt.COMMITMENT)
+            case GameStarted():
+                self._start(event)
+            case CentreTurned() | LayoutDrawn() if self._call is not None:
+                if isinstance(event, LayoutDrawn) != self._call.random_layout:
+                    self._doubt(Doubt.OPTIONS)
+            case GameEnded():
+                self._end(event)
+
+    def look(self, view: View, state: TableState | None) -> None:
+        """Take in a game as a whole: what was seen of it before still counts."""
+        seen = drawn_in(view, random_layout=state is not None and state.random_layout)
+        if self._drawn.starting is None:
+            self._start(view.start)
+        elif (self._drawn.starting, self._draws) != (seen.starting, view.start.draws):
+            self._doubt(Doubt.COMMITMENT)
+        if not self._drawn.agrees(seen):
+            self._doubt(Mismatch.TILES)
+        self._drawn = self._drawn.joined(seen)
+        if view.result is not None:
+            self._end(view.result)
+
+    def check(self) -> DrawsCheck | None:
+        """Return what can be said of the draws of a game with a result; None before it has one."""
+        if not self._over:
+            return None
+        shown, own = None if self._call is None else self._call.shown, None
+        if self._draws is not None and self._call is not None and self._call.seat is not None:
+            own = self._draws.shares[self._call.seat]
+        return DrawsCheck(
+            self._draws,
+            self._fault,
+            own=shown is not None and own == shown,
+            late=shown is not None and own == MISSING,
+            broken_off=self._broken_off,
+        )
+
+    def _start(self, started: GameStarted) -> None:
+        self._draws, call = started.draws, self._call
+        if call is None:
+            return
+        if started.draws is None:
+            self._doubt(Doubt.COMMITMENT)
+            return
+        shares = started.draws.shares
+        if started.draws.commitment != call.commitment:
+            if call.shown is not None and call.shown in shares:
+                self._doubt(Doubt.COMMITMENT)
+            elif call.shown is not None:  # there was another draw while this client was away
+                self._broken_off += 1
+            self._call = None
+            return
+        if (
+            call.shown is not None
+            and call.seat is not None
+            and shares[call.seat] not in {call.shown, MISSING}
+        ):
+            self._doubt(Doubt.SHARE)
+        if len(shares) != len(call.pledges) or not all(map(_fits, call.pledges, shares)):
+            self._doubt(Doubt.PLEDGE)
+        if started.draws.starting != (call.starting is None):
+            self._doubt(Doubt.OPTIONS)
+        if call.starting is not None and call.starting != started.starting:
+            self._doubt(Doubt.OPTIONS)
+
+    def _end(self, ended: GameEnded) -> None:
+        if not self._over and self._draws is not None:
+            self._doubt(mismatch(self._draws, ended.seed, self._drawn))
+        self._over = True
+
+    def _doubt(self, fault: Fault | None) -> None:
+        self._fault = self._fault or fault
+
+
+def _fits(pledge: str | None, share: Share) -> bool:
+    """Tell whether a seat with this pledge can have added this share, or none."""
+    if pledge is None:
+        return share == NO_SHARE
+    return share == MISSING or pledge_of(share) == pledge

@@ -1,0 +1,1 @@
+"""What users type, and what is wrong with it."""

@@ -1,0 +1,122 @@
+"""The servers found on the network, with their open tables, and a last line to type an address."""
+
+import itertools
+
+from client.finding.found import Asking, FoundServer, Listed, Locked, Silent
+from client.language import _, counted
+from client.ui.draw.frame import Block, block_of
+from client.ui.draw.lines import EMPTY, Line, beside, line, padded, paragraphs
+from client.ui.draw.page import ListPage
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.update.actions import Action, ChooseLine
+from client.ui.update.state import Search, Ui
+from protocol.messages import TableSummary
+from protocol.text import printable
+
+_OTHERS = 11  # lines that are not of the list in a window of any size
+_NAME = 26  # columns
+_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
+
+
+def search_page(ui: Ui, search: Search, glyphs: GlyphSet) -> ListPage:
+    place = _("Join a game")
+    heading = f"Palatinus {glyphs.dot} {place}"
+    return ListPage(ui, place, heading, lambda width, height: search_block(search, glyphs, width, height))
+
+
+def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the lines around the chosen one, the line for an address, and what there is to say."""
+    *listed, address = _texts(search)
+    chosen = len(listed)
+    if search.chosen is not None:
+        chosen = [number for _text, number in listed].index(search.lines.index(search.chosen))
+    room = max(height - _OTHERS, 1)
+    first = min(max(chosen - room + 1, 0), max(len(listed) - room, 0))
+    rows: list[tuple[Line, Action | None]] = [(EMPTY, None)]
+    for at, (text, number) in enumerate(listed[first : first + room], start=first):
+        rows.append(_row(text, number, glyphs, width, chosen=at == chosen))
+    if listed:
+        rows.append((EMPTY, None))
+    rows.append(_row(*address, glyphs, width, chosen=search.chosen is None))
+    rows.append((EMPTY, None))
+    said = paragraphs([_words(search)], width - 4, "class:faint")
+    rows += [(beside(line("  "), words), None) for words in said]
+    return block_of(rows, width)
+
+
+def _texts(search: Search) -> list[tuple[str, int | None]]:
+    """Return all lines, with their numbers if they can be chosen."""
+    texts: list[tuple[str, int | None]] = []
+    numbers = itertools.count()
+    for server in search.found.servers:
+        texts.append((_server_text(server), next(numbers)))
+        if isinstance(server.answer, Listed):
+            texts += [(f"  {_table_text(table)}", next(numbers)) for table in server.answer.tables]
+            if more := server.answer.more:
+                form = counted("and {n} more table", "and {n} more tables", more)
+                texts.append((f"  {form.format(n=more)}", None))
+    return [*texts, (_("Type an address"), next(numbers))]
+
+
+def _row(
+    text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool
+) -> tuple[Line, Action | None]:
+    action = None if number is None else ChooseLine(number)
+    if chosen:
+        return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen"), action
+    return line(f"  {text}", "class:faint" if number is None else ""), action
+
+
+def _words(search: Search) -> str:
+    """Return what there is to say about the search, or about the server that is chosen."""
+    found, chosen = search.found, search.chosen
+    if found.deaf is not None:
+        return _deaf(found.deaf)
+    for server in found.servers:
+        if chosen is not None and server.url == chosen[0] and isinstance(server.answer, Silent):
+            return printable(server.answer.reason)
+    if found.servers or not search.waited:
+        return _("Looking for servers on this network. What is found appears here, and goes when it stops.")
+    return _(
+        "No server has been found yet. Some networks do not let servers be found: guest networks, VPNs, "
+        "strict firewalls. Then ask the host for the address on their screen, and type it here: "
+        "ws://HOST:PORT."
+    )
+
+
+def _deaf(reason: str) -> str:
+    if not reason:
+        return _("This computer is not in a network. When it is, what is found there appears here.")
+    text = _(
+        "This computer cannot look for servers ({reason}). Ask the host for the address on their screen, and "
+        "type it here: ws://HOST:PORT."
+    )
+    return text.format(reason=printable(reason))
+
+
+def _server_text(server: FoundServer) -> str:
+    name = server.name or _("(no name)")
+    note = _describe(server)
+    return f"{padded(name, _NAME - 1)} {server.url}" + (f"  {note}" if note else "")
+
+
+def _describe(server: FoundServer) -> str:
+    """Return what is said beside a server in place of its tables."""
+    match server.answer:
+        case Asking():
+            return "..."
+        case Locked():
+            return _("wants a password")
+        case Silent():
+            return _("unavailable")
+        case Listed(()):
+            return _("no open table")
+        case Listed():
+            return ""
+
+
+def _table_text(table: TableSummary) -> str:
+    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
+    note = _("a seat is free") if table.vacant else printable(table.title)
+    return "".join((*(padded(*cell) for cell in cells), note))

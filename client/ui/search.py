@@ -1,0 +1,46 @@
+"""The program that looks for servers on the network until the player chooses one."""
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from client.finding.found import Found
+from client.network.transport import FREE_ACCESS, Access
+from client.ui.start import PageProgram
+from client.ui.update.pages.search import found
+from client.ui.update.requests import Request
+from client.ui.update.state import Search, Ui
+
+_PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
+
+
+async def run(ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False) -> tuple[Ui, Request]:
+    """Show what is found, live; return the last state, and the request that ended it."""
+    from client.finding.search import search  # noqa: PLC0415 - the screen appears before the library is loaded
+
+    program = PageProgram(replace(ui, page=Search()), ascii_wanted=ascii_wanted)
+
+    def show(now: Found) -> None:
+        program.change(lambda before: found(before, now))
+
+    def give_up_hope(before: Ui) -> Ui:
+        return (
+            replace(before, page=replace(before.page, waited=True))
+            if isinstance(before.page, Search)
+            else before
+        )
+
+    async def look() -> None:
+        try:
+            await search(show, access)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, an address can be typed
+            show(Found(deaf=str(error) or type(error).__name__))
+
+    searching = asyncio.create_task(look())
+    waiting = asyncio.get_running_loop().call_later(_PATIENCE, program.change, give_up_hope)
+    try:
+        return await program.run()
+    finally:
+        waiting.cancel()
+        searching.cancel()
+        await asyncio.wait({searching})

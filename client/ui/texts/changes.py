@@ -1,0 +1,149 @@
+"""What has changed at a table and at the server, as the log tells it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from client.language import _, listed
+from client.ui.texts.people import names_of
+from client.ui.texts.set_up import (
+    describe_hints,
+    describe_policy,
+    describe_private,
+    describe_quiet,
+    describe_spectators,
+    describe_starting,
+)
+from client.ui.texts.times import clock_time
+from protocol.messages import SeatSummary, TableState
+
+
+def describe_changes(state: TableState, before: TableState | None) -> list[str]:
+    """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
+    if before is None or len(before.seats) != len(state.seats):
+        return []
+    names = names_of(state, len(state.seats))
+    if _same_people_elsewhere(state, before):
+        sat = listed(
+            f"{seat} {name}" for seat, name in enumerate(names, start=1) if state.seats[seat - 1].name
+        )
+        return [_("The seats have changed: {seats}.").format(seats=sat)]
+    return [
+        sentence
+        for was, now in zip(before.seats, state.seats, strict=True)
+        for sentence in (_came_or_went(was, now), *_held_or_voted(was, now, names))
+        if sentence
+    ] + list(_set_by_host(state, before, names))
+
+
+def _same_people_elsewhere(state: TableState, before: TableState) -> bool:
+    was, now = ([seat.name for seat in each.seats] for each in (before, state))
+    return was != now and sorted(filter(None, was)) == sorted(filter(None, now))
+
+
+def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    if state.host != before.host and state.seats[state.host].name is not None:
+        yield _("{name} is the host now.").format(name=names[state.host])
+    if state.title != before.title:
+        yield (
+            _("The table is called {title} now.").format(title=state.title)
+            if state.title
+            else _("The table has no name any more.")
+        )
+    if state.private != before.private:
+        yield _sentence(describe_private(private=state.private))
+    if state.no_spectators != before.no_spectators:
+        yield _sentence(describe_spectators(allowed=not state.no_spectators))
+    if state.hints != before.hints:
+        yield _sentence(describe_hints(allowed=state.hints))
+    if state.quiet != before.quiet:
+        yield _sentence(describe_quiet(quiet=state.quiet))
+    if state.starting != before.starting and state.stage == "gathering":
+        yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
+    if state.absence != before.absence:
+        yield _("From now on: {policy}.").format(policy=describe_policy(state.absence))
+    yield from _paused(state, before, names)
+    if state.ended and not before.ended:
+        yield describe_ended()
+
+
+def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    """Yield who paused the game or wants to, and that it goes on."""
+    if state.pause_asked and state.pause_asked[:1] != before.pause_asked[:1]:
+        yield describe_pause_asked(names[state.pause_asked[0]])
+    if state.paused is not None and before.paused is None:
+        yield _("{name} has paused the game.").format(name=names[state.paused.seat])
+    if state.paused is None and before.paused is not None and not state.ended:
+        yield _("The game goes on.")
+
+
+def describe_pause_asked(name: str) -> str:
+    return _("{name} asks for a pause.").format(name=name)
+
+
+def _sentence(words: str) -> str:
+    """Return words that stand alone elsewhere as a sentence."""
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def describe_ended() -> str:
+    return _("The host has ended the game: nobody wins.")
+
+
+def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
+    if now.vacant and not was.vacant:
+        return _("{name} was removed: somebody else may take the seat over.").format(name=now.name)
+    replaced = was.level is not None and was.name != now.name
+    if (replaced or (was.vacant and not now.vacant)) and now.name is not None:
+        return _("{name} takes over the seat of {gone}.").format(name=now.name, gone=was.name)
+    if was.name != now.name:
+        if now.name is None and was.kept:
+            return _("{name} did not come, so the seat is free.").format(name=was.name)
+        form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
+        return form.format(name=now.name or was.name)
+    if now.name is None:
+        return ""
+    if now.again and not was.again:
+        return _("{name} wants to play again.").format(name=now.name)
+    if was.kept and not now.kept:
+        return _("{name} plays again.").format(name=now.name)
+    if was.here != now.here and not now.again:
+        return describe_presence(now.name, here=now.here)
+    return ""
+
+
+class PresenceLine(str):
+    """A sentence that says whether `player` is here: a newer one replaces it."""
+
+    __slots__ = ("player",)
+    player: str
+
+    def __new__(cls, sentence: str, player: str) -> Self:
+        line = super().__new__(cls, sentence)
+        line.player = player
+        return line
+
+
+def describe_presence(name: str, *, here: bool) -> PresenceLine:
+    form = _("{name} is back.") if here else _("{name} is away.")
+    return PresenceLine(form.format(name=name), name)
+
+
+def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> Iterator[str]:
+    if now.bot and not was.bot:
+        yield _("A bot plays for {name} from now on.").format(name=now.name)
+    for seat in now.votes:
+        if seat not in was.votes and not now.bot:
+            yield _("{voter} wants a bot to play for {name}.").format(voter=names[seat], name=now.name)
+
+
+def describe_stand_in(name: str) -> str:
+    return _("{name}'s time is up: a bot makes the move.").format(name=name)
+
+
+def announcement(text: str) -> str:
+    """Return an announcement as the log has it: what is before the colon is longer than any name."""
+    return _("Announcement by the host of the server: {text}").format(text=text)
+
+
+def server_stops(seconds: int) -> str:
+    return _("The server stops in {time}, and opens no more tables.").format(time=clock_time(seconds))

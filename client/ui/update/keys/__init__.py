@@ -1,0 +1,1 @@
+"""What the keys do: where the player is, the table of all keys, their names, and which to offer."""

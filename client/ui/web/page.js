@@ -1,0 +1,45 @@
+"use strict";
+// What is shown comes from the server as HTML, by the ids of the elements that it belongs into.
+const lost = document.getElementById("lost");
+const longest = 30000; // milliseconds between two attempts to connect
+let pause = 500;
+
+function connect() {
+  const address = new URL(document.body.dataset.live + location.search, location.href);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  const socket = new WebSocket(address);
+  socket.onmessage = ({ data }) => {
+    pause = 500;
+    lost.hidden = true;
+    const focused = document.activeElement.getAttribute("href");
+    for (const [id, inside] of Object.entries(JSON.parse(data))) {
+      const element = document.getElementById(id);
+      if (element) element.innerHTML = inside;
+    }
+    // The link that had the focus may be another element now.
+    if (focused) document.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  };
+  socket.onclose = ({ code }) => {
+    if (code === 1000) return; // nothing more is to be seen, and the server has said so
+    lost.hidden = false;
+    // Different for each page, or all of them would come back at once.
+    setTimeout(connect, pause * (1 + Math.random()));
+    pause = Math.min(2 * pause, longest);
+  };
+}
+
+function copy(button) {
+  const text = button.previousElementSibling;
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  // Without HTTPS there is no navigator.clipboard.
+  if (document.execCommand("copy")) button.textContent = button.dataset.done;
+}
+
+for (const button of document.querySelectorAll("button")) {
+  button.hidden = false;
+  button.onclick = () => copy(button);
+}
+if (document.body.dataset.live) connect();

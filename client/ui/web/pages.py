@@ -1,0 +1,262 @@
+"""The pages of a server, whole or in parts, in the reader's language."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from markupsafe import Markup
+
+from client.language import LANGUAGES, _, counted, language_among, speaking
+from client.player.colouring import Colours
+from client.ui.export.picture import BOARD_STYLE
+from client.ui.terminal.palette import PEOPLE_COLOURS
+from client.ui.texts.set_up import describe_spectators, describe_stage
+from client.ui.web.html import element, joined
+from client.ui.web.qr_code import qr_code
+from client.ui.web.table_parts import PARTS, empty_board, table_parts
+from engine.events import SeenEvent
+from engine.view import View
+from protocol.messages import TableState, TableSummary
+from protocol.text import printable
+
+_MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
+_LEAST_SECONDS: Final = 2.0  # for a step of the scoring
+_HERE: Final = Path(__file__).parent
+_SCRIPT: Final = Markup((_HERE / "page.js").read_text(encoding="utf-8"))  # noqa: S704 - our own
+_PEOPLES: Final = "".join(
+    f".people-{people.value} {{ background: {pair.background}; color: {pair.foreground}; }}\n"
+    for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
+)
+_RULES: Final = (_HERE / "page.css").read_text(encoding="utf-8")
+_STYLE: Final = Markup(BOARD_STYLE + _RULES + _PEOPLES)  # noqa: S704 - our own
+_NAMES: Final = {"en": "English", "it": "Italiano", "fr": "Français", "nl": "Nederlands"}
+# A hill's hex. Without an icon, browsers would ask for one at an address of their own.
+_ICON: Final = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Cpath d='M8 0l7 4v8l-7 4-7-4V4z' fill='%237a1f1f'/%3E%3C/svg%3E"
+)
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+class WebPages:
+    """How pages are drawn; `characters_per_second` is how fast the scoring's sentences can be read.
+
+    `ssh_port` is where guests play over ssh, None if they cannot.
+    """
+
+    # The page runs this script and uses this stylesheet; whatever else a name could smuggle in does nothing.
+    security_policy: Final = (
+        f"default-src 'none'; script-src {_hash(_SCRIPT)}; style-src {_hash(_STYLE)}; connect-src 'self'; "
+        "img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+    def __init__(self, characters_per_second: float = 20.0, *, ssh_port: int | None = None) -> None:
+        self._speed = characters_per_second
+        self._ssh_port = ssh_port
+
+    def language(self, wanted: Iterable[str]) -> str:
+        """Return the language for a reader who wants these, the best first."""
+        return language_among(wanted)
+
+    def front(self, language: str, address: str, tables: Mapping[str, str] | None) -> str:
+        """Return the page at `address`; `tables` is None if a password is needed to see them."""
+        with speaking(language):
+            heading = element("h2", _("Tables"))
+            if tables is None:
+                text = _("This server needs a password. Its tables can be seen with the command below.")
+                listing = element("section", heading, element("p", text))
+            else:
+                inside = Markup(tables["tables"])  # noqa: S704 - it comes from `tables` below
+                listing = element("section", heading, element("div", inside, id="tables"))
+            lead = element("p", _("The board game of the seven hills of Rome, for two to five players."))
+            content = joined(lead, listing, self._how_to_join(address))
+            live = {} if tables is None else {"data_live": "watch"}
+            return _page(language, "Palatinus", content, live, "./", refreshed=True)
+
+    def watch(self, language: str, address: str, code: str) -> str:
+        """Return the page of a table; the table itself comes later, in parts."""
+        with speaking(language):
+            title = _("Table {code}").format(code=code)
+            needed = _("To watch, switch on JavaScript, or run the command at the end of this page.")
+            board = empty_board(_("The board; it is described in words below."))
+            side = joined(
+                element("h2", _("Players")),
+                element("ul", id="players"),
+                element("h2", _("Last moves")),
+                element("ol", id="moves"),
+                element("div", id="result"),
+            )
+            content = joined(
+                element("p", id="title"),
+                element("noscript", element("p", needed)),
+                element("p", id="now", role="status"),
+                element("div", board, element("div", side), class_="columns"),
+                element(
+                    "details",
+                    element("summary", _("The board in words")),
+                    element("ul", id="words"),
+                ),
+                self._how_to_join(address, code),
+            )
+            return _page(language, title, content, {"data_live": code}, "../")
+
+    def absent(self, language: str, home: str, *, password: bool) -> str:
+        """Return the page where there is nothing to be seen; `home` leads to the front page from there."""
+        with speaking(language):
+            text = (
+                _("This server needs a password. Its tables can be watched with the terminal client.")
+                if password
+                else _nothing()
+            )
+            return _page(language, "Palatinus", element("p", text), {}, home)
+
+    def tables(self, language: str, tables: Sequence[TableSummary]) -> dict[str, str]:
+        """Return the parts of the front page."""
+        with speaking(language):
+            if not tables:
+                return {"tables": str(element("p", _("No tables are open.")))}
+            rows = [_table(table) for table in tables[:_MOST_TABLES]]
+            more = len(tables) - len(rows)
+            if more:
+                text = counted("and {n} more table", "and {n} more tables", more)
+                rows.append(element("li", element("div", text.format(n=more))))
+            return {"tables": str(element("ul", *rows))}
+
+    def table(
+        self,
+        language: str,
+        state: TableState,
+        view: View | None,
+        events: Sequence[SeenEvent],
+        step: int | None,
+    ) -> tuple[dict[str, str], float | None]:
+        """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
+
+        `step` is how far the walk through the scoring is, None if it is over.
+        """
+        with speaking(language):
+            parts, last = table_parts(state, view, events, step)
+            if last is None:
+                return parts, None
+            return parts, max(_LEAST_SECONDS * 20.0, len(parts["now"])) / self._speed
+
+    def gone(self, language: str) -> dict[str, str]:
+        """Return the parts of a table's page when there is nothing more to be seen."""
+        with speaking(language):
+            return dict.fromkeys(PARTS, "") | {"now": str(joined(_nothing()))}
+
+    def full(self, language: str) -> dict[str, str]:
+        """Return the parts of a table's page when the table has no room for a spectator."""
+        with speaking(language):
+            return {"now": str(joined(_("The table has as many spectators as it can have.")))}
+
+    def _how_to_join(self, address: str, code: str = "") -> Markup:
+        """Return how to play, or watch the table `code`, from a terminal, and the way to here for a phone."""
+        here = f"{address}watch/{code}" if code else address
+        content = [
+            element("h2", _("Join")),
+            element("p", _("With Palatinus installed, run this command in a terminal:")),
+            _command(" ".join(filter(None, ("palatinus join", game_address(address), code)))),
+        ]
+        if self._ssh_port is not None:
+            content += [
+                element("p", _("With nothing installed, run this one:")),
+                _command(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}"),
+            ]
+        content += [
+            element("p", _("A phone's camera opens this page with this code:")),
+            qr_code(here, _("QR code that leads to {address}").format(address=here)),
+            element("p", element("bdi", here), class_="faint"),
+        ]
+        return element("section", *content)
+
+
+def _nothing() -> str:
+    return _("There is no table to be seen here. It has ended, or is private, or closed to spectators.")
+
+
+def _page(
+    language: str,
+    title: str,
+    content: Markup,
+    live: Mapping[str, str],
+    home: str,
+    *,
+    refreshed: bool = False,
+) -> str:
+    """Return a whole page; without JavaScript it may be loaded again and again."""
+    head = joined(
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="robots", content="noindex"),
+        element("title", title if title == "Palatinus" else f"{title} - Palatinus"),
+        element("link", rel="icon", href=_ICON),
+        element("style", _STYLE),
+        element("noscript", element("meta", http_equiv="refresh", content="15")) if refreshed else "",
+    )
+    lost = element(
+        "p", _("The connection to the server was lost. Trying again."), id="lost", role="alert", hidden=""
+    )
+    languages = joined(
+        *(
+            joined(" ", element("a", _NAMES[each], href=f"?lang={each}", hreflang=each, lang=each))
+            for each in LANGUAGES
+            if each != language
+        )
+    )
+    top = (
+        element("h1", title)
+        if home == "./"
+        else joined(element("p", element("a", "Palatinus", href=home)), element("h1", title))
+    )
+    body = element(
+        "body",
+        element("header", top),
+        element("main", lost, content),
+        element("footer", element("p", languages)),
+        element("script", _SCRIPT),
+        **live,
+    )
+    html = element("html", element("head", head), body, lang=language)
+    return str(Markup("<!DOCTYPE html>{}\n").format(html))
+
+
+def _table(table: TableSummary) -> Markup:
+    stage = describe_stage(table.stage)
+    if table.deserted and table.stage == "playing":
+        stage = _("playing, all away")
+    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    said = [element("bdi", printable(table.title)), " · "] if table.title else []
+    content = joined(
+        element("strong", table.table),
+        " ",
+        *said,
+        element("bdi", printable(table.host)),
+        f" · {seats} · {stage}",
+    )
+    if table.no_spectators:
+        return element("li", element("div", content, f" · {describe_spectators(allowed=False)}"))
+    return element("li", element("a", content, href=f"watch/{table.table}"))
+
+
+def _command(text: str) -> Markup:
+    """Return a command, and a button that copies it."""
+    button = element("button", _("Copy"), type="button", hidden="", data_done=_("Copied"))
+    return element("div", element("code", text), button, class_="command")
+
+
+def game_address(address: str) -> str:
+    """Return where `palatinus join` finds the server whose front page is at `address`."""
+    parts = urlsplit(address)
+    port = parts.port or _DEFAULT_PORTS[parts.scheme]  # clients would try their own default
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    path = "" if parts.path == "/" else parts.path
+    return f"{'wss' if parts.scheme == 'https' else 'ws'}://{host}:{port}{path}"

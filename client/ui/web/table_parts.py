@@ -1,0 +1,209 @@
+"""A table as spectators see it, in parts: HTML by the ids of the elements that it belongs into."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from markupsafe import Markup
+from msgspec.structs import replace as with_fields
+
+from client.language import _, counted
+from client.tables.table import TableModel
+from client.ui.draw.board import Marks
+from client.ui.draw.pages.result import COLUMNS, amounts_of, in_order
+from client.ui.draw.scene import Scene, scene
+from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.texts.changes import describe_ended
+from client.ui.texts.events import describe_event, describe_turn
+from client.ui.texts.people import names_of
+from client.ui.texts.pieces import PEOPLES, piece_words
+from client.ui.texts.scoring import describe_influence
+from client.ui.texts.set_up import describe_stage
+from client.ui.update.table.scoring_steps import last_step
+from client.ui.web.html import EMPTY, element, joined
+from engine.board import Field, Tile, has_spring
+from engine.components import LAUREL_WORTH
+from engine.events import SeenEvent
+from engine.pieces import People, Piece, Seat, Wolf
+from engine.view import View
+from protocol.messages import SeatSummary, TableState
+from protocol.text import printable
+
+_MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
+_BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
+PARTS: Final = ("title", "now", "players", "moves", "result", "words", *_BOARD)
+
+
+def table_parts(
+    state: TableState, view: View | None, events: Sequence[SeenEvent], step: int | None
+) -> tuple[dict[str, str], int | None]:
+    """Return the parts, and the number of the last step of the scoring if `step` is one before it."""
+    state = _safe(state)
+    names = names_of(state, len(state.seats))
+    now, shown, marks = _now(state, view, names), view, Marks()
+    walking: Scene | None = None  # through the scoring
+    last: int | None = None
+    if view is not None and view.result is not None:
+        last = last_step(view)
+        at = last if step is None else min(step, last)
+        current = scene(view, at, names)
+        shown, marks, now = current.board, current.marks, current.sentence
+        walking = current if at < last else None
+    elif view is not None:
+        marks = Marks(last=next(reversed(view.placed), None))
+    parts: dict[str, str] = {
+        "title": printable(state.title),
+        "now": now,
+        "players": _players(state, view, names, walking),
+        "moves": _moves(events, names) if walking is None else _acts(walking, names),
+        "result": "" if walking is not None else joined(_result(view, names), _next(state)),
+        "words": "" if shown is None else _in_words(shown),
+    }
+    parts = {part: str(joined(inside)) for part, inside in parts.items()}
+    drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks)
+    parts |= dict(zip(_BOARD, drawn, strict=True))
+    return parts, None if walking is None else last
+
+
+def empty_board(label: str) -> Markup:
+    """Return the element that the parts of the board belong into."""
+    groups = (element("g", id=part) for part in _BOARD)
+    return element(
+        "svg",
+        *groups,
+        class_="board",
+        viewBox=BOARD_VIEW,
+        fill="#222222",
+        role="img",
+        aria_label=label,
+        aria_describedby="words",
+    )
+
+
+def _safe(state: TableState) -> TableState:
+    seats = [
+        each if each.name is None else with_fields(each, name=printable(each.name)) for each in state.seats
+    ]
+    return with_fields(state, seats=seats)
+
+
+def _now(state: TableState, view: View | None, names: Sequence[str]) -> str:
+    """Return what the table is waiting for."""
+    if state.ended:
+        return describe_ended()
+    if state.stage == "gathering":
+        free = sum(seat.name is None for seat in state.seats)
+        if not free:
+            return describe_stage("gathering")
+        return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)
+    if state.paused is not None:
+        return _("{name} has paused the game.").format(name=names[state.paused.seat])
+    return describe_turn(TableModel(state.table, view=view), names)
+
+
+def _players(state: TableState, view: View | None, names: Sequence[str], walking: Scene | None) -> Markup:
+    rows = []
+    for seat in map(Seat, range(len(state.seats))):
+        content: list[str] = []
+        if view is not None:
+            content += map(_people, view.start.peoples[seat])
+        free = state.seats[seat].name is None
+        content.append(element("span", _("(free)"), class_="faint") if free else element("bdi", names[seat]))
+        if note := _note(state.seats[seat], state):
+            content.append(element("span", f"({note})", class_="faint"))
+        if view is not None:
+            content.append(element("span", _amount(view, seat, walking), class_="amount"))
+        turn = view is not None and view.turn == seat and not state.ended
+        rows.append(element("li", *content, **({"class_": "turn", "aria_current": "true"} if turn else {})))
+    if state.spectators:
+        watching = counted("{n} spectator", "{n} spectators", state.spectators).format(n=state.spectators)
+        rows.append(element("li", watching, class_="faint"))
+    return EMPTY.join(rows)
+
+
+def _people(people: People) -> Markup:
+    return element("span", people.value, class_=f"people people-{people.value}", title=_(PEOPLES[people]))
+
+
+def _note(seat: SeatSummary, state: TableState) -> str:
+    if seat.name is None or state.stage == "over":
+        return ""
+    if seat.vacant:
+        return _("a seat is free")
+    if seat.level is not None or seat.bot:
+        return _("bot")
+    return "" if seat.here else _("away")
+
+
+def _amount(view: View, seat: Seat, walking: Scene | None) -> str:
+    """Return the points, all or so far, or how many pieces the seat has to place."""
+    if walking is not None:
+        points = walking.points[seat]
+    elif view.result is not None:
+        points = view.result.tallies[seat].points
+    else:
+        return _("{n} to place").format(n=view.remaining[seat])
+    return counted("{n} point", "{n} points", points).format(n=points)
+
+
+def _moves(events: Sequence[SeenEvent], names: Sequence[str]) -> Markup:
+    latest = list(reversed(events))[:_MOVES]
+    return EMPTY.join(element("li", describe_event(event, names)) for event in latest)
+
+
+def _acts(walking: Scene, names: Sequence[str]) -> Markup:
+    """Return what has happened on the hill that is being scored, the latest first."""
+    acts = (describe_event(act, names) for act in walking.acts)
+    influence = (describe_influence(each, names) for each in walking.counted)
+    return EMPTY.join(element("li", each) for each in reversed([*acts, *influence]))
+
+
+def _result(view: View | None, names: Sequence[str]) -> Markup:
+    if view is None or (result := view.result) is None:
+        return EMPTY
+    heads = [
+        element("th", "", scope="col"),
+        *(element("th", _(word), scope="col") for word, _room in COLUMNS),
+    ]
+    rows = [
+        element(
+            "tr",
+            element("th", element("bdi", names[seat]), scope="row"),
+            *(element("td", amount) for amount in amounts_of(result.tallies[seat])),
+        )
+        for seat in in_order(result)
+    ]
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    return joined(element("h2", _("The result")), element("div", table, class_="scroll"))
+
+
+def _next(state: TableState) -> Markup:
+    if state.next is None:
+        return EMPTY
+    text = _("The players go on at table {code}.").format(code=state.next)
+    return element("p", element("a", text, href=state.next))
+
+
+def _in_words(view: View) -> Markup:
+    """Return the board for those who hear it: each hill with its laurel, and what is on its fields."""
+    board, fields = view.board, set(view.layout.fields.values())
+    return EMPTY.join(
+        element("li", element("strong", _hill(tile, view)), " ", "; ".join(_fields(tile, board, fields)))
+        for tile in sorted({Tile(field[0]) for field in fields})
+    )
+
+
+def _hill(tile: Tile, view: View) -> str:
+    laurel = view.laurels.get(tile)
+    if laurel is None:
+        return _("Hill {hill}.").format(hill=tile)
+    return _("Hill {hill}, {laurel} laurel, worth {worth}.").format(
+        hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel]
+    )
+
+
+def _fields(tile: Tile, board: Mapping[Field, Piece | Wolf], fields: set[Field]) -> Iterator[str]:
+    for name in sorted(each for each in fields if each[0] == tile):
+        piece = board.get(name)
+        words = _("empty") if piece is None else piece_words(piece)
+        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
+        yield form.format(field=name, words=words)

@@ -1,0 +1,84 @@
+"""The records of finished games in a folder."""
+
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from client.language import _
+from commands.parsing import data_folder
+
+if TYPE_CHECKING:
+    from client.records.past_games import PastGame
+    from server.config import Config
+
+MOST_KEPT: Final = 10_000  # records, of some 2 KiB each
+_NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4})\.txt")
+_MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
+
+
+def records_folder() -> Path:
+    """Return where games are kept that are played or hosted on this computer."""
+    return data_folder() / "records"
+
+
+def kept_here(folder: Path | None = None) -> "Config":
+    """Return a server's configuration that keeps finished games: all in `folder`, or the latest here.
+
+    If they cannot be kept here, that is said, and no game is held up by it.
+    """
+    from server.config import Config
+    from server.storage.records import prepare_folder
+
+    if folder is not None:
+        return Config(records=folder)
+    try:
+        prepare_folder(records_folder())
+    except OSError as error:
+        text = _("finished games are not kept: cannot write into {folder}: {reason}")
+        print(f"palatinus: {text.format(folder=records_folder(), reason=error.strerror)}", file=sys.stderr)
+        return Config()
+    return Config(records=records_folder(), most_records=MOST_KEPT)
+
+
+def past_games(folder: Path) -> "list[PastGame]":
+    """Return the games whose records are in `folder`, the latest first; none if there is no such folder.
+
+    Raises OSError if the folder cannot be read.
+    """
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    return [past_game(folder / name) for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
+
+
+def past_game(path: Path) -> "PastGame":
+    """Return the game of a record, as far as the file can be read."""
+    from client.records.past_games import PastGame
+    from client.records.recording import shown_name
+    from engine.record import names_in, outcome_in
+
+    when, table = path.stem.rsplit("-", 1)
+    try:
+        ended = datetime.strptime(when, "%Y%m%d-%H%M%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:  # digits, but not a time
+        ended = 0.0
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return PastGame(path.name, table, ended)
+    if (outcome := outcome_in(text)) is None:
+        return PastGame(path.name, table, ended)
+    names = names_in(text)
+    seats = range(len(outcome.points))
+    return PastGame(
+        path.name,
+        table,
+        ended,
+        tuple(shown_name(names.get(seat), seat) for seat in seats),
+        outcome.points,
+        outcome.winners,
+    )

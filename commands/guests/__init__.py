@@ -1,0 +1,1 @@
+"""Guests who play over ssh, with nothing installed."""

@@ -1,0 +1,76 @@
+"""`palatinus guests`: lets people play over ssh, with nothing installed."""
+
+import argparse
+import importlib.util
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from client.language import _
+from commands.access import add_access
+from commands.parsing import Commands, DefaultFolder, WrongUse, port_number, positive
+
+DEFAULT_PORT: Final = 7722
+
+
+def add_guests(commands: Commands) -> None:
+    guests = commands.add_parser("guests", help=_("let people play over ssh, with nothing installed"))
+    guests.add_argument(
+        "--ssh",
+        type=port_number,
+        metavar="PORT",
+        default=DEFAULT_PORT,
+        help=_("port to listen on (default: %(default)s)"),
+    )
+    guests.add_argument("--host", default="0.0.0.0", help=_("address to listen on (default: all)"))  # noqa: S104 - as serve
+    guests.add_argument(
+        "--server",
+        metavar="ADDRESS",
+        default="ws://127.0.0.1:7733",
+        help=_("the server that they play on (default: %(default)s)"),
+    )
+    guests.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=DefaultFolder(),
+        help=_("folder for the host key and the guests' seats (default: %(default)s)"),
+    )
+    add_access(guests)
+    add_guest_limits(guests)
+    guests.add_argument("-v", "--verbose", action="store_true", help=_("also log who comes and leaves"))
+    guests.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
+    guests.set_defaults(run=_guests)
+
+
+def add_guest_limits(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--max-guests",
+        type=positive,
+        metavar="N",
+        default=200,
+        help=_("maximum number of guests over ssh at once (default: %(default)s)"),
+    )
+    command.add_argument(
+        "--guests-per-address",
+        type=positive,
+        metavar="N",
+        default=50,
+        help=_("maximum number of guests at once from one address (default: %(default)s)"),
+    )
+
+
+def need_asyncssh() -> None:
+    """Raise WrongUse if the package is missing that speaks ssh."""
+    if importlib.util.find_spec("asyncssh") is None:
+        # For this very Python: another one's pip would look for some palatinus on the internet.
+        install = shlex.join([sys.executable, "-m", "pip", "install", "palatinus[ssh]"])
+        raise WrongUse(_("ssh needs the package asyncssh: install it with {command}").format(command=install))
+
+
+def _guests(arguments: argparse.Namespace) -> int:
+    need_asyncssh()
+    from commands.guests.running import let_guests_in
+
+    return let_guests_in(arguments)

@@ -1,0 +1,268 @@
+"""The door for guests: it listens, counts who is here, and shows each of them the game."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import asyncssh
+
+from client.language import N_, _, speaking
+from client.ui.terminal.shell import describe_failure
+from commands.guests import identity
+from commands.guests.kept_seats import GuestBook
+from commands.guests.limits import Bucket, CpuBudget, GuestLimits
+from commands.guests.line import Line
+from commands.guests.login import Login, Screen, closed, log_nothing, options
+from commands.guests.terminal import GuestTerminal, language_at
+from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play, unable
+from server.logs import about
+from server.net.connections.open_files import make_room_for
+from server.net.rate_limits import PerMinuteLimit
+
+log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 256
+_SECONDS_TO_SAY_GOODBYE: Final = 1.0
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
+_SECONDS_BETWEEN_TIDYINGS: Final = 600.0
+_FILES_EACH: Final = 4  # two connections, and the files of seats
+
+
+@dataclass(eq=False, slots=True)
+class _Visitor:
+    """A guest who is here."""
+
+    terminal: GuestTerminal
+    line: Line
+    task: asyncio.Task[None]
+    gone: asyncio.Event
+    farewell: str = ""
+
+    def end(self, sentence: str) -> None:
+        """End the visit, and say why, in the language of the guest."""
+        self.farewell = sentence
+        self.task.cancel()
+
+
+class Door:
+    """Lets guests in."""
+
+    def __init__(self, key: asyncssh.SSHKey, book: GuestBook, server: Server, limits: GuestLimits) -> None:
+        self._book, self._server, self._limits = book, server, limits
+        self._options = options(
+            key, self._login, keepalive=limits.keepalive_seconds, keepalives=limits.keepalives
+        )
+        self._lines: set[Line] = set()
+        self._addresses: Counter[str] = Counter()
+        self._arrivals = Bucket(limits.guests, limits.arrivals_per_second, 0.0)
+        self._arrivals_from: dict[str, Bucket] = {}
+        self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
+        self._deadlines: dict[Line, asyncio.TimerHandle] = {}
+        self._visitors: dict[tuple[str, str], _Visitor] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._arriving: Line | None = None
+        self._cpu = CpuBudget(limits.cpu_at_once, lambda: limits.cpu, time.monotonic)
+
+    @contextlib.asynccontextmanager
+    async def open(self, listener: socket.socket) -> AsyncIterator[None]:
+        """Let guests in while the context lasts; then tell those who are here, and close their screens."""
+        log_nothing()
+        make_room_for(_FILES_EACH * self._limits.guests)
+        loop = asyncio.get_running_loop()
+        serving = await loop.create_server(self._line, sock=listener, backlog=_BACKLOG)
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            serving.close()
+            for visitor in self._visitors.values():
+                visitor.end(N_("The host has stopped letting guests in."))
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=2 * _SECONDS_TO_SAY_GOODBYE)
+            for line in list(self._lines):
+                line.abort()
+
+    # -- connections --------------------------------------------------------------------------------
+
+    def _line(self) -> Line:
+        return Line(self._limits, arrived=self._arrived, left=self._left, speak=self._speak)
+
+    def _arrived(self, line: Line) -> bool:
+        """Count a connection; tell whether there is room for it, and it does not come too soon."""
+        now = asyncio.get_running_loop().time()
+        address = line.remote.counted_as
+        limits = self._limits
+        if len(self._lines) >= limits.guests or self._addresses[address] >= limits.guests_per_address:
+            log.info("guest refused: too many", extra=about(address=line.remote.name))
+            return False
+        of_address = self._arrivals_from.get(address)
+        if of_address is None:
+            of_address = Bucket(2 * limits.guests_per_address, limits.arrivals_per_address, now)
+            self._arrivals_from[address] = of_address
+        if not (of_address.take(now) and self._arrivals.take(now)):
+            log.info("guest refused: too soon", extra=about(address=line.remote.name))
+            return False
+        self._lines.add(line)
+        self._addresses[address] += 1
+        loop = asyncio.get_running_loop()
+        self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)
+        return True
+
+    def _left(self, line: Line) -> None:
+        self._lines.discard(line)
+        self._addresses[line.remote.counted_as] -= 1
+        if not self._addresses[line.remote.counted_as]:
+            del self._addresses[line.remote.counted_as]
+        self._in_time(line)
+
+    def _in_time(self, line: Line) -> None:
+        if (deadline := self._deadlines.pop(line, None)) is not None:
+            deadline.cancel()
+
+    def _speak(self, line: Line) -> asyncssh.SSHServerConnection:
+        self._arriving = line
+        return asyncssh.SSHServerConnection(asyncio.get_running_loop(), self._options)
+
+    def _login(self) -> Login:
+        """Return what decides about the connection that has just been made: asyncssh asks at once."""
+        assert self._arriving is not None  # noqa: S101 - `_speak` has set it
+        return Login(self._arriving, self._begin)
+
+    # -- visits -------------------------------------------------------------------------------------
+
+    def _begin(self, login: Login, screen: Screen) -> None:
+        self._in_time(login.line)
+        limits = self._limits
+        budget = CpuBudget(limits.cpu_at_once, self._share, time.monotonic, self._cpu)
+        terminal = GuestTerminal(screen.channel, login.line, screen.environment(), limits, budget)
+        terminal.resize(*screen.size)
+        # At once: keys, and the end of them, may have come in the same packet.
+        screen.resized, screen.received, screen.closed = terminal.resize, terminal.receive, terminal.close
+        task = asyncio.create_task(self._attend(login, screen, terminal), name="guest")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self, login: Login, screen: Screen, terminal: GuestTerminal) -> None:
+        """Show a guest the game, whatever happens; nobody else notices."""
+        log.info("guest came", extra=about(address=login.line.remote.name))
+        code = 1
+        with speaking(language_at(terminal.environment)):
+            try:
+                code = await self._show(login, screen, terminal)
+            except Exception as error:
+                log.exception("a guest's screen failed", extra=about(address=login.line.remote.name))
+                terminal.say(describe_failure(error))
+            finally:
+                terminal.finish()
+                log.info("guest left", extra=about(address=login.line.remote.name))
+        if not screen.channel.is_closing():
+            with contextlib.suppress(OSError):
+                screen.channel.exit(code)
+        await closed(login.connection, _SECONDS_TO_SAY_GOODBYE)
+        login.line.abort()
+
+    async def _show(self, login: Login, screen: Screen, terminal: GuestTerminal) -> int:
+        """Return the exit code of a visit."""
+        if screen.wants_command:
+            terminal.say(_("There is only the game here. Connect without a command."))
+            return 1
+        if screen.term is None:
+            terminal.say(
+                _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
+            )
+            return 1
+        if unable(screen.term):
+            terminal.say(
+                _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.").format(
+                    term=screen.term or '""'
+                )
+            )
+            return 1
+        found = self._recognized(login)
+        if isinstance(found, str):
+            terminal.say(found)
+            return 1
+        here, word = found
+        guest = Guest(login.name, _host(login.line), word, login.line.way_in)
+        return await self._play(here, guest, terminal, login)
+
+    def _recognized(self, login: Login) -> tuple[str, str | None] | str:
+        """Return who a guest is, and their word if they need one; or why that is not clear."""
+        if identity.is_word(login.name):
+            address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
+            if (wait := self._wrong_words.wait(address, now)) > 0:
+                text = _("Too many wrong words came from your address. Wait {seconds} seconds.")
+                return text.format(seconds=wait)
+            word = login.name.lower()
+            if self._book.knows(identity.of_word(word)):
+                return identity.of_word(word), word
+            self._wrong_words.count(address, now)
+            return _("No seat is kept for the word {word}.").format(word=word)
+        if login.guest is not None:
+            return login.guest, None
+        word = identity.new_word()
+        return identity.of_word(word), word
+
+    async def _play(self, here: str, guest: Guest, terminal: GuestTerminal, login: Login) -> int:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this is a coroutine
+        # Two people may share a computer, and so a key; the holder of a word is one.
+        who = (here, "" if guest.word is not None else login.name)
+        if (before := self._visitors.get(who)) is not None:
+            before.end(N_("You have come back in another window."))
+            await before.gone.wait()
+        visitor = _Visitor(terminal, login.line, task, asyncio.Event())
+        self._visitors[who] = visitor
+        seats = self._book.seats(here, self._server.called)
+        try:
+            visited = await play(guest, terminal, seats, self._server, self._limits)
+        except asyncio.CancelledError:
+            task.uncancel()
+            terminal.say(_(visitor.farewell))
+            if last_table(seats) is not None:
+                terminal.say(how_to_come_back(guest))
+            return 1
+        finally:
+            visitor.gone.set()
+            if self._visitors.get(who) is visitor:
+                del self._visitors[who]
+        if visited.sentence:
+            terminal.say(visited.sentence)
+        return visited.code
+
+    # -- looking after them -------------------------------------------------------------------------
+
+    def _share(self) -> float:
+        return self._limits.cpu / max(self._limits.least_share, len(self._lines))
+
+    async def _watch(self) -> None:
+        """Drop guests whose terminals do not read, and tidy up."""
+        loop = asyncio.get_running_loop()
+        tidied = loop.time()
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            now = loop.time()
+            for visitor in list(self._visitors.values()):
+                if visitor.terminal.look_after(now):
+                    log.info(
+                        "guest dropped: it reads too slowly", extra=about(address=visitor.line.remote.name)
+                    )
+                    visitor.line.abort()
+            if now - tidied > _SECONDS_BETWEEN_TIDYINGS:
+                tidied = now
+                self._arrivals_from = {
+                    address: bucket for address, bucket in self._arrivals_from.items() if not bucket.full(now)
+                }
+                with contextlib.suppress(OSError):  # it will be tried again
+                    await asyncio.to_thread(self._book.tidy)
+
+
+def _host(line: Line) -> str:
+    return line.remote.name if line.remote.address is None else str(line.remote.address)

@@ -1,0 +1,89 @@
+"""The seats of all guests, kept so that a closed window gets its seat back."""
+
+import contextlib
+import logging
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from client.player.seats import HeldSeat, Seats
+from server.logs import about
+
+log = logging.getLogger(__name__)
+
+_MOST_GUESTS: Final = 10_000
+_MOST_SEATS: Final = 32  # of one guest
+_KEPT_SECONDS: Final = 30 * 24 * 3600.0  # as long as any seat
+
+
+class GuestSeats(Seats):
+    """The seats of one guest, at most so many; the one that was used longest ago goes first."""
+
+    def __init__(self, folder: Path, server: str) -> None:
+        super().__init__(folder, server)
+        self._kept_in = folder
+        self._told: set[Path] = set()
+
+    def latest(self) -> HeldSeat | None:
+        """Return the free seat that was used last, not held; raises OSError."""
+        found = self._free()
+        for held in found:
+            held.release()
+        return max(found, key=_used, default=None)
+
+    def keep(self, table: str, seat: int, name: str, token: str) -> HeldSeat:
+        kept = sorted(self._free(), key=_used)
+        for number, held in enumerate(kept):
+            held.release()
+            if number <= len(kept) - _MOST_SEATS:
+                self.forget(held)
+        held = super().keep(table, seat, name, token)
+        os.utime(self._kept_in)
+        return held
+
+    def _free(self) -> list[HeldSeat]:
+        """As ever; but damaged files are told to the host, whose folders are not the guest's business."""
+        found = super()._free()
+        for path in set(self.damaged) - self._told:
+            self._told.add(path)
+            log.warning("a guest's seat cannot be read", extra=about(path=str(path)))
+        self.damaged = ()
+        return found
+
+
+class GuestBook:
+    """The folder in which each guest has one, under a hash: it tells neither keys nor words."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, which is made if necessary; raises OSError."""
+        self._folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.tidy()
+
+    def seats(self, guest: str, server: str) -> GuestSeats:
+        """Return the seats of a guest at a server."""
+        return GuestSeats(self._folder / guest, server)
+
+    def knows(self, guest: str) -> bool:
+        """Tell whether a seat is or was kept for a guest."""
+        return (self._folder / guest).is_dir()
+
+    def tidy(self) -> None:
+        """Remove the guests who have not been here for long, and the oldest if they are too many."""
+        latest = sorted(self._folder.iterdir(), key=_changed, reverse=True)
+        now = time.time()
+        for number, folder in enumerate(latest):
+            if number >= _MOST_GUESTS or now - _changed(folder) > _KEPT_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _used(held: HeldSeat) -> float:
+    return _changed(held.path)
+
+
+def _changed(path: Path) -> float:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mtime
+    return 0.0

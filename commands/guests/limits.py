@@ -1,0 +1,91 @@
+"""How much of the door guests may use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+LARGEST_SCREEN: Final = (300, 100)  # columns and rows; what a terminal has beyond them stays empty
+
+
+@dataclass(frozen=True, slots=True)
+class GuestLimits:
+    """In counts, bytes and seconds; docs/hosting.md lists them."""
+
+    guests: int = 200
+    guests_per_address: int = 50
+    arrivals_per_second: float = 20.0  # in all, after as many as `guests` at once
+    arrivals_per_address: float = 1.0  # per second, after twice `guests_per_address` at once
+    login_seconds: float = 120.0  # until the terminal is there; people compare fingerprints meanwhile
+    password_seconds: float = 60.0
+    password_tries: int = 3
+    incoming_bytes: int = 128 * 1024  # from a connection at once ...
+    incoming_rate: float = 16 * 1024.0  # ... and per second after that; what comes faster is read later
+    other_bytes: int = 256 * 1024  # that are neither keys nor sizes, and that ssh may keep ...
+    other_rate: float = 256.0  # ... and per second after that; then the connection is closed
+    outgoing_bytes: int = 64 * 1024  # waiting for a terminal that does not read; then no more is painted
+    stalled_seconds: float = 20.0  # that it may go on not reading
+    keepalive_seconds: float = 15.0
+    keepalives: int = 3
+    wrong_words_per_address: int = 10  # within a minute
+    cpu_at_once: float = 0.3  # seconds of a processor that a guest's keys and frames may take ...
+    cpu: float = 0.8  # ... and the share of one that all have; each as much, if it is not enough for all
+    least_share: int = 10  # guests among whom it is shared at least
+    frames_per_second: float = 30.0
+
+
+class CpuBudget:
+    """Time on the processor: so much at once, then a share of it.
+
+    With `house`, that of all guests together, nobody has to rest as long as there is enough for everybody.
+    """
+
+    def __init__(
+        self,
+        at_once: float,
+        share: Callable[[], float],
+        clock: Callable[[], float],
+        house: "CpuBudget | None" = None,
+    ) -> None:
+        self._at_once, self._share, self._clock = at_once, share, clock
+        self._house = house
+        self._left, self._last = at_once, clock()
+
+    def spend(self, seconds: float) -> float:
+        """Count what something took, for all guests as well; return for how many seconds to rest."""
+        self.pay(seconds)
+        if self._house is not None:
+            self._house.pay(seconds)
+            if not self._house.exhausted:
+                return 0.0
+        return max(0.0, -self._left / self._share())
+
+    @property
+    def exhausted(self) -> bool:
+        return self._left <= 0
+
+    def pay(self, seconds: float) -> None:
+        """Count what something took."""
+        now = self._clock()
+        earned = min(self._at_once, self._left + (now - self._last) * self._share())
+        self._left, self._last = max(-self._at_once, earned - seconds), now
+
+
+class Bucket:
+    """Lets so many things pass at once, and so many a second after that; what it refuses does not count."""
+
+    def __init__(self, at_once: float, rate: float, now: float) -> None:
+        self._at_once, self._rate = at_once, rate
+        self._left, self._last = at_once, now
+
+    def take(self, now: float) -> bool:
+        """Tell whether one more may pass at time `now` in seconds."""
+        self._left = min(self._at_once, self._left + (now - self._last) * self._rate)
+        self._last = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def full(self, now: float) -> bool:
+        """Tell whether nothing has passed for so long that it makes no difference."""
+        return self._left + (now - self._last) * self._rate >= self._at_once

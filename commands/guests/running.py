@@ -1,0 +1,109 @@
+"""`palatinus guests` as a process: it prepares the door, and keeps it open until it is told to stop."""
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from client.language import _
+from client.network.transport import Access
+from client.typed.address import BadAddress, same_server, server_url
+from commands.access import access_of
+from commands.guests.announcement import announcement
+from commands.guests.door import Door
+from commands.guests.host_key import host_key
+from commands.guests.kept_seats import GuestBook
+from commands.guests.limits import GuestLimits
+from commands.guests.process import FROM_INPUT
+from commands.guests.visit import Server
+from commands.parsing import WrongUse, describe_host_error
+from server.config import Config
+from server.errors import StartError
+from server.event_loop import new_loop
+from server.logs import about, log_to
+from server.net.listener import listening_socket
+
+log = logging.getLogger(__name__)
+
+
+def let_guests_in(arguments: argparse.Namespace) -> int:
+    """Run the command until it is stopped; raises WrongUse if it cannot begin."""
+    log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
+    beside_a_server = arguments.server == FROM_INPUT
+    server = None if beside_a_server else _server_at(arguments)
+    folder = Path(arguments.data) / "guests"
+    key = host_key(folder / "host_key")
+    try:
+        book = GuestBook(folder / "seats")
+    except OSError as error:
+        text = _("cannot use {file}: {reason}").format(file=folder, reason=error.strerror)
+        raise WrongUse(text) from error
+    limits = GuestLimits(guests=arguments.max_guests, guests_per_address=arguments.guests_per_address)
+    with _listening(arguments.host, arguments.ssh) as listener:
+        port, fingerprint = listener.getsockname()[1], key.get_fingerprint()
+        if beside_a_server:
+            print(f"{port} {fingerprint}", flush=True)
+            server = _server_from_input()
+        else:
+            print(announcement(arguments.host, port, fingerprint), flush=True)
+        log.info("the door is open", extra=about(port=port, key=fingerprint))
+        if server is None:
+            return 0  # whoever started this has ended
+        gc.freeze()  # what is loaded stays; looking through it for cycles would stop every screen
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            door = Door(key, book, server, limits)
+            runner.run(_open(door, listener, by_input=beside_a_server))
+    return 0
+
+
+def _server_at(arguments: argparse.Namespace) -> Server:
+    try:
+        url = server_url(arguments.server)
+    except BadAddress as error:
+        raise WrongUse(str(error)) from error
+    return Server(url, same_server(url), access_of(arguments))
+
+
+def _server_from_input() -> Server | None:
+    words = sys.stdin.readline().split()
+    if len(words) != 3:
+        return None
+    url, token, called = words
+    return Server(url, called, Access(headers={"Authorization": f"Bearer {token}"}))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+
+    try:
+        return listening_socket(Config(host=host, port=port))
+    except StartError as error:
+        reason = str(error.about.get("reason", describe_host_error(error)))
+        text = _("cannot listen on {host} port {port}: {reason}. Choose another --host or --ssh")
+        raise WrongUse(text.format(host=host, port=port, reason=reason)) from error
+
+
+async def _open(door: Door, listener: socket.socket, *, by_input: bool) -> None:
+    """Let guests in until Ctrl-C, SIGTERM or, if asked for, the end of the input."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def end(*_signal: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(stop.set)
+
+    def wait_for_input() -> None:
+        while sys.stdin.readline():
+            pass
+        end()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    if by_input:
+        threading.Thread(target=wait_for_input, name="input", daemon=True).start()
+    async with door.open(listener):
+        await stop.wait()

@@ -1,0 +1,299 @@
+"""A guest's terminal at the other end of a connection: keys come from there, screens go there."""
+
+import asyncio
+import codecs
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, TextIO, cast
+
+import asyncssh
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from client.language import language_of, spoken
+from client.player.calling import Calling
+from client.player.colouring import Colouring
+from client.ui.terminal.device import Device, Remote
+from commands.guests.keys import KeyReader
+from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits
+from commands.guests.line import Line
+
+_USUAL_SIZE: Final = Size(rows=24, columns=80)
+_CHARACTERS_AT_ONCE: Final = 64  # keys that are handled before others have their turn
+_MOST_UNREAD: Final = 4096  # characters, before reading from the connection stops
+_LONGEST_LINE: Final = 256
+_ERASE: Final = frozenset({"\b", "\x7f"})
+_ENDS: Final = frozenset({"\x03", "\x04"})  # Ctrl-C and Ctrl-D
+
+
+class TerminalClosed(Exception):
+    """The guest has gone, or wants to."""
+
+
+class GuestTerminal:
+    """The terminal behind `channel`, as `environment` describes it."""
+
+    def __init__(
+        self,
+        channel: asyncssh.SSHServerChannel[bytes],
+        line: Line,
+        environment: Mapping[str, str],
+        limits: GuestLimits,
+        budget: CpuBudget,
+    ) -> None:
+        self.environment = environment
+        self.encoding = encoding_of(environment)
+        self._channel, self._line = channel, line
+        self._limits, self._budget = limits, budget
+        self._decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+        self._unread: deque[str] = deque()
+        self._unread_size = 0
+        self._paused = False
+        self._reading: asyncio.Handle | None = None
+        self._hears: Callable[[str], None] | None = None
+        self._wakes: Callable[[], None] | None = None
+        self._redraw: Callable[[], None] | None = None
+        self._stalled_since: float | None = None
+        self._size = _USUAL_SIZE
+        self._keyboard: Input | None = None
+        self.closed = False
+
+    # -- what comes from the guest ------------------------------------------------------------------
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Take note of the terminal's size; a part of a very large one stays empty."""
+        most_columns, most_rows = LARGEST_SCREEN
+        wanted = Size(
+            rows=min(rows, most_rows) or _USUAL_SIZE.rows,
+            columns=min(columns, most_columns) or _USUAL_SIZE.columns,
+        )
+        if wanted != self._size:
+            self._size = wanted
+            if self._redraw is not None:
+                self._redraw()
+
+    def size(self) -> Size:
+        """Return how much of the terminal is used."""
+        return self._size
+
+    def receive(self, data: bytes) -> None:
+        """Take what was typed; it is handled in turn with other guests'."""
+        text = self._decoder.decode(data)
+        self._unread.append(text)
+        self._unread_size += len(text)
+        if self._unread_size > _MOST_UNREAD and not self._paused:
+            self._paused = True
+            self._channel.pause_reading()
+        self._read_soon(0.0)
+
+    def close(self) -> None:
+        """Take note that nothing more will be typed."""
+        self.closed = True
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        if self._wakes is not None:
+            self._wakes()
+
+    def _read_soon(self, wait: float) -> None:
+        if self._reading is None and self._unread and self._hears is not None and not self.closed:
+            self._reading = asyncio.get_running_loop().call_later(wait, self._read)
+
+    def _read(self) -> None:
+        self._reading = None
+        if self._hears is None or not self._unread:
+            return
+        text = self._unread.popleft()
+        if len(text) > _CHARACTERS_AT_ONCE:
+            self._unread.appendleft(text[_CHARACTERS_AT_ONCE:])
+            text = text[:_CHARACTERS_AT_ONCE]
+        self._unread_size -= len(text)
+        if self._paused and self._unread_size < _MOST_UNREAD // 2:
+            self._paused = False
+            self._channel.resume_reading()
+        began = time.thread_time()
+        try:
+            self._hears(text)
+        finally:  # what goes wrong is logged by the event loop; the next keys may do better
+            self._read_soon(self._budget.spend(time.thread_time() - began))
+
+    @contextlib.contextmanager
+    def hearing(self, hear: Callable[[str], None], wake: Callable[[], None]) -> Iterator[None]:
+        """Call `hear` with what is typed, and `wake` when there is no more, while the context lasts."""
+        self._hears, self._wakes = hear, wake
+        if self.closed:
+            asyncio.get_running_loop().call_soon(wake)
+        self._read_soon(0.0)
+        try:
+            yield
+        finally:
+            self._hears = self._wakes = None
+
+    async def line(self) -> str:
+        """Return a line typed without being shown; raises TerminalClosed if the guest gives up."""
+        typed: list[str] = []
+        done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def hear(text: str) -> None:
+            for character in text:
+                if done.done():
+                    return
+                if character in "\r\n":
+                    done.set_result("".join(typed))
+                elif character in _ENDS:
+                    done.set_exception(TerminalClosed)
+                elif character in _ERASE:
+                    del typed[-1:]
+                elif character.isprintable() and len(typed) < _LONGEST_LINE:
+                    typed.append(character)
+
+        def wake() -> None:
+            if not done.done():
+                done.set_exception(TerminalClosed)
+
+        if self.closed:
+            raise TerminalClosed
+        with self.hearing(hear, wake):
+            return await done
+
+    # -- what goes to the guest ---------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Write to the terminal, unless it has gone."""
+        if self._channel.is_closing():
+            return
+        data = text.encode(self.encoding, errors="replace")
+        self._line.give(len(data))
+        with contextlib.suppress(OSError):  # it has just been closed
+            self._channel.write(data)
+
+    def say(self, sentence: str) -> None:
+        """Write a sentence in a line, or in several."""
+        self.write("".join(f"{line}\r\n" for line in sentence.splitlines()))
+
+    def device(self, colouring: Colouring, calling: Calling) -> Device:
+        """Return the terminal as the client uses it."""
+        output = Vt100_Output(
+            cast("TextIO", _Screen(self)), self.size, term=self.environment.get("TERM"), enable_cpr=False
+        )
+        self._keyboard = _Keyboard(self)
+        remote = Remote(
+            self._keyboard, output, attach=self._attach, may_paint=self._may_paint, painted=self._painted
+        )
+        return Device(self.environment, self.encoding, colouring, calling, remote)
+
+    def finish(self) -> None:
+        """Forget what the library keeps of a terminal that is used no more."""
+        self._redraw = None
+        if self._keyboard is not None:
+            clear_typeahead(self._keyboard)  # keys for the next program: it would be another guest's
+
+    def look_after(self, now: float) -> bool:
+        """Draw again what could not be painted; return whether the terminal has stalled for too long."""
+        if self._waiting() < self._limits.outgoing_bytes:
+            if self._stalled_since is not None and self._redraw is not None:
+                self._redraw()
+            self._stalled_since = None
+        elif self._stalled_since is None:
+            self._stalled_since = now
+        return self._stalled_since is not None and now - self._stalled_since > self._limits.stalled_seconds
+
+    def _waiting(self) -> int:
+        return self._line.unsent + self._channel.get_write_buffer_size()
+
+    def _attach(self, redraw: Callable[[], None]) -> None:
+        self._redraw = redraw
+
+    def _may_paint(self) -> bool:
+        if self._waiting() < self._limits.outgoing_bytes:
+            return True
+        if self._stalled_since is None:
+            self._stalled_since = asyncio.get_running_loop().time()
+        return False
+
+    def _painted(self, seconds: float) -> float:
+        return max(1 / self._limits.frames_per_second, self._budget.spend(seconds))
+
+
+class _Keyboard(Input):
+    """prompt_toolkit's input from a guest's terminal."""
+
+    def __init__(self, terminal: GuestTerminal) -> None:
+        self._terminal = terminal
+        self._pressed: list[KeyPress] = []
+        self._reader = KeyReader(self._pressed.append)
+
+    def fileno(self) -> int:
+        raise NotImplementedError  # there is none; the library asks only to run other programs
+
+    def typeahead_hash(self) -> str:
+        return f"guest {id(self)}"
+
+    def read_keys(self) -> list[KeyPress]:
+        keys, self._pressed[:] = list(self._pressed), []
+        return keys
+
+    def flush_keys(self) -> list[KeyPress]:
+        self._reader.flush()
+        return self.read_keys()
+
+    @property
+    def closed(self) -> bool:
+        return self._terminal.closed
+
+    def raw_mode(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def cooked_mode(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def attach(self, input_ready_callback: Callable[[], None]) -> Iterator[None]:
+        def hear(text: str) -> None:
+            self._reader.feed(text)
+            input_ready_callback()
+
+        with self._terminal.hearing(hear, input_ready_callback):
+            yield
+
+    def detach(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+
+class _Screen:
+    """What prompt_toolkit takes for the standard output."""
+
+    def __init__(self, terminal: GuestTerminal) -> None:
+        self.encoding = terminal.encoding
+        self.write: Callable[[str], Any] = terminal.write
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return True
+
+
+def language_at(environment: Mapping[str, str]) -> str:
+    """Return the language of a terminal's locale; that of this program if none was sent."""
+    names = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+    return language_of(environment) if any(environment.get(name) for name in names) else spoken()
+
+
+def encoding_of(environment: Mapping[str, str]) -> str:
+    """Return how a terminal encodes text: as its locale says, UTF-8 if that says nothing."""
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "")
+    if locale in {"C", "POSIX"}:
+        return "ascii"
+    named = locale.partition(".")[2].partition("@")[0]
+    try:
+        encoding = codecs.lookup(named or "utf-8").name
+    except LookupError:
+        return "ascii"
+    return encoding if encoding in {"utf-8", "iso8859-1", "iso8859-15", "cp1252"} else "ascii"

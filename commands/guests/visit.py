@@ -1,0 +1,110 @@
+"""A guest's visit: the terminal client, for a player far away."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Final
+
+from client.language import _
+from client.network.transport import Access
+from client.player.calling import Calling
+from client.player.colouring import Colouring
+from client.typed.names import fault_of
+from client.ui.game import LookingBack, Options, Visit, visit
+from commands.guests.kept_seats import GuestSeats
+from commands.guests.limits import GuestLimits
+from commands.guests.terminal import GuestTerminal, TerminalClosed
+from commands.hints import suggested
+from commands.looking_back import recording_of
+from protocol.limits import NAME_LENGTH
+
+_WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where guests play: what it is called in the files of their seats stays the same, unlike the URL."""
+
+    url: str
+    called: str
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Somebody who has come in, and the word of those without an ssh key; `way_in` leads here."""
+
+    name: str
+    address: str
+    word: str | None
+    way_in: str
+
+
+def unable(term: str) -> bool:
+    """Tell whether a terminal of this type can show no screen."""
+    return term in _WITHOUT_SCREEN
+
+
+async def play(
+    guest: Guest, terminal: GuestTerminal, seats: GuestSeats, server: Server, limits: GuestLimits
+) -> Visit:
+    """Show the game until the guest leaves it; return how that ended."""
+    here = terminal.environment
+    device = terminal.device(Colouring().resolved(here), Calling().resolved(here))
+    back = how_to_come_back(guest)
+    options = Options(
+        server.url,
+        _name(guest.name),
+        table=last_table(seats),
+        suggest=suggested,
+        access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
+        seats=seats,
+        looking_back=LookingBack(recording_of, None),
+        parting=back,
+        reminder=back if guest.word is not None else "",
+        way_in=guest.way_in,
+        device=device,
+    )
+    if guest.word is not None:
+        terminal.say(back)  # it stays on the terminal below the game
+    visited = await visit(options)
+    for _again in range(limits.password_tries):
+        if not visited.password_wanted:
+            return visited
+        terminal.say(visited.sentence)
+        terminal.write(_("Password: "))
+        try:
+            async with asyncio.timeout(limits.password_seconds):
+                password = await terminal.line()
+        except (TerminalClosed, TimeoutError):
+            terminal.say("")
+            return visited
+        terminal.say("")
+        options = replace(options, access=replace(options.access, password=password))
+        visited = await visit(options)
+    return visited
+
+
+def how_to_come_back(guest: Guest) -> str:
+    """Return how a guest finds their seat again."""
+    if guest.word is None:
+        return _("Your seat is kept for your ssh key: connect again as you did this time, and you are back.")
+    text = _(
+        "Your word is {word}. It brings you back to your seat, also from another computer: connect again "
+        "with {word}@ before the host's name."
+    )
+    return text.format(word=guest.word)
+
+
+def _name(login: str) -> str:
+    """Return the name that a guest plays under: the one they log in with, if that will do."""
+    name = login.strip()[:NAME_LENGTH].strip()
+    return name if name and fault_of(name) is None else _("Guest")
+
+
+def last_table(seats: GuestSeats) -> str | None:
+    """Return the table at which a guest last had a seat that is kept and free, None if there is none."""
+    try:
+        held = seats.latest()
+    except OSError:
+        return None  # the client will say what is wrong with the folder
+    return None if held is None else held.table

@@ -1,0 +1,214 @@
+"""A server in this process: for a game against bots, or for others on the network."""
+
+import contextlib
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from client.language import _
+from client.typed.address import DEFAULT_PORT
+from commands.finished_games.past_games import kept_here
+from commands.parsing import data_folder, describe_host_error
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractAsyncContextManager
+
+    from client.player.seats import Seats
+    from client.ui.game import Options, SeatBots, Visit
+    from commands.playing.kept_games import KeptGame
+    from server.app import Running
+    from server.config import Config
+    from server.errors import JournalError
+
+
+@contextlib.contextmanager
+def log_for_later() -> "Iterator[None]":
+    """Keep the log of the server in this process until the screen is free again."""
+    import io
+
+    from server.logs import log_to
+
+    log = io.StringIO()
+    log_to(log, verbose=False)
+    try:
+        yield
+    finally:
+        sys.stderr.write(log.getvalue())
+
+
+async def against_bots(
+    options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
+) -> "Visit":
+    """Play a new game against bots, which is kept if the player leaves it."""
+    from client.ui.texts.kept import game_not_kept
+    from commands.playing.kept_games import new_game
+    from server.errors import JournalError
+
+    there = replace(options, players=players, random_layout=random_layout)
+    with contextlib.ExitStack() as held:
+        try:
+            game = held.enter_context(new_game(brains, players))
+        except OSError as error:
+            reason = error.strerror
+        else:
+            try:
+                return await _at_game(there, game, config)
+            except JournalError as error:
+                reason = _reason(error)
+    there = replace(there, news=(game_not_kept(str(reason)),))
+    return await _against_bots(there, brains, config, players - 1)
+
+
+async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+    """Continue a kept game against bots."""
+    from client.ui.game import Visit
+    from client.ui.texts.kept import game_not_continued
+    from commands.playing.kept_games import continued
+    from server.errors import JournalError
+
+    try:
+        with continued(game):
+            return await _at_game(replace(options, table=game.table), game, config)
+    except OSError as error:
+        return Visit(1, game_not_continued(game.folder, error.strerror or str(error)))
+    except JournalError as error:
+        return Visit(1, game_not_continued(game.folder, _reason(error)))
+
+
+def _reason(error: "JournalError") -> str:
+    """Return why a journal cannot be used, without the advice for those who run palatinus serve."""
+    return str(error.about.get("reason", _("its journal cannot be read")))
+
+
+def _unusable(error: "JournalError") -> str:
+    """Return why the games of this computer cannot be hosted, with advice for a screen without options."""
+    if "version" in error.about:
+        return _("A newer Palatinus has used the games of this computer. Update this one to host them.")
+    unusable = _(
+        "The games of this computer cannot be hosted: {reason}. After quitting, {command} says more."
+    )
+    return unusable.format(reason=_reason(error), command="palatinus tables check")
+
+
+async def _at_game(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+    """Play a game where it is kept."""
+    from client.ui.texts.kept import how_to_continue
+
+    there = replace(options, seats=game.seat, parting=how_to_continue())
+    config = replace(config, data=game.folder)
+    return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
+
+
+async def _against_bots(
+    options: "Options",
+    brains: tuple[str, ...],
+    config: "Config",
+    others: int,
+    bots_seats: "Seats | None" = None,
+) -> "Visit":
+    """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
+    from client.ui.game import visit
+
+    limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
+    config = replace(config, limits=limits, lobby_chat=False)  # there is nobody else
+    async with _server_with_bots(config, brains, bots_seats) as here:
+        if options.table is not None:  # a game to continue: the bots take their seats again
+            here.seat_bots(options.table, others)
+        url = f"ws://127.0.0.1:{here.port}"
+        there = replace(options, url=url, filled=True, bots=here.seat_bots, bots_failures=here.failures)
+        return await visit(there)
+
+
+async def hosted(options: "Options", *, announced: bool) -> "Visit":
+    """Serve for the network and play there too; any port will do, because the screen shows it."""
+    from client.player.seats import Seats, seats_folder
+    from client.ui.game import Visit, visit
+    from discovery.interfaces import switched_off
+    from discovery.names import default_name
+    from server.admin.endpoint import SOCKET_NAME
+    from server.config import Announce
+    from server.errors import JournalError, JournalInUse, StartError
+    from server.net.addresses import reachable
+
+    data = data_folder()
+    found_as = [""]
+    announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
+    for port in (DEFAULT_PORT, 0):
+        admin = data / SOCKET_NAME
+        config = replace(
+            kept_here(),
+            host="0.0.0.0",  # noqa: S104 - a LAN host
+            port=port,
+            data=data,
+            announce=announce,
+            admin=admin,
+        )
+        try:
+            async with _server_here(config) as server:
+                url = f"ws://127.0.0.1:{server.port}"
+                outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
+                addresses = tuple(f"ws://{each}:{server.port}" for each in outside)
+                there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
+                return await visit(replace(there, found_as=lambda: found_as[-1], home=True))
+        except JournalInUse:
+            used = _("Another server here uses the games in {folder}. Join it, or stop it first.")
+            return Visit(1, used.format(folder=data))
+        except JournalError as error:
+            return Visit(1, _unusable(error))
+        except StartError as error:
+            failure = error
+    return Visit(1, f"{describe_host_error(failure)}.")
+
+
+def _server_here(config: "Config") -> "AbstractAsyncContextManager[Running]":
+    """Serve in this process."""
+    from client.bots.brains import bots_by_level
+    from client.bots.greedy import greedy
+    from server.app import running
+
+    return running(replace(config, stand_in=greedy, brains=bots_by_level()))
+
+
+class _BotsHere(NamedTuple):
+    """A server in this process: its port, what seats bots there, and what made them fail, if anything does.
+
+    A brain of the player's own can fail.
+    """
+
+    port: int
+    seat_bots: "SeatBots"
+    failures: "asyncio.Queue[str]"
+
+
+@contextlib.asynccontextmanager
+async def _server_with_bots(
+    config: "Config", brains: tuple[str, ...], bots_seats: "Seats | None"
+) -> "AsyncIterator[_BotsHere]":
+    """Serve in this process, with bots that have these `brains`."""
+    import asyncio
+    import io
+
+    from client.bots.runner import BotOptions, run_bots
+
+    failures: asyncio.Queue[str] = asyncio.Queue()
+
+    async def play(options: BotOptions) -> None:
+        errors = io.StringIO()
+        if await run_bots(options, io.StringIO(), errors):
+            failures.put_nowait(errors.getvalue().strip())
+
+    async with _server_here(config) as server, asyncio.TaskGroup() as tasks:
+        seated: list[asyncio.Task[None]] = []
+
+        def seat_bots(table: str, seats: int) -> None:
+            url = f"ws://127.0.0.1:{server.port}"
+            options = BotOptions(
+                url, table, brains, seats=seats, seed=config.seed, rematch=True, kept_in=bots_seats
+            )
+            seated.append(tasks.create_task(play(options)))
+
+        yield _BotsHere(server.port, seat_bots, failures)
+        for bots in seated:
+            bots.cancel()

@@ -1,0 +1,69 @@
+"""`palatinus join`: the terminal client, connected to a server."""
+
+import argparse
+from dataclasses import replace
+
+from client.language import _
+from commands.access import access_of, add_access, visit_by_password
+from commands.display_options import add_display_options, name_of, options_of
+from commands.parsing import Commands, need_terminal, table_code, wrong_use
+from commands.playing.finding import chosen_server, url_of
+
+
+def add_join(commands: Commands) -> None:
+    join = commands.add_parser("join", help=_("play on a server, or watch"))
+    join.add_argument(
+        "server",
+        nargs="?",
+        help=_(
+            "the address on the host's screen, ws://HOST:PORT, or the server's name; "
+            "without one, choose from those found on this network"
+        ),
+    )
+    join.add_argument(
+        "table",
+        nargs="?",
+        type=table_code,
+        help=_("a table's code; without one, choose a table in the lobby"),
+    )
+    how = join.add_mutually_exclusive_group()
+    how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
+    how.add_argument(
+        "--new", action="store_true", help=_("join as a new player, even where a seat is kept for you")
+    )
+    add_access(join)
+    add_display_options(join)
+    join.set_defaults(run=_join)
+
+
+def _join(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from client.player.seats import Seats, seats_folder
+    from client.typed.address import BadAddress
+    from client.ui.game import report
+    from client.ui.update.requests import GoTo
+
+    if arguments.watch and arguments.table is None:
+        return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
+    access = access_of(arguments)
+    if arguments.server is None:
+        need_terminal()
+        request = chosen_server(name_of(arguments), access, ascii_wanted=arguments.ascii)
+        if not isinstance(request, GoTo):
+            return 0
+        goal = request
+    else:
+        try:
+            goal = GoTo(url_of(arguments.server, access), arguments.table, arguments.watch)
+        except BadAddress as error:
+            return wrong_use(str(error))
+        need_terminal()
+    options = replace(
+        options_of(arguments, goal.url),
+        table=goal.table,
+        watch=goal.watch,
+        seats=Seats(seats_folder(), goal.url, new=arguments.new),
+        access=access,
+    )
+    return report(asyncio.run(visit_by_password(options)))

@@ -1,0 +1,165 @@
+"""`palatinus play`: a game against bots, with server and player in one process."""
+
+import argparse
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from client.language import _
+from commands.display_options import add_display_options, options_of
+from commands.finished_games.past_games import kept_here
+from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
+from commands.playing.hosting import against_bots, going_on, log_for_later
+from commands.playing.start_screen import at_home
+
+if TYPE_CHECKING:
+    from client.ui.game import Visit
+    from engine.pieces import People
+    from server.config import Config
+
+
+def add_play(commands: Commands) -> None:
+    play = commands.add_parser("play", help=_("play against bots on this computer"))
+    add_game(play)
+    add_display_options(play)
+    play.set_defaults(run=play_here)
+
+
+def add_game(play: argparse.ArgumentParser) -> None:
+    """Add the options that define the game."""
+    play.add_argument(
+        "--continue", dest="go_on", action="store_true", help=_("continue the game that you left last")
+    )
+    play.add_argument(
+        "--players",
+        type=int,
+        choices=range(2, 6),
+        default=3,
+        help=_("number of players, you included (default: 3)"),
+    )
+    play.add_argument(
+        "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=_("see palatinus bot --help")
+    )
+    play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
+    records = play.add_mutually_exclusive_group()
+    records.add_argument(
+        "--records",
+        type=Path,
+        metavar="DIR",
+        help=_("write the record of the finished game to this folder (default: see palatinus history)"),
+    )
+    records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))
+    play.add_argument(
+        "--random-layout",
+        action="store_true",
+        help=_("lay the tiles at random instead of letting the players lay them"),
+    )
+    play.add_argument(
+        "--starts",
+        default="random",
+        metavar="SEAT",
+        help=_("who starts: a seat, counted from 1, me (seat 1), or random (default)"),
+    )
+    play.add_argument("--people", help=_("the people that you play, by its letter or name: S, Sabines"))
+
+
+def play_here(arguments: argparse.Namespace) -> int:
+    """Play against bots until the player quits; return the exit code."""
+    from client.bots.brains import NoSuchBrain, brain_named
+    from client.typed.starting import BadStart, seat_to_start
+    from client.ui.texts.pieces import people_named
+    from engine.pieces import People
+
+    need_terminal()
+    if arguments.go_on:
+        return _continued(arguments)
+    brains = tuple(arguments.brain.split(","))
+    try:
+        for brain in brains:
+            brain_named(brain)
+        starting = seat_to_start(arguments.starts, arguments.players)
+    except (NoSuchBrain, BadStart) as error:
+        return wrong_use(str(error))
+    people = None if arguments.people is None else people_named(arguments.people)
+    if arguments.people is not None and people is None:
+        hint = _("there is no people {text!r}. Write one of {peoples}")
+        return wrong_use(hint.format(text=arguments.people, peoples=", ".join(People)))
+    game = against_bots(
+        replace(options_of(arguments, ""), starting=starting, people=people),
+        brains,
+        players=arguments.players,
+        random_layout=arguments.random_layout,
+        config=_config(arguments),
+    )
+    return _played(
+        arguments,
+        game,
+        arguments.players,
+        random_layout=arguments.random_layout,
+        people=people,
+        brain=brains[0],
+    )
+
+
+def _config(arguments: argparse.Namespace) -> "Config":
+    """Return the configuration of the server for the game."""
+    from server.config import Config
+
+    config = Config() if arguments.no_history else kept_here(arguments.records)
+    return replace(config, seed=arguments.seed)
+
+
+def _continued(arguments: argparse.Namespace) -> int:
+    """Continue the game that was left last."""
+    from commands.playing.kept_games import kept_games
+
+    kept = kept_games().games
+    if not kept:
+        return wrong_use(_("there is no game to continue"))
+    game = going_on(options_of(arguments, ""), kept[0], _config(arguments))
+    return _played(arguments, game, kept[0].players, random_layout=None, people=None, brain=kept[0].brains[0])
+
+
+def _played(
+    arguments: argparse.Namespace,
+    game: "Coroutine[Any, Any, Visit]",
+    players: int,
+    *,
+    random_layout: bool | None,
+    people: "People | None",
+    brain: str,
+) -> int:
+    """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
+    import asyncio
+
+    import msgspec
+
+    from client.player.preferences import Preferences, preferences_file, remembered
+    from client.ui.game import report
+    from client.ui.update.state import StartLine
+    from server.errors import StartError
+
+    with log_for_later():
+        try:
+            visited = asyncio.run(game)
+        except StartError as error:
+            return wrong_use(describe_host_error(error))
+        if not visited.home:
+            return report(visited)
+        known = remembered(preferences_file()) or Preferences()
+        set_up = msgspec.structs.replace(
+            known,
+            name=arguments.name or known.name,
+            players=players,
+            random_layout=known.random_layout if random_layout is None else random_layout,
+            people=people or known.people,
+            brain=brain,
+        )
+        return at_home(
+            set_up,
+            StartLine.PLAY,
+            ascii_wanted=arguments.ascii,
+            confirms=arguments.confirm,
+            announced=arguments.announced,
+        )

@@ -1,0 +1,242 @@
+"""`palatinus admin`: the host of a running server looks at it, and tells it what to do."""
+
+import argparse
+import functools
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from client.language import _
+from commands.parsing import Commands, WrongUse, add_language, data_folder, table_code
+from commands.serving.game_record import write_record
+from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
+
+if TYPE_CHECKING:
+    from server.admin.messages import Request
+
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+_OFF: Final = "off"
+
+Act = Callable[[Path, argparse.Namespace], Any]
+
+
+def add_admin(commands: Commands) -> None:
+    admin = commands.add_parser("admin", help=_("look at a running server, and tell it what to do"))
+    _add_where(admin, data=None, as_json=False)
+    actions = admin.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
+
+    def add(name: str, act: Act, meaning: str) -> argparse.ArgumentParser:
+        action: argparse.ArgumentParser = actions.add_parser(name, help=meaning)
+        action.set_defaults(run=functools.partial(_run, act))
+        _add_where(action, data=argparse.SUPPRESS, as_json=argparse.SUPPRESS)
+        add_language(action)
+        return action
+
+    add("status", _status, _("show how the server is"))
+    add("tables", _tables, _("show the tables, and who is at them"))
+    add("who", _who, _("show the clients: from where, with which program, and where they are"))
+    announce = add("announce", _announce, _("tell everybody something"))
+    announce.add_argument("text", metavar="TEXT", help=_("what to tell"))
+    close = add("close", _close, _("close a table for good"))
+    _add_code(close)
+    close.add_argument("--reason", metavar="TEXT", help=_("tell those who are there why"))
+    remove = add("remove", _remove, _("take a seat from its player"))
+    _add_code(remove)
+    remove.add_argument("player", metavar="SEAT|NAME", help=_("a seat, counted from 1, or a player's name"))
+    backup = add("backup", _backup, _("copy the journal while the server runs"))
+    backup.add_argument("file", type=Path, metavar="FILE", help=_("file to write; an older one is replaced"))
+    export = add("export", _export, _("write a game's record"))
+    _add_code(export)
+    export.add_argument(
+        "file",
+        nargs="?",
+        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
+    )
+    drain = add("drain", _drain, _("take no new tables, and stop after a while"))
+    drain.add_argument(
+        "time",
+        nargs="?",
+        type=_span,
+        default="10m",
+        metavar="TIME",
+        help=_("30s, 10m or 2h; off runs on (default: %(default)s)"),
+    )
+    level = add("log-level", _log_level, _("log more or less from here on"))
+    level.add_argument(
+        "level", choices=("info", "warning", "error"), help=_("the least serious to be logged")
+    )
+
+
+def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
+    add_server(command, default=data)
+    command.add_argument(
+        "--json", action="store_true", default=as_json, help=_("print the server's answer as JSON")
+    )
+
+
+def _add_code(command: argparse.ArgumentParser) -> None:
+    command.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
+
+
+def _span(text: str) -> str:
+    """Return the text if it is a length of time; raises ArgumentTypeError."""
+    if text != _OFF and not _seconds(text):
+        raise argparse.ArgumentTypeError(
+            _("{word} is not a time: write 30s, 10m or 2h, up to 168h, or off").format(word=repr(text))
+        )
+    return text
+
+
+def _seconds(text: str) -> int | None:
+    from server.admin.messages import LONGEST_DRAIN
+
+    written = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
+    seconds = 0 if written is None else int(written[1]) * _UNITS[written[2]]
+    return seconds if 0 < seconds <= LONGEST_DRAIN else None
+
+
+def _run(act: Act, arguments: argparse.Namespace) -> int:
+    import msgspec
+
+    path = arguments.admin_socket or socket_in(arguments.data or data_folder())
+    report = act(path, arguments)
+    if arguments.json:
+        sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
+    return 0
+
+
+def _say(arguments: argparse.Namespace, *lines: str) -> None:
+    """Print lines for people, unless a program reads."""
+    if not arguments.json:
+        print(*lines, sep="\n")
+
+
+def _changed(request: "Request", path: Path) -> None:
+    asked(path, request, type(None))
+
+
+# -- what there is to see -------------------------------------------------------------------------
+
+
+def _status(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.ui.export.server import status_lines
+    from server.admin.messages import Status, StatusReport
+
+    report = asked(path, Status(), StatusReport)
+    _say(arguments, *status_lines(report))
+    return report
+
+
+def _tables(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.ui.export.server import table_lines
+    from server.admin.messages import TableReport, Tables
+
+    report = asked(path, Tables(), list[TableReport])
+    _say(arguments, *table_lines(report))
+    return report
+
+
+def _who(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.ui.export.server import client_lines
+    from server.admin.messages import ClientReport, Who
+
+    report = asked(path, Who(), list[ClientReport])
+    _say(arguments, *client_lines(report))
+    return report
+
+
+# -- what there is to do --------------------------------------------------------------------------
+
+
+def _announce(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.language import counted
+    from server.admin.messages import Announce, Told
+
+    report = asked(path, Announce(_announced(arguments.text)), Told)
+    form = counted("{n} client was told.", "{n} clients were told.", report.clients)
+    _say(arguments, form.format(n=report.clients))
+    return report
+
+
+def _announced(text: str) -> str:
+    """Return the text on one line, without blanks around it; raises WrongUse unless it can be shown."""
+    from unicodedata import normalize
+
+    from protocol.limits import ANNOUNCEMENT_LENGTH
+
+    said = normalize("NFC", " ".join(text.split()))
+    if not 0 < len(said) <= ANNOUNCEMENT_LENGTH:
+        raise WrongUse(_("an announcement has 1 to {most} characters").format(most=ANNOUNCEMENT_LENGTH))
+    if not said.isprintable():
+        raise WrongUse(_("an announcement cannot contain control characters"))
+    return said
+
+
+def _close(path: Path, arguments: argparse.Namespace) -> Any:
+    from server.admin.messages import Close
+
+    reason = None if arguments.reason is None else _announced(arguments.reason)
+    _changed(Close([arguments.code], reason), path)
+    _say(arguments, _("Table {code} is closed.").format(code=arguments.code))
+
+
+def _remove(path: Path, arguments: argparse.Namespace) -> Any:
+    from server.admin.messages import Remove
+
+    seat = _seat(path, arguments.code, arguments.player)
+    _changed(Remove(arguments.code, seat), path)
+    text = _("Seat {seat} at table {code} has no player any more.")
+    _say(arguments, text.format(seat=seat + 1, code=arguments.code))
+
+
+def _seat(path: Path, code: str, player: str) -> int:
+    """Return the seat that its number or its player's name stands for; raises WrongUse."""
+    from server.admin.messages import TableReport, Tables
+
+    if len(player) == 1 and player in "12345":
+        return int(player) - 1
+    tables = {table.table: table for table in asked(path, Tables(), list[TableReport])}
+    if code not in tables:
+        raise WrongUse(_("there is no table {code}").format(code=code))
+    names = [seat.seat for seat in tables[code].seats if seat.name == player]
+    if len(names) != 1:
+        raise WrongUse(_("nobody at table {code} is called {name}").format(code=code, name=repr(player)))
+    return names[0]
+
+
+def _backup(path: Path, arguments: argparse.Namespace) -> Any:
+    report = backed_up(path, arguments.file)
+    text = _("{file}: {size} bytes, whole.")
+    _say(arguments, text.format(file=arguments.file, size=report.bytes))
+    return report
+
+
+def _export(path: Path, arguments: argparse.Namespace) -> Any:
+    from server.storage.entries import whole_events
+
+    report = ServedTables(path, path.parent).with_game(arguments.code)
+    file = write_record(report.table, whole_events(report.events), arguments.file)
+    return {"table": report.table, "file": None if file is None else str(file)}
+
+
+def _drain(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.ui.texts.times import clock_time
+    from server.admin.messages import Drain, DrainReport
+
+    seconds = None if arguments.time == _OFF else _seconds(arguments.time)
+    report = asked(path, Drain(seconds), DrainReport)
+    if report.stops_in is None:
+        _say(arguments, _("The server runs on."))
+    else:
+        text = _("The server takes no new tables, and stops in {time}, or when no game runs any more.")
+        _say(arguments, text.format(time=clock_time(report.stops_in)))
+    return report
+
+
+def _log_level(path: Path, arguments: argparse.Namespace) -> Any:
+    from server.admin.messages import SetLogLevel
+
+    _changed(SetLogLevel(arguments.level), path)
+    _say(arguments, _("The server logs events of level {level} and above.").format(level=arguments.level))

@@ -1,0 +1,40 @@
+"""Writing the record of a stored game to a file."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.language import _
+from commands.parsing import WrongUse
+
+if TYPE_CHECKING:
+    from client.ui.export.tables import Table
+    from engine.events import Event
+
+
+def write_record(table: "Table", events: "Sequence[Event]", file: str | None) -> Path | None:
+    """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
+
+    Return the file that was written, if one was. Raises WrongUse.
+    """
+    from engine.events import WolvesRevealed
+    from engine.record import recorded
+
+    if not events:
+        raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
+    content = recorded(events, table.names).encode()
+    path = None if file == "-" else Path(file or f"{table.code}.txt")
+    if path is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        try:
+            with path.open("wb" if file else "xb") as out:
+                out.write(content)
+        except OSError as error:
+            text = _("cannot write {file}: {reason}").format(file=path, reason=error.strerror)
+            raise WrongUse(text) from error
+    if not any(isinstance(event, WolvesRevealed) for event in events):
+        print(_("This game has no result: its record reveals all wolf pieces."), file=sys.stderr)
+    return path

@@ -1,0 +1,238 @@
+"""What commands ask a running server over its admin socket."""
+
+import argparse
+import contextlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Final, Self, TypeVar
+
+from client.language import _
+from commands.parsing import WrongUse
+
+if TYPE_CHECKING:
+    from engine.events import Event
+    from server.admin.failures import AdminFailure
+    from server.admin.messages import CopyReport, GameReport, Request, SnapshotReport, StoredReport
+    from server.storage.sqlite.data_folder import DataFolder
+
+_UNFINISHED: Final = ".unfinished"
+
+R = TypeVar("R")
+
+
+def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
+    """Add the options that say which server is meant."""
+    command.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=default,
+        help=_("folder where the server keeps its games"),
+    )
+    command.add_argument(
+        "--admin-socket",
+        type=Path,
+        metavar="FILE",
+        default=default,
+        help=_("where the server listens, if not in its data folder"),
+    )
+
+
+def socket_in(data: Path) -> Path:
+    """Return where a server with this data folder listens."""
+    from server.admin.endpoint import SOCKET_NAME
+
+    return data / SOCKET_NAME
+
+
+def asked(path: Path, request: "Request", kind: type[R]) -> R:
+    """Return the answer of the server that listens at `path`; raises WrongUse if it does not do that."""
+    from server.admin.client import ask
+
+    return _worded(path, lambda: ask(path, request, kind))
+
+
+def runs(path: Path) -> bool:
+    """Tell whether a server listens at `path`."""
+    from server.admin.endpoint import NoServer, connected
+
+    try:
+        connected(path, seconds=10.0)[0].close()
+    except (NoServer, OSError):
+        return False
+    return True
+
+
+def _worded(path: Path, work: Callable[[], R]) -> R:
+    from server.admin.endpoint import NoServer
+    from server.admin.failures import AdminFailure
+
+    try:
+        return work()
+    except NoServer as error:
+        raise WrongUse(_(error.text).format(**error.about)) from error
+    except AdminFailure as error:
+        raise WrongUse(_described(error)) from error
+    except OSError as error:
+        text = _("cannot ask the server at {file}: {reason}")
+        raise WrongUse(text.format(file=path, reason=error.strerror or error)) from error
+
+
+def _described(error: "AdminFailure") -> str:
+    from protocol.refusals import sentence
+
+    return sentence(_(error.text), {name: str(fact) for name, fact in error.about.items()}).rstrip(".")
+
+
+class ServedTables:
+    """The tables of the server that listens at `path`, with the methods of a DataFolder; raises WrongUse.
+
+    Its data folder is `data`.
+    """
+
+    def __init__(self, path: Path, data: Path) -> None:
+        self._path = path
+        self._data = data
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def tables(self) -> "list[StoredReport]":
+        """Return all tables, the latest changed first."""
+        from server.admin.messages import Stored, StoredReport
+
+        return asked(self._path, Stored(), list[StoredReport])
+
+    def table(self, code: str) -> "StoredReport | None":
+        """Return the table with this code, None if there is none."""
+        return next((table for table in self.tables() if table.code == code), None)
+
+    def game(self, code: str) -> "tuple[Event, ...]":
+        """Return all events of this table's game, hidden kinds included; none if it has not started."""
+        from server.storage.entries import whole_events
+
+        return tuple(whole_events(self.with_game(code).events))
+
+    def with_game(self, code: str) -> "GameReport":
+        """Return the table with this code and its game."""
+        from server.admin.messages import Game, GameReport
+
+        return asked(self._path, Game(code), GameReport)
+
+    def restore(self, code: str) -> int:
+        """Put a damaged table back into play at its last whole move; return that move's number."""
+        from server.admin.messages import Restore, StoredReport
+
+        return asked(self._path, Restore(code), StoredReport).moves
+
+    @contextlib.contextmanager
+    def snapshot(self) -> "Iterator[DataFolder]":
+        """Yield what the server's disk holds, to be looked at closely without disturbing the server."""
+        from server.admin.client import ask
+        from server.admin.messages import Snapshot, SnapshotReport
+        from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+        from server.storage.sqlite.data_folder import DataFolder
+        from server.storage.sqlite.journal_file import FILE_NAME
+
+        with tempfile.TemporaryDirectory(prefix="palatinus-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            file = folder / FILE_NAME
+            report = _worded(
+                self._path, lambda: ask(self._path, Snapshot(), SnapshotReport, _writer_into(file))
+            )
+            (folder / LIST_NAME).write_bytes(report.listed)
+            with DataFolder(folder, kept=self._data) as opened:
+                yield opened
+
+    def remove(self, codes: Iterable[str]) -> None:
+        """Remove all these tables for good; people who are there are told."""
+        from server.admin.messages import Close
+
+        asked(self._path, Close(list(codes)), type(None))
+
+
+def backed_up(path: Path, file: Path) -> "CopyReport":
+    """Write a copy of the server's journal into `file`, whole or not at all; raises WrongUse."""
+    from server.admin.client import ask
+    from server.admin.messages import Backup, CopyReport
+
+    if file.name.endswith(_UNFINISHED):
+        text = _("{file} is a name for an unfinished backup, which the next one removes: choose another")
+        raise WrongUse(text.format(file=file))
+    if _served(file):
+        raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
+    unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
+    try:
+        report = _worded(path, lambda: ask(path, Backup(), CopyReport, _writer_into(unfinished)))
+        _check_copy(unfinished)
+        try:
+            unfinished.replace(file)
+        except OSError as error:
+            text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+            raise WrongUse(text) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return report
+
+
+def _served(file: Path) -> bool:
+    """Tell whether this is one of the files that a running server keeps its games in."""
+    from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+    from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
+    from server.storage.sqlite.journal_file import FILE_NAME
+
+    if file.name not in {FILE_NAME, f"{FILE_NAME}-wal", LIST_NAME}:
+        return False
+    try:
+        FolderLock(file.parent).close()
+    except FolderInUse:
+        return True
+    except OSError:  # there is no such folder: to be told when the file is written
+        return False
+    return False
+
+
+def _writer_into(file: Path) -> "Callable[[CopyReport | SnapshotReport, BinaryIO], None]":
+    """Return what writes the bytes that follow a report into a new file."""
+
+    def write(report: "CopyReport | SnapshotReport", source: BinaryIO) -> None:
+        from server.admin.client import copied
+
+        with os.fdopen(_private(file), "wb") as target:
+            copied(source, target, report.bytes)
+            target.flush()
+            os.fsync(target.fileno())
+
+    return write
+
+
+def _private(file: Path) -> int:
+    """Open a new file that only its owner may read: a journal holds hidden pieces."""
+    try:
+        file.unlink(missing_ok=True)
+        return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    except OSError as error:
+        text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+        raise WrongUse(text) from error
+
+
+def _check_copy(file: Path) -> None:
+    """Raise WrongUse unless the copy is a sound database."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        ) as copy:
+            found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+    except sqlite3.Error as error:
+        found = str(error)
+    if found != "ok":
+        raise WrongUse(_("the copy is damaged: {reason}").format(reason=found))

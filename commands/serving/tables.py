@@ -1,0 +1,191 @@
+"""`palatinus tables`: the games in a data folder."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.language import _, counted
+from commands.confirmation import confirmed
+from commands.display_options import add_ascii
+from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
+from commands.serving.game_record import write_record
+from commands.serving.running_server import ServedTables, add_server, runs, socket_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from client.ui.export.tables import Table
+    from server.storage.sqlite.data_folder import DataFolder
+
+
+def add_tables(commands: Commands) -> None:
+    tables = commands.add_parser(
+        "tables", help=_("list, show, check, export or remove the games a server keeps")
+    )
+    add_server(tables, default=None)
+    tables.set_defaults(run=_tables_listed)
+    actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
+    listing = actions.add_parser("list", help=_("list all tables (the default)"))
+    listing.set_defaults(run=_tables_listed)
+    show = actions.add_parser("show", help=_("show one table"))
+    show.add_argument(
+        "--open", action="store_true", help=_("reveal the wolf pieces of a game without a result")
+    )
+    add_ascii(show, _("draw with ASCII characters only"))
+    show.set_defaults(run=_table_shown)
+    export = actions.add_parser("export", help=_("write a game's record"))
+    export.set_defaults(run=_table_exported)
+    removal = actions.add_parser("remove", help=_("remove tables for good"))
+    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
+    removal.set_defaults(run=_tables_removed)
+    check = actions.add_parser("check", help=_("check every table, and say what is whole"))
+    check.set_defaults(run=_tables_checked)
+    salvage = actions.add_parser("salvage", help=_("write the records of all games, also of damaged tables"))
+    salvage.add_argument(
+        "codes", type=str.upper, nargs="*", metavar="CODE", help=_("a table's code (default: all)")
+    )
+    salvage.add_argument(
+        "--to",
+        type=Path,
+        metavar="DIR",
+        required=True,
+        help=_("folder to write to; no file there is replaced"),
+    )
+    salvage.set_defaults(run=_tables_salvaged)
+    restoring = actions.add_parser(
+        "restore", help=_("put a damaged table back into play at its last whole move")
+    )
+    restoring.set_defaults(run=_table_restored)
+    for action in (show, export, restoring):
+        action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+    export.add_argument(
+        "file",
+        nargs="?",
+        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
+    )
+    removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
+    for action in (listing, show, export, removal, check, salvage, restoring):
+        add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
+        add_language(action)
+
+
+@contextlib.contextmanager
+def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables]":
+    """Open the data folder, or ask the server that is using it; raises WrongUse if that fails."""
+    data = arguments.data or data_folder()
+    path = arguments.admin_socket or socket_in(data)
+    if runs(path):
+        yield ServedTables(path, data)
+        return
+    with _opened_alone(arguments) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def _opened_closely(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder, or a copy from the server that is using it; raises WrongUse if that fails."""
+    with _opened(arguments) as folder, contextlib.ExitStack() as copy:
+        yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
+
+
+@contextlib.contextmanager
+def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+    """Open the data folder; raises WrongUse if that fails."""
+    from server.errors import JournalError, JournalInUse
+    from server.storage.sqlite.data_folder import DataFolder
+
+    try:
+        with DataFolder(arguments.data or data_folder()) as folder:
+            yield folder
+    except JournalInUse as error:
+        text = _(
+            "{reason}. If a server listens elsewhere than in that folder, name its socket with --admin-socket"
+        )
+        raise WrongUse(text.format(reason=describe_host_error(error))) from error
+    except JournalError as error:
+        raise WrongUse(describe_host_error(error)) from error
+
+
+def _stored(folder: "DataFolder | ServedTables", code: str) -> "Table":
+    if (table := folder.table(code)) is None:
+        raise WrongUse(_("there is no table {code}").format(code=code))
+    return table
+
+
+def _tables_listed(arguments: argparse.Namespace) -> int:
+    from client.ui.export.tables import listing
+
+    with _opened(arguments) as folder:
+        print(*listing(folder.tables()), sep="\n")
+    return 0
+
+
+def _table_shown(arguments: argparse.Namespace) -> int:
+    from client.records.recording import Recording
+    from client.ui.export.moment import as_text
+    from client.ui.export.tables import progress, summary
+    from engine.view import SPECTATOR
+
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        events = folder.game(table.code)
+    print(*summary(table), sep="\n")
+    if events:
+        recording = Recording.of(events, dict(enumerate(table.names)))
+        eyes = recording.all_eyes if arguments.open or recording.over else SPECTATOR
+        print(progress(recording, eyes))
+        print(as_text(recording, recording.end, eyes, ascii_only=arguments.ascii), end="")
+    return 0
+
+
+def _table_exported(arguments: argparse.Namespace) -> int:
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        if table.damaged:
+            text = _("table {code} is damaged. Get what is whole of it with palatinus tables salvage")
+            raise WrongUse(text.format(code=table.code))
+        events = folder.game(table.code)
+    write_record(table, events, arguments.file)
+    return 0
+
+
+def _tables_removed(arguments: argparse.Namespace) -> int:
+    from client.ui.export.tables import listing
+
+    with _opened(arguments) as folder:
+        codes = list(dict.fromkeys(arguments.codes))
+        tables = [_stored(folder, code) for code in codes]
+        if not arguments.yes:
+            form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
+            if not confirmed(listing(tables), form.format(n=len(tables))):
+                return 1
+        folder.remove(codes)
+    return 0
+
+
+def _tables_checked(arguments: argparse.Namespace) -> int:
+    from commands.serving.damaged_tables import show_check
+
+    with _opened_closely(arguments) as folder:
+        return show_check(folder)
+
+
+def _tables_salvaged(arguments: argparse.Namespace) -> int:
+    from commands.serving.damaged_tables import write_salvaged
+
+    with _opened_closely(arguments) as folder:
+        return write_salvaged(folder, arguments.codes, arguments.to)
+
+
+def _table_restored(arguments: argparse.Namespace) -> int:
+    with _opened(arguments) as folder:
+        table = _stored(folder, arguments.code)
+        if not table.damaged:
+            raise WrongUse(_("table {code} is not damaged").format(code=table.code))
+        if table.lost:
+            text = _("table {code} is lost. Look for it in the copies with palatinus tables salvage")
+            raise WrongUse(text.format(code=table.code))
+        moves = folder.restore(table.code)
+    print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=moves))
+    return 0

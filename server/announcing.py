@@ -1,0 +1,92 @@
+"""Having the server found on the network, without ever being in its way."""
+
+import asyncio
+import importlib
+import logging
+from typing import TYPE_CHECKING, Final
+
+from server.config import Announce
+from server.logs import about
+
+if TYPE_CHECKING:
+    from discovery.interfaces import Interface
+    from discovery.service import Service
+
+log = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_LOOKS: Final = 10.0  # at the interfaces of this computer: networks come and go
+_NO_NETWORK: Final = "there is no network"
+
+
+class Announcing:
+    """Announces the server on the interfaces at which it is reached, `host`, between `begin` and `end`.
+
+    All of it happens in a task of its own. What fails is logged in one line, and tried again later.
+    """
+
+    def __init__(
+        self, announce: Announce, tasks: asyncio.TaskGroup, *, host: str, port: int, tls: bool
+    ) -> None:
+        self._announce = announce
+        self._tasks = tasks
+        self._host = host
+        self._port = port
+        self._tls = tls
+        self._task: asyncio.Task[None] | None = None
+        self._failure: str | None = None  # the last one that was logged
+
+    def begin(self) -> None:
+        """Announce the server from now on."""
+        if self._task is None:
+            self._task = self._tasks.create_task(self._run())
+
+    def end(self) -> None:
+        """Say goodbye to those who have heard of it, and announce it no more."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self) -> None:
+        # In a thread: the library takes longer to load than a move may wait.
+        await asyncio.to_thread(importlib.import_module, "discovery.announcer")
+        from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415 - loaded above
+        from discovery.service import Service  # noqa: PLC0415
+
+        service = Service(self._announce.name, self._port, self._tls)
+        while True:
+            interfaces = listened_on(self._host, own_interfaces())
+            try:
+                await self._announced(service, interfaces)
+            except Exception as error:  # noqa: BLE001 - no packet of a stranger may end the games
+                reason = str(error) or type(error).__name__
+                if self._is_news(reason):
+                    log.warning("cannot be found on the network", extra=about(reason=reason))
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    async def _announced(self, service: "Service", interfaces: "tuple[Interface, ...]") -> None:
+        """Announce the server until the network changes; raises whatever keeps it from that."""
+        from discovery.announcer import announced  # noqa: PLC0415 - loaded before
+        from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415
+        from discovery.multicast import NoMulticast  # noqa: PLC0415
+
+        if not interfaces:
+            raise NoMulticast(_NO_NETWORK)
+
+        def failed(error: OSError) -> None:
+            reason = error.strerror or str(error)
+            if self._is_news(reason):
+                log.warning("multicast fails", extra=about(reason=reason))
+
+        async with announced(service, interfaces, failed) as name:
+            log.info("can be found on the network", extra=about(name=name, interfaces=len(interfaces)))
+            self._announce.told(name)
+            self._failure = None
+            while True:
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+                if listened_on(self._host, own_interfaces()) != interfaces:
+                    return
+
+    def _is_news(self, reason: str) -> bool:
+        """Tell whether the log has not said so already."""
+        before, self._failure = self._failure, reason
+        return reason != before

@@ -1,0 +1,1 @@
+"""The journal on disk: an SQLite file, its commit list, and the folder that holds them."""

@@ -1,0 +1,79 @@
+"""Checkpoints: what is in the write-ahead log moves to the main file, while commits go on."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from server.logs import about
+from server.storage.sqlite.journal_file import connected
+from server.storage.sqlite.open_files import OpenFiles
+
+log = logging.getLogger(__name__)
+
+_ENTRIES_BETWEEN: Final = 1000  # each leaves a few pages, of 4 KiB, in the write-ahead log
+_MOST_PAGES: Final = 32_000  # in the log (128 MiB), before commits wait so that it can begin anew
+
+
+class Checkpoints:
+    """Makes a checkpoint after so many entries, in a thread with a connection of its own.
+
+    SQLite begins the log anew with the first commit that finds all of it in the main file, and waits for the
+    disk then. `begin_log` is called when a commit may find that, or has to because the log is long: in this
+    case its argument is True, and what was committed during the checkpoint is still missing.
+    """
+
+    def __init__(self, path: Path, files: OpenFiles, begin_log: Callable[[bool], None]) -> None:
+        self._files = files
+        self._begin_log = begin_log
+        self._database = connected(path)
+        self._entries = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._at_work: asyncio.Future[None] | None = None
+
+    def entries_stored(self, number: int) -> None:
+        """Count entries in the log; make a checkpoint if it is due."""
+        self._entries += number
+        if self._entries >= _ENTRIES_BETWEEN and self._at_work is None and self._files.fault is None:
+            self.begin()
+
+    def begin(self) -> None:
+        """Make a checkpoint now."""
+        if self._at_work is None:
+            self._entries = 0
+            self._at_work = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            pages, moved = await loop.run_in_executor(self._thread, checkpoint, self._database, self._files)
+        except sqlite3.Error as error:
+            log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))
+        else:
+            if pages >= _MOST_PAGES or pages == moved:
+                self._begin_log(pages >= _MOST_PAGES)
+        finally:
+            self._at_work = None
+
+    async def close(self) -> None:
+        """Wait for a checkpoint under way."""
+        if self._at_work is not None:
+            await self._at_work
+        self._thread.shutdown()
+        self._database.close()
+
+
+def checkpoint(database: sqlite3.Connection, files: OpenFiles) -> tuple[int, int]:
+    """Move what is in the log to the main file; return how many pages the log has, and how many were moved.
+
+    Raises sqlite3.Error.
+    """
+    files.begin_checkpoint()
+    try:
+        _, pages, moved = database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    finally:
+        files.end_checkpoint()
+    return pages, moved

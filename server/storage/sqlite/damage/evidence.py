@@ -1,0 +1,191 @@
+"""What is found in a journal's files, read without changing a byte of them.
+
+SQLite merges the write-ahead log into the main file on closing it, so everything is read in memory. That
+needs no room on the disk either, and the disk may be full.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from protocol.limits import CODE_LENGTH
+from server.storage.archive_index import ArchivedGame
+from server.storage.chain import first_link, next_link
+from server.storage.sqlite.damage.page_scan import Value, rows_in
+from server.storage.sqlite.damage.write_ahead_log import merged
+from server.storage.sqlite.journal_file import checked_version, upgrade
+from server.storage.sqlite.journal_file import in_use as journal_in_use
+from server.storage.sqlite.tables_in_file import (
+    archive_list,
+    archived_from,
+    archived_tables,
+    commits,
+    in_use,
+    records_due,
+    set_aside_tables,
+)
+from server.storage.standing import Place, Standing
+from server.storage.stored_tables import Row, SetAside, Stored, unpacked
+
+
+@dataclass(slots=True)
+class View:
+    """What SQLite shows of a journal: all of it is there, but not all of it need be whole."""
+
+    version: int  # of the file, before it was upgraded for being read
+    journal: str
+    commits: int
+    in_use: dict[str, Stored]
+    archived: dict[str, Standing]
+    damaged: set[str]  # tables of which something does not fit
+    set_aside: dict[str, SetAside]
+    records_due: dict[str, int]
+
+    def place(self, code: str) -> Place | None:
+        if code in self.set_aside:
+            return Place.SET_ASIDE
+        if code in self.in_use:
+            return Place.IN_USE
+        return Place.ARCHIVED if code in self.archived else None
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """Read a journal into memory, brought to the newest version; yield a connection and the file's version.
+
+    Raises sqlite3.Error, OSError, or JournalError for a file that is of a newer version or not a journal.
+    """
+    content = merged(content_of(path), content_of(beside(path, "-wal")))
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        if content:
+            database.deserialize(content)
+        version = checked_version(database, path)
+        upgrade(database, version)
+        yield database, version
+
+
+def beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def content_of(path: Path) -> bytes:
+    """Return a file's content, nothing if there is no such file; raises OSError."""
+    return path.read_bytes() if path.exists() else b""
+
+
+def view_of(database: sqlite3.Connection, version: int) -> View:
+    """Return what SQLite shows; raises sqlite3.Error or ValueError if the file is malformed."""
+    (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if result != "ok":
+        raise sqlite3.DatabaseError(str(result).replace("\n", " "))
+    row = database.execute("SELECT id FROM journal").fetchone()
+    if row is None:
+        raise sqlite3.DatabaseError("its number is missing")
+    tables = {table.code: table for table in in_use(database)}
+    archived = list(archive_list(database))
+    damaged = {code for code, table in tables.items() if table.damage is not None}
+    damaged |= {table.code for table in archived if not table.whole or table.code in tables}
+    return View(
+        version,
+        row[0],
+        commits(database),
+        tables,
+        {table.code: table.standing for table in archived},
+        damaged,
+        {table.code: table for table in set_aside_tables(database)},
+        dict(records_due(database)),
+    )
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Rows that were found anywhere, whole or damaged, of now or of earlier."""
+
+    rows: dict[str, dict[int, set[Row]]] = field(default_factory=dict)  # by table and number
+    archived: dict[str, list[tuple[Standing, int, ArchivedGame]]] = field(default_factory=dict)  # and when
+    set_aside: dict[str, SetAside] = field(default_factory=dict)
+    records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
+    journals: set[str] = field(default_factory=set)
+
+    def add_files(self, file: bytes, log: bytes) -> None:
+        """Add the rows in the pages of a file and its write-ahead log."""
+        for row in rows_in(file, log):
+            self._add(row)
+
+    def add_shown(self, database: sqlite3.Connection, view: View) -> None:
+        """Add what SQLite shows."""
+        for table in view.in_use.values():
+            self._add_rows(table.code, table.rows)
+        for table, game in archived_tables(database):
+            self._add_archived(table, game)
+        self.set_aside |= view.set_aside
+        self.records_due |= view.records_due
+        self.journals.add(view.journal)
+
+    def holds(self, code: str, standing: Standing) -> bool:
+        """Tell whether the entry at which a table stood is among the rows."""
+        rows = self.rows.get(code, {}).get(standing.length - 1, ())
+        return any(row.link == standing.link for row in rows)
+
+    def best(self, code: str, wanted: Standing | None) -> list[Row]:
+        """Return the longest chain of a table, or the one that ends where it is `wanted` to end."""
+        known = self.rows.get(code, {})
+        chains: dict[bytes, list[Row]] = {first_link(code): []}
+        longest: list[Row] = []
+        for number in range(len(known)):
+            chains = {
+                row.link: [*chain, row]
+                for row in known.get(number, ())
+                for link, chain in chains.items()
+                if row.link == next_link(link, number, row.time, row.body)
+            }
+            if not chains:
+                break
+            if wanted is not None and number + 1 == wanted.length and wanted.link in chains:
+                return chains[wanted.link]
+            longest = next(iter(chains.values()))
+        return longest
+
+    def _add(self, row: list[Value]) -> None:
+        match row:
+            case [None, str(code), int(number), str(body), int() | None as time, bytes(link), int()]:
+                self.rows.setdefault(code, {}).setdefault(number, set()).add(Row(time, body, link))
+            case [str(code), int(since), str(reason), bytes(content), int(whole), int(length)]:
+                self.set_aside[code] = SetAside(code, since, reason, unpacked(content), whole, length)
+            case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
+                columns: list[Any] = row
+                self._add_archived(*archived_from(columns))
+            case [str(code), int(ended)] if len(code) == CODE_LENGTH:
+                self.records_due[code] = ended
+            case [str(journal), int()]:
+                self.journals.add(journal)
+
+    def _add_archived(self, table: Stored, game: ArchivedGame) -> None:
+        found = (table.standing, table.archived or 0, game)
+        self.archived.setdefault(table.code, []).append(found)
+        self._add_rows(table.code, table.rows)
+
+    def _add_rows(self, code: str, rows: Iterable[Row]) -> None:
+        for number, row in enumerate(rows):
+            self.rows.setdefault(code, {}).setdefault(number, set()).add(row)
+
+
+def refuse_if_in_use(path: Path) -> None:
+    """Raise JournalError if another connection has the journal; nothing is changed by asking."""
+    if not path.exists() or not path.stat().st_size:  # SQLite would delete the log of an empty file
+        return
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
+        ) as database:
+            # Without this SQLite would make a file for sharing the log.
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise journal_in_use(path) from error
+        # Any other error is for the inspection to find: a lock cannot be had for reading.

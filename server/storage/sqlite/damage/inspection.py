@@ -1,0 +1,311 @@
+"""What is whole in a data folder and what is damaged, found out before anything is written.
+
+A table is whole if the chain of its entries fits and leads to where the commit list says that it stood. If
+anything is wrong, the pages of all files are searched for what is missing.
+"""
+
+import enum
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from server.errors import JournalError
+from server.storage.archive_index import ArchivedGame
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.commit_list import KnownCommits, known_commits
+from server.storage.sqlite.damage.evidence import Evidence, View, beside, content_of, reading, view_of
+from server.storage.sqlite.damage.write_ahead_log import belongs_to_none
+from server.storage.sqlite.identity import is_copy
+from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
+from server.storage.standing import Place, Standing
+from server.storage.stored_tables import Row, SetAside, Stored, rechecked
+from server.storage.table_summary import contents
+
+_COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
+
+
+class Condition(enum.Enum):
+    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
+
+    WHOLE = "whole"
+    SHORTER = "shorter"
+    DAMAGED = "damaged"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is left of a table.
+
+    `length` is how many entries it is known to have had, and `reason` what is wrong with it if anything is.
+    """
+
+    table: Stored
+    condition: Condition
+    length: int
+    reason: str = ""
+    game: ArchivedGame | None = None  # if it is archived
+    since: int | None = None  # when it was set aside, if it was so before
+
+    @property
+    def code(self) -> str:
+        return self.table.code
+
+    @property
+    def moves(self) -> int:
+        """The number of its moves that are whole."""
+        return contents(self.table.entries).moves
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is wrong in a data folder; if nothing is, the tables were not looked at more closely."""
+
+    faults: Sequence[JournalError] = ()
+    verdicts: Sequence[Verdict] = ()
+    commits: int = 0
+    journal: str | None = None
+    set_aside: Sequence[str] = ()
+    records_due: Mapping[str, int] = field(default_factory=dict)
+
+
+def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Findings:
+    """Return what is wrong with the journal in the folder `data`; `closely` looks at every table in any case.
+
+    `suffix` ends the names of copies of its files. Raises JournalError if the journal is of a newer version,
+    not a journal or cannot be read.
+    """
+    path, list_path = data / f"{FILE_NAME}{suffix}", data / f"{LIST_NAME}{suffix}"
+    try:
+        listed = content_of(list_path)
+        log = beside(path, "-wal")
+        if not content_of(path) and not content_of(log) and not listed:
+            return Findings()
+        known = known_commits(listed)
+        if not content_of(path):
+            return _found(known, _evidence_in(path), JournalError("the journal is missing"))
+        try:
+            with reading(path) as (database, version):
+                if version == 0:
+                    return _never_written(path, known)
+                view = view_of(database, version)
+                if is_copy(
+                    view.journal
+                ):  # the list and the log beside it are of the journal that it replaced
+                    known = KnownCommits()
+                faults = _faults(view, known, list_is_there=bool(listed))
+                if belongs_to_none(content_of(path), content_of(log)):
+                    faults = [
+                        JournalError("the log {file} belongs to another journal", file=log.name),
+                        *faults,
+                    ]
+                if not faults and not closely:
+                    return Findings(set_aside=list(view.set_aside))
+                evidence = Evidence()
+                evidence.add_shown(database, view)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            evidence = _evidence_in(path)
+            if not evidence.rows:
+                raise JournalError(
+                    "nothing can be read in the journal {file} ({reason}). "
+                    "Put a backup in its place, or choose another --data",
+                    file=path,
+                    reason=error,
+                ) from error
+            fault = JournalError("the journal is malformed ({reason})", reason=error)
+            return _found(known, evidence, fault)
+        if faults:
+            evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
+        return Findings(
+            faults,
+            _verdicts(evidence, known, view),
+            max(view.commits, known.commits),
+            view.journal,
+            list(view.set_aside),
+            view.records_due,
+        )
+    except OSError as error:
+        raise JournalError(
+            "cannot use the journal {file}: {reason}. Choose another --data",
+            file=path,
+            reason=error.strerror or error,
+        ) from error
+
+
+def _never_written(path: Path, known: KnownCommits) -> Findings:
+    """Return what is wrong with a file that holds nothing, as before its first checkpoint."""
+    evidence = _evidence_in(path)
+    if not evidence.rows and not known.tables:
+        return Findings()
+    fault = JournalError("the commit list {file} is missing", file=LIST_NAME)
+    if known.commits:
+        fault = JournalError("the last commits to the journal are missing: {commits}", commits=known.commits)
+    return _found(known, evidence, fault)
+
+
+def _evidence_in(path: Path) -> Evidence:
+    """Return what the pages of a file and its log hold that SQLite does not show."""
+    evidence = Evidence()
+    evidence.add_files(content_of(path), content_of(beside(path, "-wal")))
+    return evidence
+
+
+def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Findings:
+    journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
+    return Findings(
+        [fault],
+        _verdicts(evidence, known, None),
+        known.commits,
+        journal,
+        list(evidence.set_aside),
+        evidence.records_due,
+    )
+
+
+def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[JournalError]:
+    """Return what is wrong with the files as a whole, so that every table has to be looked at."""
+    if view.version < SCHEMA_VERSION or is_copy(view.journal):  # which have no commit list
+        return _table_faults(view.damaged)
+    if not list_is_there:
+        if not (view.in_use or view.archived or view.set_aside):
+            return _table_faults(view.damaged)
+        return [JournalError("the commit list {file} is missing", file=LIST_NAME)]
+    if known.journal is not None and known.journal != view.journal:
+        return [JournalError("the commit list {file} belongs to another journal", file=LIST_NAME)]
+    faults = []
+    if known.damaged:
+        faults.append(JournalError("the commit list {file} is damaged", file=LIST_NAME))
+    if view.commits < known.commits:
+        number = known.commits - view.commits
+        faults.append(JournalError("the last commits to the journal are missing: {commits}", commits=number))
+    if view.commits > known.commits + _COMMITS_OF_A_KILL:
+        number = view.commits - known.commits
+        faults.append(
+            JournalError(
+                "the commit list {file} lacks the last commits: {commits}", file=LIST_NAME, commits=number
+            )
+        )
+    return faults + _table_faults(view.damaged | _not_as_listed(view, known))
+
+
+def _table_faults(codes: Iterable[str]) -> list[JournalError]:
+    number = len(set(codes))
+    return [JournalError("tables are damaged: {number}", number=number)] if number else []
+
+
+def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
+    """Return the tables that are not where the commit list says."""
+    found = {code for code, standing in known.tables.items() if not _as_listed(view, code, standing)}
+    if view.commits <= known.commits:
+        return found | {code for code in known.gone if view.place(code) is not None}
+    # A last commit that is not listed may have removed tables, or shortened one.
+    found = {code for code in found if view.place(code) is not None}
+    return found if len(found) > 1 else found & view.damaged
+
+
+def _as_listed(view: View, code: str, standing: Standing) -> bool:
+    if standing.place == Place.SET_ASIDE or code in view.set_aside:
+        return code in view.set_aside
+    if (table := view.in_use.get(code)) is not None:
+        return _leads_to(table.rows, standing)
+    archived = view.archived.get(code)
+    return archived is not None and archived[1:] == standing[1:]
+
+
+def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
+    return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
+
+
+def _about(known: KnownCommits, evidence: Evidence) -> bool:
+    """Tell whether a commit list is about these rows; where there are none, nothing speaks against it."""
+    if known.journal in evidence.journals or not (evidence.rows or evidence.journals):
+        return True
+    return any(evidence.holds(code, standing) for code, standing in known.tables.items())
+
+
+def _verdicts(evidence: Evidence, known: KnownCommits, view: View | None) -> list[Verdict]:
+    if not _about(known, evidence):
+        known = KnownCommits()
+    codes: dict[str, None] = {}
+    if view is not None:
+        codes |= dict.fromkeys([*view.archived, *view.in_use])
+    elif known.journal is None or known.damaged:
+        codes |= dict.fromkeys(evidence.rows)
+    codes |= dict.fromkeys(known.tables)
+    if view is None or view.commits <= known.commits:
+        codes = {code: None for code in codes if code not in known.gone}
+    found = [
+        _verdict(code, known.tables.get(code), evidence, view)
+        for code in codes
+        if code not in evidence.set_aside
+    ]
+    return found + [_as_before(table) for table in evidence.set_aside.values()]
+
+
+def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View | None) -> Verdict:
+    if listed is not None and listed.place == Place.SET_ASIDE:
+        listed = None
+    shown = None if view is None else view.in_use.get(code)
+    if shown is not None and shown.damage is None and (listed is None or _leads_to(shown.rows, listed)):
+        table = shown
+    else:
+        table = _made(code, evidence.best(code, listed))
+        if view is not None and code in view.archived and code not in view.damaged:
+            longer = _made(code, evidence.best(code, view.archived[code]))
+            if listed is None or _leads_to(longer.rows, listed):
+                table = longer
+    archived, game = _archived(code, table, listed, evidence, view)
+    table = Stored(code, table.rows, table.entries, archived, table.damage)
+    length = max(len(table.rows), 0 if listed is None else listed.length)
+    reached = listed is None or _leads_to(table.rows, listed)
+    more = _more(code, len(table.rows), evidence, view) and not (reached and listed is not None)
+    reason = table.damage or (f"entry {len(table.rows)} is damaged" if more else "")
+    if not reason and not reached:
+        reason = "its last entries are missing" if len(table.rows) < length else "it is as it was earlier"
+    if not reason:
+        condition = Condition.WHOLE
+    elif not table.entries:
+        condition = Condition.LOST
+    else:
+        condition = Condition.DAMAGED if more or table.damage else Condition.SHORTER
+    return Verdict(table, condition, length, reason, game)
+
+
+def _made(code: str, rows: list[Row]) -> Stored:
+    found = rechecked(code, rows)
+    return Stored(code, rows, found.entries, damage=found.damage)
+
+
+def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool:
+    """Tell whether a table has entries after its first `length` ones, which do not fit to them."""
+    if view is not None:
+        return code in view.damaged
+    return any(number >= length for number in evidence.rows.get(code, ()))
+
+
+def _archived(
+    code: str, table: Stored, listed: Standing | None, evidence: Evidence, view: View | None
+) -> tuple[int | None, ArchivedGame | None]:
+    """Return when a table was archived, and what decides how long it is kept; None if it is in use."""
+    rows = evidence.archived.get(code, [])
+    place = None if listed is None else listed.place
+    if view is not None and code not in view.damaged:
+        place = view.place(code) or place
+    if place is None:
+        ends = {standing.link for standing, _, _ in rows}
+        place = Place.ARCHIVED if table.rows and table.rows[-1].link in ends else Place.IN_USE
+    if place != Place.ARCHIVED:
+        return None, None
+    if not rows:
+        return table.rows[-1].time or 0 if table.rows else 0, ArchivedGame(code, played=True)
+    _, when, game = max(rows, key=lambda row: row[0].length)
+    return when, game
+
+
+def _as_before(table: SetAside) -> Verdict:
+    rows = table.rows[: table.whole]
+    found = Stored(table.code, rows, _made(table.code, rows).entries)
+    condition = Condition.DAMAGED if rows else Condition.LOST
+    return Verdict(found, condition, table.length, table.reason, since=table.since)

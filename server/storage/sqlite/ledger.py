@@ -1,0 +1,98 @@
+"""An open journal with its commit list: a change is a transaction in the file, then a line in the list."""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from server.storage.entries import Entry, Forgotten
+from server.storage.journal import Part
+from server.storage.sqlite.commit_list import FILE_NAME, CommitList
+from server.storage.sqlite.identity import identity_of
+from server.storage.sqlite.tables_in_file import commits, insert, standings
+from server.storage.standing import Changes, Place, Standing
+from server.storage.stored_tables import linked
+
+
+class Ledger:
+    """The tables in `database`, the journal of the folder `data`.
+
+    One thread at a time may use it. Whatever fails raises and changes nothing; `before_commit` is called last
+    of all, and may raise to undo a transaction.
+    """
+
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        data: Path,
+        before_commit: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database = database
+        self._before_commit = before_commit
+        self._commits = commits(database)
+        journal = identity_of(database)
+        known = standings(database)
+        self._in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
+        self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
+
+    def append(self, parts: Iterable[Part], now: int, ended: Iterable[tuple[str, int]] = ()) -> None:
+        """Store entries of tables; one that is forgotten is removed.
+
+        `ended` are the codes of games that end, whose records are due, and when they end.
+        """
+        changes: dict[str, Standing | None] = {}
+        with self._database:
+            for code, first, entries in parts:
+                known = changes[code] if code in changes else self._in_use.get(code)
+                if first != (known.length if known is not None else 0):
+                    raise ValueError(f"entry {first} is not the next one of table {code}")
+                if any(type(entry) is Forgotten for entry in entries):
+                    self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
+                    changes[code] = None
+                    self._count()
+                else:
+                    changes[code] = self._append(code, known, now, entries)
+            self._database.executemany("INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", ended)
+            self._before_commit()
+        self._take_note(changes)
+
+    def change(self, work: Callable[[sqlite3.Connection], Changes]) -> Changes:
+        """Do a rarer piece of work in a transaction of its own, and return what it has changed."""
+        with self._database:
+            changes = work(self._database)
+            if changes:
+                self._count()
+            self._before_commit()
+        if changes:
+            self._take_note(changes)
+        return changes
+
+    def shorten_list(self) -> None:
+        """Begin the commit list anew if it has grown long; raises OSError if that fails."""
+        if self._list.long:
+            self._list.rewrite(self._commits, standings(self._database))
+
+    def close(self) -> None:
+        self._list.close()
+        self._database.close()
+
+    def _append(
+        self, code: str, known: Standing | None, now: int, entries: Iterable[Entry]
+    ) -> Standing | None:
+        rows = linked(code, known, now, entries)
+        if not rows:
+            return known
+        first = 0 if known is None else known.length
+        insert(self._database, code, rows, first, self._commits + 1)
+        return Standing(Place.IN_USE, first + len(rows), rows[-1].link)
+
+    def _count(self) -> None:
+        self._database.execute("UPDATE journal SET commits = ?", (self._commits + 1,))
+
+    def _take_note(self, changes: Changes) -> None:
+        self._commits += 1
+        for code, standing in changes.items():
+            if standing is not None and standing.place == Place.IN_USE:
+                self._in_use[code] = standing
+            else:
+                self._in_use.pop(code, None)
+        self._list.add(self._commits, changes)

@@ -1,0 +1,184 @@
+"""The start of a game: its draws come from a seed of the server and a share of every client that adds one.
+
+docs/fairness.md says why it takes these steps, and what they prove.
+"""
+
+import secrets
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from engine.draws import MISSING, NO_SHARE, Bytes32, Share, commitment_to, pledge_of
+from engine.game import Chance, Game, SharedChance
+from engine.pieces import Seat
+from protocol.codes import Code
+from protocol.events import event_map
+from protocol.messages import AddShare, DrawBegins, StartGame
+from server.errors import JournalError
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import Played
+from server.tables.absence.internal_messages import SharesDue
+from server.tables.context import TableContext
+from server.tables.moves import Moves
+from server.tables.state import PersistentState
+from server.timers import Timer
+
+SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer
+
+
+@dataclass(slots=True, eq=False)
+class _Draw:
+    """A game that starts as soon as the shares are in; nothing of it is stored before.
+
+    `starter` is the host's session, `message` its request. The shares of `awaited` seats are to come. If
+    `subject` is no longer what it was, the draw is not for the game that would begin.
+    """
+
+    starter: Session
+    seat: Seat
+    message: StartGame
+    subject: object
+    seed: Bytes32 = field(repr=False)
+    shares: list[Share] = field(repr=False)
+    awaited: dict[Session, tuple[Seat, str]]  # with their pledges
+    timer: Timer | None = None
+
+    @property
+    def commitment(self) -> Bytes32:
+        return commitment_to(self.seed)
+
+
+class GameStart:
+    """Starts a table's game; what cannot be done raises Refusal or JournalError."""
+
+    def __init__(self, context: TableContext, moves: Moves) -> None:
+        self._context = context
+        self._moves = moves
+        self._draw: _Draw | None = None
+        self._called = False  # for shares, at least once
+
+    def stop_timers(self) -> None:
+        """Break off what waits for shares: those whose connections end now have not failed to show them."""
+        if self._draw is not None and self._draw.timer is not None:
+            self._draw.timer.cancel()
+        self._draw = None
+
+    async def start(self, session: Session, message: StartGame) -> None:
+        """Begin the game, or the draw that comes before it; the game's first events are the answer."""
+        seat, draw = session.player_seat(), self._draw
+        _check_start(self._context.state, seat)
+        if draw is None:
+            await self._begin_draw(session, seat, message)
+        elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection meanwhile
+            draw.starter = session
+        else:
+            raise Refusal(Code.ALREADY_STARTED)
+
+    def add_share(self, session: Session, message: AddShare) -> None:
+        """Take the share that a client had pledged."""
+        session.player_seat()
+        session.pledge, draw = message.pledge, self._draw
+        if draw is None or draw.commitment != message.commitment or session not in draw.awaited:
+            return  # too late
+        seat, pledge = draw.awaited.pop(session)
+        share = Share(message.share)
+        if pledge_of(share) != pledge:
+            raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
+        draw.shares[seat] = share
+
+    async def begin_if_complete(self) -> None:
+        """Begin the game if no share is awaited any more from anybody who is here."""
+        draw = self._draw
+        if draw is not None and draw.awaited.keys().isdisjoint(self._context.audience.seated.values()):
+            await self._begin_or_refuse(draw)
+
+    async def time_is_up(self, commitment: str) -> None:
+        """Begin the game without the shares that were not shown in time."""
+        draw = self._draw
+        if draw is not None and draw.commitment == commitment:
+            await self._begin_or_refuse(draw)
+
+    async def _begin_draw(self, session: Session, seat: Seat, message: StartGame) -> None:
+        """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
+        context = self._context
+        if not context.shares_draws:
+            await self._begin(session, seat, message, context.state.chance)
+            return
+        seated = context.audience.seated
+        awaited = {each: (at, each.pledge) for at, each in seated.items() if each.pledge is not None}
+        shares = [NO_SHARE] * len(context.state.players)
+        pledges: list[str | None] = [None] * len(shares)
+        for each, (at, pledge) in awaited.items():
+            shares[at], pledges[at] = MISSING, pledge
+            each.pledge = None  # once shown, a share is no secret in another draw
+        seed = Bytes32(secrets.token_hex(32))
+        draw = _Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
+        if awaited or self._called:  # who has shown a share is told that another draw begins
+            self._called = True
+            context.audience.broadcast(DrawBegins(draw.commitment, pledges))
+        if not awaited:
+            await self._begin_from(draw)
+            return
+        self._draw = draw
+        draw.timer = context.scheduler.after(SHARE_SECONDS, SharesDue(draw.commitment))
+
+    async def _begin_or_refuse(self, draw: _Draw) -> None:
+        """Begin the game of a draw, or answer the request to start it with a refusal."""
+        if not self._context.audience.seated:  # nobody is there to play, or to be answered
+            self.stop_timers()
+            return
+        try:
+            await self._begin_from(draw)
+        except Refusal as refusal:
+            answer = refusal.message(draw.message.id)
+            if (player := self._context.state.players[self._seat_of(draw)]) is not None:
+                player.answers.remember(draw.message, answer)
+            draw.starter.send(answer)
+        except JournalError as error:
+            self._context.counts.journal_failed(error)
+            draw.starter.send(Refusal(Code.NOT_STORED).message(draw.message.id))
+
+    async def _begin_from(self, draw: _Draw) -> None:
+        """Begin the game of a draw, or draw again if it would be another game by now."""
+        self.stop_timers()
+        state, seat = self._context.state, self._seat_of(draw)
+        _check_start(state, seat)
+        if draw.subject == _subject(state):
+            chance = SharedChance(draw.seed, draw.shares)
+            await self._begin(draw.starter, seat, draw.message, chance, draw.seed)
+        else:
+            await self._begin_draw(draw.starter, seat, draw.message)
+
+    def _seat_of(self, draw: _Draw) -> Seat:
+        """Return the seat of the player who asked for the game, who may have moved meanwhile."""
+        seated = self._context.audience.seated.items()
+        return next((seat for seat, session in seated if session is draw.starter), draw.seat)
+
+    async def _begin(
+        self, session: Session, seat: Seat, message: StartGame, chance: Chance, seed: Bytes32 | None = None
+    ) -> None:
+        state = self._context.state
+        game = Game.new(replace(state.options, peoples=state.chosen), chance)
+        happened = tuple(game.events)
+        events = [event_map(event) for event in happened]
+        await self._moves.accept(Played(seat, message, events, seed=seed), happened, mover=session)
+
+
+def _check_start(state: PersistentState, seat: Seat) -> None:
+    """Raise Refusal if `seat` cannot start the game."""
+    if state.game is not None:
+        raise Refusal(Code.ALREADY_STARTED)
+    if seat != state.host:
+        raise Refusal(Code.NOT_THE_HOST)
+    free = [number for number, player in enumerate(state.players) if player is None]
+    if free:
+        raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, free)))
+    kept = next((player for player in state.players if player is not None and player.kept), None)
+    if kept is not None:
+        raise Refusal(Code.SEAT_KEPT, name=kept.name)
+
+
+def _subject(state: PersistentState) -> object:
+    """Return what the draws of a game are about: who sits where, and which draws there are."""
+    seats = [player and (player.name, player.token_hash, player.level) for player in state.players]
+    return state.options.starting, state.options.random_layout, seats

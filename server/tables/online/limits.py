@@ -1,0 +1,42 @@
+"""How often people may take names and talk in the lobby: everybody there is sent it."""
+
+from collections.abc import Callable
+
+from protocol.codes import Code
+from server.config import Limits
+from server.net.rate_limits import PerMinuteLimit
+from server.net.session import Session
+from server.refusal import Refusal
+
+_ALL = ""  # the key of what everybody shares
+
+
+class LobbyLimits:
+    """What connections, addresses, and all of them together may do in the lobby within a minute."""
+
+    def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
+        self._now = now
+        self._said = PerMinuteLimit(limits.chat_in_lobby)
+        self._said_by_connection = PerMinuteLimit(limits.chat_in_lobby_per_connection)
+        self._said_by_address = PerMinuteLimit(limits.chat_in_lobby_per_address)
+        self._named_by_connection = PerMinuteLimit(limits.lobby_names_per_connection)
+        self._named_by_address = PerMinuteLimit(limits.lobby_names_per_address)
+
+    def count_remark(self, session: Session) -> None:
+        """Count what the session says; raises Refusal if it was too much lately."""
+        self._count(
+            (self._said_by_connection, session.name),
+            (self._said_by_address, session.address),
+            (self._said, _ALL),
+        )
+
+    def count_name(self, session: Session) -> None:
+        """Count a name that the session wants; raises Refusal if there were too many lately."""
+        self._count((self._named_by_connection, session.name), (self._named_by_address, session.address))
+
+    def _count(self, *limits: tuple[PerMinuteLimit, str]) -> None:
+        now = self._now()
+        if (wait := max(limit.wait(key, now) for limit, key in limits)) > 0:
+            raise Refusal(Code.TOO_MUCH_CHAT, seconds=wait)
+        for limit, key in limits:
+            limit.count(key, now)

@@ -1,0 +1,89 @@
+"""Those who have taken a name in the lobby, until their connections end: no two of their names look alike."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from protocol.codes import Code
+from protocol.limits import PEOPLE_LISTED
+from protocol.messages import Online, PersonOnline, Whereabouts
+from server.net.session import Session
+from server.refusal import Refusal
+from server.tables.seats.names import looks
+
+Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table that everybody may know
+
+
+@dataclass(slots=True, eq=False)
+class Person:
+    """Somebody who is online; `heard` is the last remark that they were sent, `shown` the last list.
+
+    `proofs` are the hashes of the tokens that came with the name.
+    """
+
+    session: Session
+    name: str
+    heard: int
+    proofs: frozenset[str]
+    shown: int = 0
+
+    @property
+    def listens(self) -> bool:
+        """Tell whether this person is in the lobby, and not at a table."""
+        return self.session.table is None
+
+
+class People:
+    """The people who are online, in the order of their coming."""
+
+    def __init__(self) -> None:
+        self._by_session: dict[Session, Person] = {}
+        self._by_looks: dict[str, Person] = {}
+
+    def __iter__(self) -> Iterator[Person]:
+        return iter(list(self._by_session.values()))
+
+    def of(self, session: Session) -> Person | None:
+        return self._by_session.get(session)
+
+    def holders(self, name: str, session: Session, proofs: frozenset[str]) -> list[Person]:
+        """Return those from whom the session takes the name over: its own connections from before.
+
+        Raises Refusal if somebody else has a name that looks the same.
+        """
+        own = self.of(session)
+        found = {self._by_looks[look] for look in looks(name) if look in self._by_looks} - {own}
+        if any(proofs.isdisjoint(person.proofs) for person in found):
+            raise Refusal(Code.NAME_IN_USE)
+        return list(found)
+
+    def add(self, person: Person) -> None:
+        """Take in somebody whose name is free."""
+        self._by_session[person.session] = person
+        self._by_looks.update(dict.fromkeys(looks(person.name), person))
+
+    def rename(self, person: Person, name: str, proofs: frozenset[str]) -> None:
+        """Give somebody another name, which is free."""
+        self._forget_name(person)
+        person.name, person.proofs = name, proofs
+        self._by_looks.update(dict.fromkeys(looks(name), person))
+
+    def remove(self, session: Session) -> Person | None:
+        """Remove and return whoever has this session, if anybody."""
+        if (person := self._by_session.pop(session, None)) is not None:
+            self._forget_name(person)
+        return person
+
+    def listed(self, place_of: Callable[[Session], Place]) -> Online:
+        """Return the list of who is online, as far as it has room."""
+        groups: dict[Whereabouts, list[PersonOnline]] = {"lobby": [], "playing": [], "watching": []}
+        for person in self._by_session.values():
+            at, table = place_of(person.session)
+            if len(groups[at]) < PEOPLE_LISTED:
+                groups[at].append(PersonOnline(person.name, at, table))
+        first = [each for group in groups.values() for each in group][:PEOPLE_LISTED]
+        return Online(first, len(self._by_session) - len(first))
+
+    def _forget_name(self, person: Person) -> None:
+        for look in looks(person.name):
+            del self._by_looks[look]

@@ -1,0 +1,97 @@
+"""What a browser asks for: where, in which language, and under which address it found the server."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from websockets.datastructures import Headers
+
+from server.net.connections.plain_http import Asked
+
+_TABLE: Final = re.compile(r"/watch/([A-Za-z]{4})")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
+_PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
+_LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
+_WEIGHT: Final = re.compile(r"q=([01](?:\.\d{0,3})?)")
+_MOST_LANGUAGES: Final = 32
+
+FRONT: Final = "/"
+TABLES: Final = "/watch"
+
+
+def table_asked(path: str) -> str | None:
+    """Return the code of the table whose page is asked for, None if it is none."""
+    found = _TABLE.fullmatch(path)
+    return None if found is None else found[1].upper()
+
+
+def way_home(path: str) -> str:
+    """Return how the front page is reached from the page at `path`, wherever a proxy has put both."""
+    return "../" * (path.count("/") - 1) or "./"
+
+
+def languages(query: str, headers: Headers) -> list[str]:
+    """Return the languages that the reader wants, the best first: one chosen on a page comes first."""
+    chosen = _LANGUAGE.search(f"&{query}")
+    accepted = _weighted(",".join(headers.get_all("Accept-Language")))
+    wanted = sorted(accepted, key=lambda each: each.weight, reverse=True)
+    return [*([] if chosen is None else [chosen[1]]), *(each.language for each in wanted if each.weight)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    language: str
+    weight: float
+
+
+def _weighted(accepted: str) -> Iterator[_Wanted]:
+    """Yield what an Accept-Language header has (RFC 9110, 12.5.4); what makes no sense there weighs all."""
+    for each in accepted.split(",")[:_MOST_LANGUAGES]:
+        language, _, parameter = each.partition(";")
+        weight = _WEIGHT.fullmatch(parameter.strip())
+        yield _Wanted(language.strip(), 1.0 if weight is None else float(weight[1]))
+
+
+def address_asked(asked: Asked) -> str:
+    """Return the address of the front page as the browser knows it: only a trusted proxy may say another."""
+    scheme, host, prefix = "https" if asked.secure else "http", _one(asked, "Host"), ""
+    if asked.proxied:
+        if (forwarded := _one(asked, "X-Forwarded-Proto").lower()) in {"http", "https"}:
+            scheme = forwarded
+        host = _one(asked, "X-Forwarded-Host") or host
+        prefix = _one(asked, "X-Forwarded-Prefix")
+    if not _is_host(host):
+        host = asked.local
+    folder = prefix.rstrip("/") if _PREFIX.fullmatch(prefix) else ""
+    return f"{scheme}://{host.lower()}{folder}/"
+
+
+def from_own_page(asked: Asked) -> bool:
+    """Tell whether a websocket is asked for by a page of this server, and not by a page from anywhere."""
+    origin = _one(asked, "Origin").lower()
+    scheme, _, host = origin.partition("://")
+    hosts = {_one(asked, "Host")} | ({_one(asked, "X-Forwarded-Host")} if asked.proxied else set())
+    return scheme in {"http", "https"} and host in {
+        _without_default_port(each.lower(), scheme) for each in hosts if _is_host(each)
+    }
+
+
+def _is_host(text: str) -> bool:
+    """Tell whether a text is a host, perhaps with a port, as a URL can have it."""
+    try:
+        _ = urlsplit(f"//{text}").port
+    except ValueError:  # a port out of range, or not an IPv6 address
+        return False
+    return _HOST.fullmatch(text) is not None
+
+
+def _without_default_port(host: str, scheme: str) -> str:
+    return host.removesuffix(":443" if scheme == "https" else ":80")
+
+
+def _one(asked: Asked, header: str) -> str:
+    """Return the value of a header, the last one where proxies have added theirs."""
+    values = asked.headers.get_all(header)
+    return values[-1].rpartition(",")[2].strip() if values else ""

@@ -1,0 +1,162 @@
+"""What all browsers at one place see: drawn once for each language, and sent to each when it is ready."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol, TypeAlias
+
+from websockets.frames import CloseCode
+
+from server.logs import about
+from server.web.page_session import PageSession, Parts, page_frame
+
+log = logging.getLogger(__name__)
+
+Drawn: TypeAlias = tuple[Parts, float | None]  # and in how many seconds the next step is due
+_NOTHING: Final[Parts] = {}
+_SECONDS_BETWEEN_DRAWINGS: Final = 0.25  # whatever changes faster is drawn together
+_SECONDS_BETWEEN_TRIES: Final = 1.0  # to send to a browser that has not taken what was sent before
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Something to be drawn; two with the same `key` look alike. `draw` runs in a thread.
+
+    What comes next by itself is due so long after the first sight with this `step` as its drawing says.
+    """
+
+    key: object
+    step: int | None
+    draw: Callable[[str], Drawn]
+
+
+class Subject(Protocol):
+    """What a page is about."""
+
+    def sight(self) -> Sight | None:
+        """Return how it looks now, None if there is nothing to be seen any more."""
+
+    def advance(self) -> None:
+        """Go on to the next step."""
+
+
+@dataclass(slots=True)
+class _Viewer:
+    """A browser's language, and the parts that it has been sent."""
+
+    language: str
+    has: Parts
+
+
+class LivePage:
+    """A page that goes on as its subject does, as long as there is somebody to see it."""
+
+    def __init__(
+        self,
+        name: str,
+        subject: Subject,
+        draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]],
+        gone: Callable[[str], Parts],
+    ) -> None:
+        self._name = name  # in the log
+        self._subject = subject
+        self._draw = draw
+        self._gone = gone
+        self._viewers: dict[PageSession, _Viewer] = {}
+        self._changed = asyncio.Event()
+        self._key: object = None
+        self._drawn: dict[str, Drawn] = {}  # by language, of the sight with that key
+        self._step: int | None = None
+        self._step_due: float | None = None
+
+    def add(self, session: PageSession, language: str) -> None:
+        """Show the page to one more browser."""
+        self._viewers[session] = _Viewer(language, _NOTHING)
+        self.changed()
+
+    def remove(self, session: PageSession) -> None:
+        """Show nothing more to a browser."""
+        self._viewers.pop(session, None)
+
+    def changed(self) -> None:
+        """Take note that the subject may look different now."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Draw and send until this is cancelled."""
+        while True:
+            self._changed.clear()
+            try:
+                all_sent = await self._show()
+            except Exception:  # an error in one drawing must not stop the server
+                log.exception("page not drawn", extra=about(page=self._name))
+                self._send_away(CloseCode.INTERNAL_ERROR)
+                all_sent = True
+            await asyncio.sleep(_SECONDS_BETWEEN_DRAWINGS)
+            await self._wait(all_sent=all_sent)
+
+    async def _wait(self, *, all_sent: bool) -> None:
+        """Wait until something has changed, the next step is due, or a slow browser may be ready."""
+        now = asyncio.get_running_loop().time
+        due = [] if all_sent else [now() + _SECONDS_BETWEEN_TRIES]
+        if self._step_due is not None:
+            due.append(self._step_due)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(min(due, default=None)):
+                await self._changed.wait()
+        if self._step_due is not None and now() >= self._step_due:
+            self._step_due = None
+            self._subject.advance()
+
+    async def _show(self) -> bool:
+        """Draw what has changed and send it; tell whether everybody has it now."""
+        sight = self._subject.sight()
+        if sight is None:
+            self._send_away(CloseCode.NORMAL_CLOSURE)
+            return True
+        if sight.key != self._key:
+            self._drawn = {}
+            self._key = sight.key
+        drawn = self._drawn
+        for language in {viewer.language for viewer in self._viewers.values()} - drawn.keys():
+            drawn[language] = await self._draw(partial(sight.draw, language))
+        if sight.step != self._step and drawn:
+            self._step = sight.step
+            _parts, seconds = next(iter(drawn.values()))
+            now = asyncio.get_running_loop().time()
+            self._step_due = None if seconds is None else now + seconds
+        return self._send(drawn)
+
+    def _send(self, drawn: Mapping[str, Drawn]) -> bool:
+        """Send every browser what it has not got yet; tell whether all of them were ready for it."""
+        frames: dict[tuple[str, int], bytes] = {}  # those who have the same are sent the same
+        all_sent = True
+        for session, viewer in list(self._viewers.items()):
+            if session.sent_away:
+                self._end(session, viewer, CloseCode.NORMAL_CLOSURE)
+            elif viewer.language in drawn:  # otherwise it came while the others' languages were drawn
+                parts, _seconds = drawn[viewer.language]
+                if parts is viewer.has:
+                    continue
+                known = (viewer.language, id(viewer.has))
+                if known not in frames:
+                    news = {part: inside for part, inside in parts.items() if viewer.has.get(part) != inside}
+                    frames[known] = page_frame(news) if news else b""
+                if not frames[known] or session.show(frames[known]):
+                    viewer.has = parts
+                else:
+                    all_sent = False
+        return all_sent
+
+    def _send_away(self, code: CloseCode) -> None:
+        for session, viewer in list(self._viewers.items()):
+            self._end(session, viewer, code)
+
+    def _end(self, session: PageSession, viewer: _Viewer, code: CloseCode) -> None:
+        self.remove(session)
+        if code is CloseCode.NORMAL_CLOSURE:
+            session.show(page_frame(self._gone(viewer.language)))
+        session.end(code)

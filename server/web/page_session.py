@@ -1,0 +1,64 @@
+"""A browser that watches: a spectator like any other, whose page is drawn on the server."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import msgspec
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.protocol import State
+
+from protocol.messages import Refused, ServerMessage
+from server.counts import Counts
+from server.net.addresses import Remote
+from server.net.connections.limited_connection import LimitedConnection
+from server.net.session import Session
+
+Parts: TypeAlias = Mapping[str, str]  # HTML, by the ids of the elements of the page that it belongs into
+
+
+def page_frame(parts: Parts) -> bytes:
+    """Return a websocket frame for any number of readers."""
+    return Frame(Opcode.TEXT, msgspec.json.encode(parts)).serialize(mask=False)
+
+
+class PageSession(Session):
+    """A spectator that takes a table's messages as a sign that the table has changed, and reads none."""
+
+    def __init__(
+        self,
+        connection: LimitedConnection,
+        remote: Remote,
+        *,
+        tasks: asyncio.TaskGroup,
+        most_bytes: int,
+        counts: Counts,
+        changed: Callable[[], None],
+    ) -> None:
+        super().__init__(connection, remote, tasks, most_bytes, counts)
+        self.client = "web page"
+        self.sent_away = False
+        self._changed = changed
+
+    def send(self, message: ServerMessage) -> None:
+        if isinstance(message, Refused) and message.id is None:
+            self.sent_away = True
+        self._changed()
+
+    def post(self, frame: bytes) -> None:
+        del frame
+        self._changed()
+
+    def show(self, frame: bytes) -> bool:
+        """Hand a whole frame to the network, unless an earlier one is still on its way; tell which."""
+        transport = self.connection.transport
+        if self.connection.protocol.state is not State.OPEN or transport.is_closing():
+            return True  # nothing will be on its way any more
+        if transport.get_write_buffer_size() > 0:
+            return False
+        transport.write(frame)
+        return True
+
+    def end(self, code: CloseCode) -> None:
+        """Start the closing handshake without waiting for it."""
+        self._tasks.create_task(self.connection.close(code))

@@ -1,0 +1,211 @@
+"""The pages for browsers, whole as answers to HTTP requests and live over websockets."""
+
+import asyncio
+import contextlib
+import http
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
+
+from protocol.codes import Code
+from protocol.messages import Watch
+from server.config import Limits, Pages
+from server.counts import Counts
+from server.logs import about
+from server.net.access import Access
+from server.net.addresses import Remote
+from server.net.clients import Clients
+from server.net.connections.limited_connection import LimitedConnection
+from server.net.connections.plain_http import Asked, Page
+from server.net.rate_limits import PerMinuteLimit
+from server.refusal import Refusal
+from server.tables.absence.fair_thread import FairThread
+from server.tables.lobby import Lobby
+from server.web.asked import FRONT, TABLES, address_asked, from_own_page, languages, table_asked, way_home
+from server.web.live_page import LivePage
+from server.web.page_session import PageSession, Parts, page_frame
+from server.web.subjects import TableList, WatchedTable
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_HTML: Final = "text/html; charset=utf-8"
+_PLAIN: Final = "text/plain; charset=utf-8"
+_METHODS: Final = ("GET", "HEAD")
+_SLOW_DOWN: Final = "Too many pages from this address within a minute. Try again later.\n"
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A live page, the task that runs it, and how many browsers need it."""
+
+    page: LivePage
+    task: asyncio.Task[None]
+    users: int = 0
+
+
+class Site:
+    """What browsers are shown of a server; `pages` draws it, in a thread of its own."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        lobby: Lobby,
+        clients: Clients,
+        *,
+        access: Access,
+        limits: Limits,
+        tasks: asyncio.TaskGroup,
+        counts: Counts,
+    ) -> None:
+        self._pages = pages
+        self._lobby = lobby
+        self._clients = clients
+        self._access = access
+        self._limits = limits
+        self._tasks = tasks
+        self._counts = counts
+        self._thread: FairThread[Any] = FairThread("pages", limits.pages_cpu)
+        self._asked_by_address = PerMinuteLimit(limits.pages_per_address)
+        self._live: dict[str | None, _Shared] = {}  # by table codes; the list's code is None
+        self._list = TableList(lobby, pages)
+        self._listed: dict[str, Parts] = {}  # by language, of the list with that version
+        self._list_version = -1
+        self._headers: Final = {
+            "Content-Security-Policy": pages.security_policy,
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+
+    def close(self) -> None:
+        """Draw nothing more."""
+        self._thread.close()
+
+    async def page(self, asked: Asked) -> Page:
+        """Return the answer to a request for a page."""
+        if asked.method not in _METHODS:
+            allowed = {"Allow": ", ".join(_METHODS)}
+            return Page(http.HTTPStatus.METHOD_NOT_ALLOWED, _PLAIN, "Only GET and HEAD.\n", allowed)
+        if (wait := self._counted(asked)) > 0:
+            later = {"Retry-After": str(wait)}
+            return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
+        language = self._pages.language(languages(asked.query, asked.headers))
+        address, code = address_asked(asked), table_asked(asked.path)
+        locked = self._access.password is not None
+        if asked.path == FRONT:
+            parts = None if locked else await self._tables(language, asked.counted_as)
+            return await self._drawn_page(asked, partial(self._pages.front, language, address, parts))
+        if code is not None and not locked and self._lobby.open_to_all(code) is not None:
+            return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
+        refused = locked and code is not None
+        absent = partial(self._pages.absent, language, way_home(asked.path), password=refused)
+        status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND
+        return await self._drawn_page(asked, absent, status)
+
+    def admits(self, asked: Asked) -> bool:
+        """Tell whether a browser may open a websocket here: one of our own pages asks for it."""
+        return (
+            (asked.path == TABLES or table_asked(asked.path) is not None)
+            and from_own_page(asked)
+            and self._access.password is None
+            and self._counted(asked) == 0
+        )
+
+    async def serve(self, connection: LimitedConnection, remote: Remote) -> None:
+        """Show a browser what it asked for, as it changes, until its connection ends."""
+        request = connection.request
+        assert request is not None  # noqa: S101 - it has been answered
+        path, _, query = request.path.partition("?")
+        language = self._pages.language(languages(query, request.headers))
+        with self._live_page(code := table_asked(path)) as page:
+            session = PageSession(
+                connection,
+                remote,
+                tasks=self._tasks,
+                most_bytes=self._limits.outgoing_bytes,
+                counts=self._counts,
+                changed=page.changed,
+            )
+            log.info("connected", extra=about(address=session.name))
+            self._clients.welcomed(session)
+            try:
+                if code is None or await self._let_in(session, code, language):
+                    page.add(session, language)
+                await connection.recv()
+                await connection.close(CloseCode.POLICY_VIOLATION)  # a page has nothing to say
+            except ConnectionClosed:
+                pass
+            finally:
+                log.info("disconnected", extra=about(address=session.name))
+                page.remove(session)
+                self._clients.gone(session)
+                if session.table is not None:
+                    await session.table.disconnected(session)
+
+    async def _let_in(self, session: PageSession, code: str, language: str) -> bool:
+        """Make a browser a spectator of a table that is open to all; otherwise tell it so, and go."""
+        try:
+            if self._lobby.open_to_all(code) is not None:
+                await self._lobby.enter(session, Watch(0, code))
+                return True
+        except Refusal as refusal:
+            if refusal.code is Code.SPECTATORS_FULL:
+                session.show(page_frame(self._pages.full(language)))
+                session.end(CloseCode.TRY_AGAIN_LATER)
+                return False
+        session.show(page_frame(self._pages.gone(language)))
+        session.end(CloseCode.NORMAL_CLOSURE)
+        return False
+
+    @contextlib.contextmanager
+    def _live_page(self, code: str | None) -> Iterator[LivePage]:
+        """Keep the page of a table, or of the list, going while the context lasts."""
+        if (shared := self._live.get(code)) is None:
+            subject = self._list if code is None else WatchedTable(code, self._lobby, self._pages)
+            name = TABLES if code is None else f"{TABLES}/{code}"
+            page = LivePage(name, subject, partial(self._drawn, asker=name), self._pages.gone)
+            shared = self._live[code] = _Shared(page, self._tasks.create_task(page.run()))
+        shared.users += 1
+        try:
+            yield shared.page
+        finally:
+            shared.users -= 1
+            if not shared.users:
+                shared.task.cancel()
+                del self._live[code]
+
+    async def _drawn_page(
+        self, asked: Asked, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK
+    ) -> Page:
+        return Page(status, _HTML, await self._drawn(draw, asked.counted_as), self._headers)
+
+    async def _tables(self, language: str, asker: str) -> Parts:
+        """Return the parts of the list as it is now."""
+        sight = self._list.sight()
+        if sight.key != self._list_version:
+            self._listed, self._list_version = {}, self._lobby.list_version
+        listed = self._listed
+        if language not in listed:
+            listed[language], _seconds = await self._drawn(partial(sight.draw, language), asker)
+        return listed[language]
+
+    async def _drawn(self, draw: Callable[[], T], asker: str) -> T:
+        """Return what `draw` returns, when it is the asker's turn."""
+        drawn: T = await self._thread.do(draw, asker)
+        return drawn
+
+    def _counted(self, asked: Asked) -> int:
+        """Count a request; return how many seconds its address has to wait first, 0 for none."""
+        now = asyncio.get_running_loop().time()
+        if (wait := self._asked_by_address.wait(asked.counted_as, now)) == 0:
+            self._asked_by_address.count(asked.counted_as, now)
+        return wait

@@ -1,0 +1,87 @@
+"""What the live pages are about: the list of tables, and a table as spectators see it."""
+
+from typing import Final
+
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR
+from protocol.messages import PauseSummary, SeatSummary, TableState
+from server.config import Pages
+from server.tables.lobby import Lobby
+from server.web.live_page import Drawn, Sight
+
+_EVENTS: Final = 8  # the last ones are told
+_SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list
+
+
+class TableList:
+    """The list of tables."""
+
+    def __init__(self, lobby: Lobby, pages: Pages) -> None:
+        self._lobby = lobby
+        self._pages = pages
+        self._looks = 0
+
+    def sight(self) -> Sight:
+        tables = self._lobby.listed()
+
+        def draw(language: str) -> Drawn:
+            return self._pages.tables(language, tables), _SECONDS_BETWEEN_LOOKS
+
+        return Sight(self._lobby.list_version, self._looks, draw)
+
+    def advance(self) -> None:
+        self._looks += 1
+
+
+class WatchedTable:
+    """A table with this code; if it is seen until its game ends, its scoring is walked through."""
+
+    def __init__(self, code: str, lobby: Lobby, pages: Pages) -> None:
+        self._code = code
+        self._lobby = lobby
+        self._pages = pages
+        self._playing = False
+        self._step: int | None = None
+
+    def sight(self) -> Sight | None:
+        table = self._lobby.open_to_all(self._code)
+        if table is None:
+            return None
+        state, game = self._shown(table.as_seen()), table.state.game
+        if state.stage == "playing":
+            self._playing = True
+        elif self._playing:
+            self._playing, self._step = False, 0
+        # The same gate as for every spectator: what leaves it may be shown to anybody.
+        view = None if game is None else snapshot(game.view, SPECTATOR)
+        latest = [] if game is None else [redacted(event, SPECTATOR) for event in game.events[-_EVENTS:]]
+        step = self._step
+
+        def draw(language: str) -> Drawn:
+            return self._pages.table(language, state, view, latest, step)
+
+        return Sight((state, 0 if game is None else len(game.events), step), step, draw)
+
+    def advance(self) -> None:
+        if self._step is not None:
+            self._step += 1
+
+    def _shown(self, state: TableState) -> TableState:
+        """Return what is shown of a table: nothing in it changes because time passes."""
+        seats = [
+            SeatSummary(seat.name, here=seat.here, bot=seat.bot, vacant=seat.vacant, level=seat.level)
+            for seat in state.seats
+        ]
+        paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0)
+        followed = state.next is not None and self._lobby.open_to_all(state.next) is not None
+        return TableState(
+            state.table,
+            state.stage,
+            seats,
+            state.host,
+            spectators=state.spectators,
+            next=state.next if followed else None,
+            title=state.title,
+            ended=state.ended,
+            paused=paused,
+        )

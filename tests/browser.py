@@ -1,0 +1,145 @@
+"""A real browser without a window, of a phone's size, driven over the DevTools protocol."""
+
+import asyncio
+import base64
+import contextlib
+import itertools
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.server.peer import TIMEOUT
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+_OPTIONS: Final = (
+    "--headless",
+    "--no-sandbox",  # which containers lack; the only pages are our own
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
+)
+PHONE: Final = (390, 844)
+
+
+@contextlib.contextmanager
+def browser(folder: Path) -> Iterator[str]:
+    """Run a browser with its profile in `folder`, and yield where it is driven; skips if there is none."""
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip("there is no Chromium here")
+    where = folder / "DevToolsActivePort"
+    command = [program, *_OPTIONS, f"--user-data-dir={folder}", "about:blank"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + TIMEOUT
+        while not where.exists() or where.read_text().count("\n") < 1:
+            assert process.poll() is None, "the browser has ended"
+            assert time.monotonic() < until, "the browser does not start"
+            time.sleep(0.02)
+        port, path = where.read_text().split("\n")[:2]
+        yield f"ws://127.0.0.1:{port}{path}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Tab:
+    """A page in the browser; `complaints` are what its console says of errors and refused content."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._session: str | None = None
+        self._ids = itertools.count(1)
+        self.complaints: list[str] = []
+
+    async def open(self, *, scripts: bool, dark: bool, language: str) -> None:
+        target = await self._do("Target.createTarget", url="about:blank")
+        attached = await self._do("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        self._session = attached["sessionId"]
+        width, height = PHONE
+        await self._do("Page.enable")
+        await self._do("Runtime.enable")
+        await self._do("Log.enable")
+        await self.resize(width, height)
+        await self._do("Emulation.setScriptExecutionDisabled", value=not scripts)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        await self._do("Emulation.setEmulatedMedia", features=features)
+        agent = await self.value("navigator.userAgent")
+        await self._do("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
+
+    async def resize(self, width: int, height: int) -> None:
+        await self._do(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True
+        )
+
+    async def go(self, url: str) -> None:
+        await self._do("Page.navigate", url=url)
+        await self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+
+    async def value(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression in the page."""
+        told = await self._do("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in told, told
+        return told["result"].get("value")
+
+    async def text(self, selector: str) -> str:
+        """Return the text of an element, as it is seen."""
+        return str(await self.value(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    async def until(self, condition: str) -> None:
+        """Wait until a JavaScript condition holds."""
+        async with asyncio.timeout(TIMEOUT):
+            while not await self.value(f"Boolean({condition})"):  # noqa: ASYNC110 - it runs elsewhere
+                await asyncio.sleep(0.02)
+
+    async def screenshot(self) -> bytes:
+        """Return what the page looks like, all of it, as a PNG file."""
+        await self._do("Page.bringToFront")
+        shot = await self._do("Page.captureScreenshot", captureBeyondViewport=True)
+        return base64.b64decode(shot["data"])
+
+    async def _do(self, method: str, **parameters: object) -> dict[str, Any]:
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        await self._socket.send(json.dumps(message))
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                heard = json.loads(await self._socket.recv())
+                self._take(heard)
+                if heard.get("id") == number:
+                    assert "error" not in heard, heard
+                    result: dict[str, Any] = heard["result"]
+                    return result
+
+    def _take(self, heard: dict[str, Any]) -> None:
+        match heard.get("method"):
+            case "Runtime.exceptionThrown":
+                self.complaints.append(str(heard["params"]["exceptionDetails"]))
+            case "Log.entryAdded" if heard["params"]["entry"]["level"] == "error":
+                self.complaints.append(str(heard["params"]["entry"]["text"]))
+
+
+@contextlib.asynccontextmanager
+async def tab(
+    where: str, *, scripts: bool = True, dark: bool = False, language: str = "en"
+) -> AsyncIterator[Tab]:
+    """Open a page in the browser that is driven at `where`."""
+    async with connect(where, max_size=None, compression=None) as socket:
+        opened = Tab(socket)
+        await opened.open(scripts=scripts, dark=dark, language=language)
+        yield opened
+        await opened._do("Page.close")

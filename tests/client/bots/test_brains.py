@@ -1,0 +1,238 @@
+"""Brains: always legal, never better informed than their seat, and as strong as they should be."""
+
+import copy
+import random
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+
+from client.bots import outlook
+from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, bots_by_level, brain_named
+from client.bots.outlook import Outlook
+from engine.board import FIELDS, TILES
+from engine.components import LAUREL_WORTH
+from engine.events import HillScored, Place, Placed
+from engine.game import Game, GameOptions, RandomChance
+from engine.legal import LegalPlaces
+from engine.pieces import Piece, Seat
+from engine.redaction import snapshot
+from engine.scoring import Board, influences
+from engine.view import View, eyes_of
+from protocol.codec import decode_server, encode
+from protocol.messages import Snapshot
+from protocol.snapshot import snapshot_message, view_of
+from tests.games import begun, finished_games, games, seeds
+
+EVERY_BRAIN = pytest.mark.parametrize(
+    "brain", [BRAINS["random"], BRAINS["greedy"], brain_named("search:100")], ids=list(BRAINS)
+)
+
+
+def view_of_seat(game: Game, seat: Seat) -> View:
+    return snapshot(game.view, eyes_of(seat))
+
+
+@EVERY_BRAIN
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
+    """From redacted views alone, every move of a game is legal, and the view is not changed."""
+    for seed in range(2):
+        game = begun(GameOptions(players, random_layout=bool(seed)), seed)
+        rng = random.Random(seed)
+        while (legal := game.legal()) is not None:
+            view = view_of_seat(game, legal.seat)
+            before = copy.deepcopy(view)
+            command = brain.choose(view, legal, rng)
+            assert command in set(legal.commands())
+            assert view == before
+            game.apply(command)
+        assert game.over
+
+
+@EVERY_BRAIN
+@given(game=games(), seed=seeds)
+def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
+    """A brain need not have seen the game so far, and the same seed leads to the same choice."""
+    legal = game.legal()
+    assume(legal is not None)
+    assert legal is not None
+    choices = [brain.choose(view_of_seat(game, legal.seat), legal, random.Random(seed)) for _ in range(2)]
+    assert choices[0] == choices[1]
+    assert choices[0] in set(legal.commands())
+
+
+@EVERY_BRAIN
+@given(game=games(), seed=seeds)
+def test_a_decoded_view_leads_to_the_same_choice(brain: NamedBrain, game: Game, seed: int) -> None:
+    """A view from a snapshot off the wire is as good as the original."""
+    legal = game.legal()
+    assume(legal is not None)
+    assert legal is not None
+    view = view_of_seat(game, legal.seat)
+    message = decode_server(encode(snapshot_message(view, len(game.events), legal)))
+    assert isinstance(message, Snapshot)
+    decoded = view_of(message, legal.seat)
+    assert brain.choose(decoded, legal, random.Random(seed)) == brain.choose(view, legal, random.Random(seed))
+
+
+def with_swapped_wolves(game: Game, seat: Seat) -> Game:
+    """Return the same game, with other seats' wolves swapped between merchant and farmer where possible."""
+    twin = Game.new(GameOptions(2), RandomChance(random.Random(0)))
+    twin.view, twin.events = copy.deepcopy(game.view), list(game.events)
+    for field, piece in game.view.placed.items():
+        owner = game.view.owners[field]
+        assert isinstance(piece, Piece)
+        other = Piece(f"{piece[0]}{'f' if piece[1] == 'm' else 'm'}*") if piece.wolf else piece
+        hand = twin.view.hands[owner]
+        if owner != seat and piece.wolf and other in hand:
+            hand[other] -= 1
+            hand[piece] = hand.get(piece, 0) + 1
+            twin.view.hands[owner] = {held: count for held, count in hand.items() if count}
+            twin.view.placed[field] = other
+    return twin
+
+
+@EVERY_BRAIN
+@given(game=games(), seed=seeds)
+def test_hidden_pieces_do_not_change_the_choice(brain: NamedBrain, game: Game, seed: int) -> None:
+    """R4.2: in two games that look alike to a seat, its brain makes the same choice."""
+    legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
+    assert legal is not None
+    twin = with_swapped_wolves(game, legal.seat)
+    assume(twin.view.placed != game.view.placed)
+    assert view_of_seat(twin, legal.seat) == view_of_seat(game, legal.seat)
+    choices = [
+        brain.choose(view_of_seat(each, legal.seat), legal, random.Random(seed)) for each in (game, twin)
+    ]
+    assert choices[0] == choices[1]
+
+
+@given(finished_games())
+def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
+    """R5, R6: with nothing hidden and nothing to come, the expected score is the actual one."""
+    last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
+    placed = game.events[last]
+    assert isinstance(placed, Placed)
+    before = Game(game.events[:last], RandomChance(random.Random(0)))
+    seat, others = placed.seat, before.view.seats - 1
+    assert game.view.result is not None
+    taken = [tally.captives + tally.ones for tally in game.view.result.tallies]
+    score = taken[seat] - (sum(taken) - taken[seat]) / others
+    for event in game.events:
+        if isinstance(event, HillScored):
+            leaders = [
+                each for each, influence in enumerate(event.influence) if influence == max(event.influence)
+            ]
+            chance = (seat in leaders) / len(leaders)  # the outlook shares the laurel of a tie
+            score += LAUREL_WORTH[event.laurel] * (chance - (1 - chance) / others)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outlook, "DOUBT", 1e-6)
+        patch.setattr(outlook, "DOUBT_PER_CHANGE", 0.0)
+        expected = Outlook(before.view, seat).after(placed.field, placed.piece.kind)
+    assert expected == pytest.approx(score, abs=1e-4)
+
+
+@given(finished_games())
+def test_certain_odds_give_the_influence_of_the_scoring(game: Game) -> None:
+    """R6.1 to R6.4: where all pieces are certain, the outlook's sums are those of the rules."""
+    last = max(number for number, event in enumerate(game.events) if isinstance(event, Placed))
+    view = Game(game.events[:last], RandomChance(random.Random(0))).view
+    assert view.turn is not None
+    expected = Outlook(view, view.turn)
+    pieces = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
+    board = Board(view.layout, pieces, view.owners)
+    for number, hill in enumerate(TILES):
+        totals = [0] * view.seats
+        for piece in influences(board, hill):
+            totals[piece.seat] += piece.amount
+        assert expected._influence(expected._boards[0], number) == totals
+
+
+def score_from_scratch(outlook: Outlook, place: Place) -> float:
+    """Score every hill again and return the score."""
+    index = FIELDS.index(place.field)
+    outlook._owners[index] = place.seat
+    score = outlook._replayed(index, place.piece.kind, 0)
+    outlook._owners[index] = -1
+    return score
+
+
+@given(game=games())
+def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None:
+    """A placement changes only some hills, so the outlook scores only these."""
+    legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
+    assert isinstance(legal, LegalPlaces)
+    places = list(legal.commands())[::7]
+    quick = Outlook(view_of_seat(game, legal.seat), legal.seat)
+    scores = [quick.after(place.field, place.piece.kind) for place in places]
+    assert scores == pytest.approx([score_from_scratch(quick, place) for place in places])
+    assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it changes nothing
+
+
+@pytest.mark.parametrize("players", [2, 5])
+def test_greedy_beats_random(players: int) -> None:
+    """The order of strength holds; `bench.brains` measures the difference."""
+    won = 0.0
+    for seed in range(10):
+        game = begun(GameOptions(players), seed)
+        rng = random.Random(seed)
+        own = Seat(seed % players)
+        while (legal := game.legal()) is not None:
+            choose = BRAINS["greedy"].choose if legal.seat == own else at_random
+            game.apply(choose(view_of_seat(game, legal.seat), legal, rng))
+        assert game.view.result is not None
+        won += own in game.view.result.winners
+    assert won >= 7
+
+
+def test_a_server_seats_no_search() -> None:
+    """Its bots think in its own process, which a search would slow down for all tables."""
+    assert list(bots_by_level()) == ["random", "greedy"]
+
+
+def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A brain is named as module:attribute."""
+    module = types.ModuleType("my_brains")
+    module.__dict__.update(mine=at_random, number=3)
+    monkeypatch.setitem(sys.modules, "my_brains", module)
+    assert brain_named("my_brains:mine").choose is at_random
+    assert brain_named("greedy") is BRAINS["greedy"]
+    for text, reason in (
+        ("greedier", "Choose random, greedy, search, or your own"),
+        ("my_brains:", "Choose random"),
+        (":mine", "Choose random"),
+        ("no_such_module:mine", "cannot be imported"),
+        ("..bots:mine", "Choose random"),
+        ("my_brains:yours", "has no 'yours'"),
+        ("my_brains:number", "cannot be called"),
+        ("search:99", "Choose 100 to 1000000"),
+    ):
+        with pytest.raises(NoSuchBrain, match=reason):
+            brain_named(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "reason"),
+    [
+        ("def mine(view, legal, rng)\n    pass\n", 1, "SyntaxError: expected ':'"),
+        ("import json\n\njson.loads('{')\n", 3, "json.decoder.JSONDecodeError: .*"),
+        ("def helped():\n    return [][0]\n\nhelped()\n", 2, "IndexError: list index out of range"),
+    ],
+)
+def test_a_module_that_fails_is_reported_in_one_line(
+    code: str, line: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the line of the user's own file, also if the error arose in a library."""
+    file = tmp_path / "failing_brain.py"
+    file.write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(NoSuchBrain) as failed:
+        brain_named("failing_brain:mine")
+    sentence = rf"The brain failing_brain:mine failed in {re.escape(str(file))}, line {line}: {reason}\."
+    assert re.fullmatch(sentence, str(failed.value))

@@ -1,0 +1,389 @@
+"""Bots on a real server: alone, with people, and without a server."""
+
+import asyncio
+import io
+import json
+import random
+import re
+import sys
+import threading
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import pytest
+
+from client.bots import brains
+from client.bots.brains import NamedBrain, at_random
+from client.bots.results import result_line
+from client.bots.runner import BotOptions, run_bots
+from client.network.connection import Connection, Timeouts, connected
+from engine.components import Laurel
+from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.view import View
+from protocol.absence import MoveClock
+from protocol.codes import Code
+from protocol.messages import SeatSummary, TableState
+from server.app import Running, running
+from server.config import Config, Limits
+from tests.client.scripted import FAST_RETRIES, TIMEOUT
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import eventually
+
+
+def options(server: Running, **changes: object) -> BotOptions:
+    return BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES, **changes)  # type: ignore[arg-type]
+
+
+async def run_to_the_end(chosen: BotOptions) -> tuple[int, str, str]:
+    """Return the exit code, the output and the errors."""
+    out, errors = io.StringIO(), io.StringIO()
+    async with asyncio.timeout(TIMEOUT):
+        code = await run_bots(chosen, out, errors)
+    return code, out.getvalue(), errors.getvalue()
+
+
+class AwaitableOutput(io.StringIO):
+    """An output that lets a test wait for the next line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flushed = asyncio.Event()
+
+    def flush(self) -> None:
+        self.flushed.set()
+
+
+async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in makes the moves, and choices that come too late are not played."""
+
+    loop, clock = asyncio.get_running_loop(), ManualClock()
+
+    def slow_choose(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(clock.advance, 5.0)
+        return at_random(view, legal, rng)
+
+    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow_choose, "")})
+    async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
+        chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
+        code, out, errors = await run_to_the_end(chosen)
+        assert (code, errors) == (0, "")
+        assert "Game 1: slow-1" in out
+
+
+@pytest.mark.parametrize("players", [2, 5])
+async def test_bots_alone(players: int) -> None:
+    """With a bot in every seat, each game is played at a new table and its result is printed."""
+    async with running(Config(seed=1)) as server:
+        chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
+        code, out, errors = await run_to_the_end(chosen)
+        assert (code, errors) == (0, "")
+        table, result, other_table, _, totals, *players_totals = out.splitlines()
+        assert re.fullmatch("Table [A-Z]{4}", table)
+        assert table != other_table
+        assert re.fullmatch(r"Game 1: greedy-1 \d+, random-2 \d+.*; .*(wins|share the victory).*", result)
+        assert totals == "2 games (in brackets: 95 per cent intervals):"
+        assert len(players_totals) == players
+        assert all(table.summary().stage == "over" for table in server.lobby.tables.values())
+
+
+async def test_results_for_programs() -> None:
+    """One JSON object a line: the table, the game, and in the end what everybody has reached."""
+    async with running(Config(seed=1)) as server:
+        code, out, errors = await run_to_the_end(options(server, seats=2, games=2, as_json=True))
+    assert (code, errors) == (0, "")
+    table, game, _, other, totals = map(json.loads, out.splitlines())
+    assert game["game"] == 1
+    assert game["table"] == table["table"]
+    assert game["names"] == ["greedy-1", "greedy-2"]
+    assert [game["points"][seat] for seat in game["winners"]] == [max(game["points"])] * len(game["winners"])
+    assert totals["games"] == 2
+    for seat, name in enumerate(game["names"]):
+        (total,) = (each for each in totals["players"] if each["name"] == name)
+        assert total["points"] == (game["points"][seat] + other["points"][seat]) / 2
+        low, high = total["interval"]
+        assert low - 1e-9 <= total["share"] <= high + 1e-9
+
+
+async def test_the_same_seeds_play_the_same_games() -> None:
+    """A bot's choices depend on its seed alone."""
+    results = []
+    for seed in (7, 7, 8):
+        async with running(Config(seed=1)) as server:
+            _, out, _ = await run_to_the_end(options(server, players=3, seats=3, games=2, seed=seed))
+            results.append([line for line in out.splitlines() if line.startswith("Game")])
+    assert results[0] == results[1] != results[2]
+
+
+async def test_a_person_at_the_bots_table() -> None:
+    """The bots' host starts the game once the last seat is taken, and they play to the end."""
+    async with running(Config()) as server:
+        out = AwaitableOutput()
+        chosen = options(server, players=3, seats=2)
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
+            bots = tasks.create_task(run_bots(chosen, out))
+            await out.flushed.wait()
+            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
+                await person.join(out.getvalue().split()[1], "ann")
+                await play_randomly(person, random.Random(1))
+        assert bots.result() == 0
+        assert "ann" in out.getvalue().splitlines()[-1]
+
+
+async def test_bots_join_a_table() -> None:
+    """Bots of several runs join one table under different names."""
+    async with running(Config()) as server:
+        out = AwaitableOutput()
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
+            host = tasks.create_task(run_bots(options(server, players=4), out))
+            await out.flushed.wait()
+            code = out.getvalue().split()[1]
+            guests = [
+                tasks.create_task(run_to_the_end(options(server, table=code, seats=seats)))
+                for seats in (1, 2)
+            ]
+        assert host.result() == 0
+        results = [out.getvalue().splitlines()[-1], *(guest.result()[1].strip() for guest in guests)]
+        assert len(set(results)) == 1
+        assert set(re.findall(r"greedy-\d", results[0])) >= {"greedy-1", "greedy-2", "greedy-3"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"players": 6}, "6 players cannot play. Choose 2 to 5."),
+        ({"seats": 3}, "Bots cannot take 3 seats. Choose 1 to 2."),
+        ({"seats": 0}, "Bots cannot take 0 seats. Choose 1 to 2."),
+        ({"games": 0}, "Cannot play 0 games. Choose 1 or more."),
+        ({"table": "ABCD", "games": 2}, "Only one game is played at a table."),
+        ({"brains": ("greedy", "clever")}, "There is no brain called 'clever'."),
+    ],
+)
+async def test_contradictory_options(changes: dict[str, object], sentence: str) -> None:
+    """They are reported in one sentence, without connecting."""
+    code, out, errors = await run_to_the_end(BotOptions("ws://127.0.0.1:1", **changes))  # type: ignore[arg-type]
+    assert (code, out) == (2, "")
+    assert errors.startswith(sentence)
+    assert errors.count("\n") == 1
+
+
+async def test_no_server() -> None:
+    """The error is one sentence."""
+    async with running(Config()) as server:
+        chosen = options(server)
+    assert await run_to_the_end(chosen) == (
+        1,
+        "",
+        f"Nothing answers at {chosen.url}. Is the server running?\n",
+    )
+
+
+async def test_no_table() -> None:
+    """The error is the server's refusal."""
+    async with running(Config()) as server:
+        code, out, errors = await run_to_the_end(options(server, table="ABCD"))
+    assert (code, out) == (1, "")
+    assert errors.startswith("There is no table ABCD.")
+
+
+async def test_the_server_goes_away_for_good() -> None:
+    """Bots give up with one sentence after their time-out."""
+    out, errors = AwaitableOutput(), io.StringIO()
+    async with running(Config()) as server:
+        timeouts = Timeouts(keep_trying=0.05, first_pause=0.001)
+        chosen = BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
+        bots = asyncio.create_task(run_bots(chosen, out, errors))
+        await out.flushed.wait()
+    async with asyncio.timeout(TIMEOUT):
+        assert await bots == 1
+    assert "Gave up after 0.05 seconds." in errors.getvalue()
+    assert errors.getvalue().count("\n") == 1
+
+
+async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An illegal move ends the run with the server's sentence."""
+    always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
+    monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
+    async with running(Config()) as server:
+        code, _, errors = await run_to_the_end(options(server, seats=2, brains=("stubborn",)))
+    assert code == 1
+    assert errors.startswith("Position 1 is taken.")
+
+
+def test_result_lines() -> None:
+    """A line has everybody's points, the winners and what decided."""
+    state = TableState("ABCD", "over", [SeatSummary("ann"), SeatSummary("bob")], host=0)
+    tally = Tally(1, 0, 0, (Laurel.CAELIUS,), 4, 2)
+    for winners, decided, ending in (
+        ((0,), DecidedBy.POINTS, "ann wins"),
+        ((1,), DecidedBy.ITEMS, "bob wins on captives, discs and laurels"),
+        ((0, 1), DecidedBy.ITEMS, "ann and bob share the victory"),
+        ((0, 1), DecidedBy.NOTHING, "ann and bob share the victory"),
+    ):
+        ended = GameEnded((tally, tally), tuple(map(Seat, winners)), decided)
+        assert result_line(state, ended) == f"ann 4, bob 4; {ending}"
+
+
+async def play_randomly(person: Connection, rng: random.Random) -> None:
+    """Play a person's seat at random until the game is over."""
+    moved_at = 0
+    async for _ in person.updates():
+        model = person.model
+        if model.view is not None and model.view.result is not None:
+            return
+        if model.legal is not None and model.view is not None and model.seq != moved_at:
+            moved_at = model.seq
+            await person.play(at_random(model.view, model.legal, rng))
+
+
+async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The move that was refused meanwhile is no reason to stop, nor is a pause before the bot's turn."""
+    loop, thinks, may_choose = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def choose(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(thinks.set)
+        assert may_choose.wait(TIMEOUT)
+        return at_random(view, legal, rng)
+
+    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", choose, "")})
+    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+        seated = await person.open_table(2, "ann", random_layout=True, starting=1)
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
+            chosen = options(server, table=seated.table, brains=("slow",))
+            bot = tasks.create_task(run_to_the_end(chosen))
+            await everybody_is_here(person)
+            await person.start()
+            await thinks.wait()
+            await person.ask_pause(on=True)
+            may_choose.set()
+            await eventually(lambda: server.lobby._counts.refusals[Code.PAUSED] > 0)
+            await person.ask_pause(on=False)
+            await person.ask_pause(on=True)
+            await person.ask_pause(on=False)
+            await play_randomly(person, random.Random(1))
+        assert bot.result()[0] == 0
+        assert bot.result()[2] == ""
+
+
+async def test_bots_end_with_a_game_that_its_host_ends() -> None:
+    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+        seated = await person.open_table(2, "ann", random_layout=True, starting=0)
+        bot = asyncio.create_task(run_to_the_end(options(server, table=seated.table)))
+        await everybody_is_here(person)
+        await person.start()
+        await person.end_game()
+        assert await bot == (0, "Game 1: The host has ended the game: nobody wins.\n", "")
+
+
+async def everybody_is_here(person: Connection) -> None:
+    async for _ in person.updates():
+        if person.model.state and all(line.here for line in person.model.state.seats):
+            return
+
+
+async def test_bots_play_again_when_a_person_does() -> None:
+    """They keep their seats, and leave once there is nobody who could ask for another game."""
+    async with running(Config()) as server:
+        out = AwaitableOutput()
+        chosen = options(server, players=3, seats=2, rematch=True, random_layout=True)
+        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
+            bots = tasks.create_task(run_bots(chosen, out))
+            await out.flushed.wait()
+            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
+                await person.join(out.getvalue().split()[1], "ann")
+                rng, tables = random.Random(1), set()
+                for game in range(3):
+                    await play_randomly(person, rng)
+                    tables.add(person.model.table)
+                    if game < 2:
+                        seated = await person.rematch()
+                        assert (seated.seat, person.model.token is not None) == (2, True)
+        assert bots.result() == 0
+        assert len(tables) == 3
+        assert out.getvalue().count("Game 1") == 3
+        assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
+
+
+async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:
+    """When it is hosted again, the server's own bots play it to the end."""
+    config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
+    rng = random.Random(1)
+    async with asyncio.timeout(TIMEOUT):
+        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+            seated = await person.open_table(3, "ann", random_layout=True)
+            bots = asyncio.create_task(run_to_the_end(options(server, table=seated.table, seats=2)))
+            await everybody_is_here(person)
+            await person.start()
+            bots.cancel()
+            await asyncio.wait([bots])
+        async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
+            assert seated.token is not None
+            await person.resume(seated.table, seated.token)
+            await play_randomly(person, rng)
+            assert person.model.state is not None
+            assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
+
+
+@pytest.mark.parametrize("starting", range(3))
+async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
+    """R3.1: the record of every game has it."""
+    async with running(Config(records=tmp_path)) as server:
+        code, _, _ = await run_to_the_end(
+            options(server, players=3, seats=3, games=2, starting=Seat(starting))
+        )
+    assert code == 0
+    records = lines_in(tmp_path)
+    assert [f"starts {starting} chosen" in record for record in records] == [True, True]
+
+
+def lines_in(folder: Path) -> list[list[str]]:
+    """Return the lines of every file in the folder."""
+    return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
+
+
+async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: Path) -> None:
+    """The folder is searched last; `queue` is imported only when the bots play."""
+    (tmp_path / "mybot.py").write_text(
+        "def choose(view, legal, rng):\n    return rng.choice(list(legal.commands()))\n"
+    )
+    for library in ("queue", "websockets", "msgpack"):
+        (tmp_path / f"{library}.py").write_text("raise SystemExit('the wrong one')\n")
+    async with running(Config()) as server:
+        address = f"ws://127.0.0.1:{server.port}"
+        bots = await asyncio.create_subprocess_exec(
+            *(Path(sys.executable).with_name("palatinus"), "bot", address, "--seats", "2"),
+            *("--brain", "mybot:choose"),
+            cwd=tmp_path,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+        async with asyncio.timeout(TIMEOUT):
+            out, errors = await bots.communicate()
+    assert (bots.returncode, errors) == (0, b"")
+    assert b"choose" in out
+
+
+@pytest.mark.parametrize(
+    ("choose", "reason"),
+    [
+        ("return None", "returned None"),
+        ("raise KeyError('wolf')", ".py, line 2: KeyError: 'wolf'"),
+        ("import random; random.choice([])", ".py, line 2: IndexError"),
+    ],
+)
+async def test_a_failing_brain_is_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choose: str, reason: str
+) -> None:
+    """The line has the brain's name and the error, without a traceback."""
+    name = f"brain_{abs(hash(choose))}"
+    (tmp_path / f"{name}.py").write_text(f"def choose(view, legal, rng):\n    {choose}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    async with running(Config()) as server:
+        code, _, errors = await run_to_the_end(options(server, brains=(f"{name}:choose",), seats=2))
+    assert code == 1
+    assert reason in errors
+    assert (name in errors) is ("line" in reason)
+    assert errors.count("\n") == 1

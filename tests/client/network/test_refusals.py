@@ -1,0 +1,97 @@
+"""Refusals and close reasons in the player's language: one sentence for each code, with all facts."""
+
+import re
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+
+from client.language import LANGUAGES, speak
+from client.network.refusals import describe_closing, describe_refusal
+from client.typed.names import fault_of
+from engine.errors import FAULT_TEXTS, Fault, IllegalCommand
+from protocol.codes import CloseReason, Code
+from protocol.messages import Refused
+from protocol.refusals import CLOSING_TEXTS, REFUSAL_TEXTS
+from protocol.text import TextFault
+from tests.engine.test_game import REFUSALS
+
+CODES = [*Code, *Fault]
+
+
+@pytest.fixture(autouse=True)
+def _restore_english() -> Iterator[None]:
+    yield
+    speak("en")
+
+
+def facts_in(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def test_every_code_has_its_own_sentence() -> None:
+    """No two sentences are the same."""
+    assert {*REFUSAL_TEXTS} == {*CODES}
+    assert len({*REFUSAL_TEXTS.values()}) == len(CODES)
+    assert {*CLOSING_TEXTS} == {*CloseReason}
+    assert {f"name-{fault}" for fault in TextFault} <= {*Code}
+    assert {f"text-{fault}" for fault in TextFault} <= {*Code}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("code", CODES)
+def test_every_refusal_is_put_into_words_in_every_language(language: str, code: str) -> None:
+    """All facts are in the sentence, with seats counted from 1."""
+    speak(language)
+    facts = {name: "7" if "seat" in name else f"<{name}>" for name in facts_in(REFUSAL_TEXTS[code])}
+    sentence = describe_refusal(Refused(code, "", about=facts))
+    assert sentence
+    assert not re.search(r"[{}]", sentence)
+    for name, fact in facts.items():
+        assert ("8" if "seat" in name else fact) in sentence
+    if language != "en":
+        assert sentence != REFUSAL_TEXTS[code]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("reason", CloseReason)
+def test_every_close_reason_is_put_into_words_in_every_language(language: str, reason: str) -> None:
+    speak(language)
+    assert (describe_closing(reason) == CLOSING_TEXTS[reason]) == (language == "en")
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_the_engine_gives_every_fact_of_its_sentences(fault: Fault) -> None:
+    """This holds for every command it refuses."""
+    found = [(game, command) for game, command, expected, _ in REFUSALS if expected is fault]
+    assert found
+    for game, command in found:
+        with pytest.raises(IllegalCommand) as refused:
+            game.apply(command)
+        assert facts_in(FAULT_TEXTS[fault]) <= {*refused.value.about}
+
+
+def test_an_unknown_refusal_is_shown_in_the_servers_words() -> None:
+    """A newer server may have more codes or other facts."""
+    speak("it")
+    assert describe_refusal(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
+    assert describe_refusal(Refused("position-taken", "Not there.", about={"where": "3"})) == "Not there."
+
+
+def test_seats_that_are_not_numbers_are_left_alone() -> None:
+    """The facts come from a server that may be hostile."""
+    about = {"seat": "-1", "seconds": "x"}
+    assert describe_refusal(Refused(Code.TOO_EARLY, "", about=about)).count("-1") == 1
+
+
+def test_facts_are_safe_to_show() -> None:
+    """A hostile server cannot send control characters to the terminal."""
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "", about={"table": "\x1b[2J"}))
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "\x1b[2J"))
+    assert "\x1b" not in describe_closing("\x1b[2J")
+
+
+def test_the_client_refuses_a_name_in_the_same_words() -> None:
+    speak("it")
+    refused = Refused(Code.NAME_UNPRINTABLE, "", about={"character": "U+0007"})
+    assert fault_of("\a") == describe_refusal(refused)

@@ -1,0 +1,71 @@
+"""Which terminal understands which call."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.player.calling import (
+    Calling,
+    CallingOptions,
+    Notices,
+    choose_calling,
+    chosen_calling,
+    prefer_calling,
+)
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    yield
+    choose_calling(CallingOptions())
+    prefer_calling(Calling())
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_the_command_line_counts_more_than_preferences() -> None:
+    """Each way by itself; what it does not name is as the player prefers."""
+    assert chosen_calling() == Calling()
+    prefer_calling(Calling(bell=False, notices=Notices.OSC9))
+    assert chosen_calling() == Calling(bell=False, notices=Notices.OSC9)
+    choose_calling(CallingOptions(bell=True, title=False))
+    assert chosen_calling() == Calling(title=False, notices=Notices.OSC9)
+    choose_calling(CallingOptions(notices=Notices.NONE))
+    assert chosen_calling() == Calling(bell=False, notices=Notices.NONE)
+
+
+@pytest.mark.parametrize(
+    ("environment", "notices"),
+    [
+        ({"TERM": "xterm-256color"}, Notices.NONE),  # by its name any terminal could be that
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, Notices.NONE),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode"}, Notices.NONE),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, Notices.OSC9),
+        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, Notices.OSC9),  # over ssh
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, Notices.OSC777),
+        ({"TERM": "xterm-ghostty"}, Notices.OSC777),
+        ({"TERM": "xterm-kitty"}, Notices.OSC777),
+        ({"TERM": "foot"}, Notices.OSC777),
+        ({"TERM": "rxvt-unicode-256color"}, Notices.OSC777),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, Notices.OSC777),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "3800"}, Notices.NONE),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230804"}, Notices.OSC777),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1", "VTE_VERSION": "7600"}, Notices.NONE),
+        ({"TERM": "xterm-kitty", "TMUX": "/run/tmux/default,1,0"}, Notices.NONE),
+        ({"TERM": "screen", "TERM_PROGRAM": "WezTerm"}, Notices.NONE),
+        ({"TERM": "linux"}, Notices.NONE),
+        ({}, Notices.NONE),
+    ],
+)
+def test_notices_only_where_they_are_understood(environment: dict[str, str], notices: Notices) -> None:
+    assert Calling().resolved(environment).notices is notices
+    assert Calling(notices=Notices.NONE).resolved(environment).notices is Notices.NONE
+    assert Calling(notices=Notices.OSC9).resolved(environment).notices is Notices.OSC9
+
+
+@pytest.mark.parametrize(
+    ("term", "titled"),
+    [("xterm-256color", True), ("tmux-256color", True), ("screen", True), ("linux", False), ("dumb", False)],
+)
+def test_titles_only_where_windows_have_one(term: str, titled: bool) -> None:
+    assert Calling().resolved({"TERM": term}).title is titled
+    assert not Calling(title=False).resolved({"TERM": term}).title

@@ -1,0 +1,270 @@
+"""Seats kept in real files: who finds them, who does not, and what happens to damaged ones."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from client.player.seats import HeldSeat, Seats, seats_folder
+
+SERVER = "ws://127.0.0.1:7733"
+TOKEN = "a-secret-token"
+ROOT = Path(__file__).parents[3]
+
+OTHER_CLIENT = f"""
+import sys
+from pathlib import Path
+from client.player.seats import Seats
+seats = Seats(Path(sys.argv[1]), "{SERVER}")
+for line in sys.stdin:
+    match line.split():
+        case ["keep", table, seat, name]:
+            held = seats.keep(table, int(seat), name, "other-" + name)
+            print(held.path, flush=True)
+        case ["take", table, name]:
+            held = seats.take(table, name)
+            print(held and held.name, flush=True)
+        case ["many", name]:
+            for number in range(25):
+                seats.keep("KXQT", number % 5, name, f"{{name}}-{{number}}").release()
+            print("done", flush=True)
+"""
+
+
+class OtherClient:
+    """Another client on this computer, as a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", OTHER_CLIENT, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+
+    def __enter__(self) -> "OtherClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def ask(self, words: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{words}\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "seats"
+
+
+def kept_and_released(seats: Seats, name: str = "Ann", table: str = "KXQT", token: str = TOKEN) -> HeldSeat:
+    """Keep a seat and release it."""
+    held = seats.keep(table, 1, name, token)
+    held.release()
+    return held
+
+
+def taken_and_released(seats: Seats, table: str = "KXQT", name: str = "Ann") -> HeldSeat | None:
+    """Take a seat and release it."""
+    held = seats.take(table, name)
+    if held is not None:
+        held.release()
+    return held
+
+
+def test_a_seat_is_found_again(folder: Path) -> None:
+    """Another process of the same user finds it under the same server and table, until it is forgotten."""
+    kept_and_released(Seats(folder, SERVER))
+    seats = Seats(folder, "ws://127.0.0.1:7733/")
+    assert seats.tables() == {"KXQT"}
+    assert taken_and_released(seats, table="ABCD") is None
+    assert Seats(folder, "ws://127.0.0.1:7734").tables() == frozenset()
+    held = seats.take("KXQT", "Ann")
+    assert held is not None
+    assert (held.table, held.seat, held.name, held.token) == ("KXQT", 1, "Ann", TOKEN)
+    seats.forget(held)
+    assert seats.tables() == frozenset()
+    assert taken_and_released(seats) is None
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+
+
+def test_nothing_is_written_before_a_seat_is_kept(folder: Path) -> None:
+    seats = Seats(folder, SERVER)
+    assert seats.tables() == frozenset()
+    assert taken_and_released(seats) is None
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_only_its_user_can_read_a_seat(folder: Path) -> None:
+    """The umask and the folder's earlier permissions make no difference."""
+    umask = os.umask(0)
+    try:
+        folder.mkdir(parents=True)
+        held = kept_and_released(Seats(folder, SERVER))
+    finally:
+        os.umask(umask)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
+    assert modes == {"seats": 0o700, "lock": 0o600, held.path.name: 0o600}
+
+
+def test_the_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert seats_folder() == tmp_path / "palatinus" / "seats"
+
+
+def test_the_token_is_not_in_texts_and_names(folder: Path) -> None:
+    held = kept_and_released(Seats(folder, SERVER))
+    assert TOKEN not in f"{held!r} {held}"
+    assert TOKEN not in held.path.name
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\x00", b"[]", b'{"format": 2}', b'{"token": "a-secret-token"}', b"x" * 100_000],
+)
+def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> None:
+    """It is reported and not changed, and the other seats are found."""
+    seats = Seats(folder, SERVER)
+    kept_and_released(seats)
+    broken = folder / "0.json"
+    broken.write_bytes(content)
+    assert seats.tables() == {"KXQT"}
+    assert seats.damaged == (broken,)
+    assert broken.read_bytes() == content
+    assert taken_and_released(seats) is not None
+
+
+def test_a_folder_in_place_of_a_file(folder: Path) -> None:
+    seats = Seats(folder, SERVER)
+    kept_and_released(seats)
+    (folder / "0.json").mkdir()
+    assert seats.tables() == {"KXQT"}
+    assert seats.damaged == (folder / "0.json",)
+
+
+def test_a_half_written_seat_is_removed(folder: Path) -> None:
+    """A client may have been killed while it wrote."""
+    seats = Seats(folder, SERVER)
+    kept_and_released(seats)
+    (folder / "0.new").write_bytes(b'{"format"')
+    assert seats.tables() == {"KXQT"}
+    assert not (folder / "0.new").exists()
+
+
+def test_old_seats_are_forgotten(folder: Path) -> None:
+    """They are removed 30 days after their last use, damaged or not, unless they are in use."""
+    seats = Seats(folder, SERVER)
+    old, used = kept_and_released(seats), seats.keep("ABCD", 0, "Ann", TOKEN)
+    recent = kept_and_released(seats, name="Bob")
+    broken = folder / "0.json"
+    broken.write_bytes(b"?")
+    for path, days in ((old.path, 31), (used.path, 31), (broken, 31), (recent.path, 29)):
+        then = path.stat().st_mtime - days * 24 * 3600
+        os.utime(path, (then, then))
+    assert seats.tables() == {"KXQT"}
+    assert set(folder.glob("*.json")) == {used.path, recent.path}
+    assert seats.damaged == ()
+    again = taken_and_released(seats)
+    assert again is not None
+    assert again.path.stat().st_mtime > recent.path.stat().st_mtime - 60
+    used.release()
+
+
+def test_the_best_of_several_seats_is_taken(folder: Path) -> None:
+    """A seat under the given name comes first, and of these the last used."""
+    seats = Seats(folder, SERVER)
+    for age, (name, token) in enumerate([("Bob", "a"), ("Ann", "b"), ("Ann", "c"), ("Bob", "d")]):
+        held = kept_and_released(seats, name, token=token)
+        os.utime(held.path, (held.path.stat().st_mtime - 1000 * age,) * 2)
+    tokens = []
+    for name in ("Ann", "Ann", "Cosima", "Cosima", "Cosima"):
+        found = seats.take("KXQT", name)
+        tokens.append(None if found is None else found.token)
+    assert tokens == ["b", "c", "a", "d", None]
+
+
+def test_a_new_player_takes_no_older_seat(folder: Path) -> None:
+    """Only seats kept since then are found."""
+    kept_and_released(Seats(folder, SERVER))
+    seats = Seats(folder, SERVER, new=True)
+    assert seats.tables() == frozenset()
+    assert taken_and_released(seats) is None
+    kept_and_released(seats, name="Bob")
+    found = taken_and_released(seats)
+    assert found is not None
+    assert found.name == "Bob"
+
+
+def test_a_seat_in_use_is_not_offered(folder: Path) -> None:
+    """It is offered as soon as the process that uses it is gone."""
+    seats = Seats(folder, SERVER)
+    with OtherClient(folder) as other:
+        other.ask("keep KXQT 0 Bob")
+        assert Path(other.answer()).exists()
+        assert seats.tables() == frozenset()
+        assert taken_and_released(seats) is None
+        mine = seats.keep("KXQT", 1, "Ann", TOKEN)
+        other.ask("take KXQT Ann")
+        assert other.answer() == "None"
+        mine.release()
+        other.ask("take KXQT Ann")
+        assert other.answer() == "Ann"
+        assert seats.tables() == frozenset()
+        other.kill()
+        assert seats.tables() == {"KXQT"}
+        found = taken_and_released(seats, name="Bob")
+        assert found is not None
+        assert found.token == "other-Bob"
+
+
+def test_concurrent_clients_lose_no_seat(folder: Path) -> None:
+    """Two processes keep seats while a third lists them, and none is lost."""
+    seats = Seats(folder, SERVER)
+    with OtherClient(folder) as one, OtherClient(folder) as two:
+        one.ask("many Ann")
+        two.ask("many Bob")
+        for _ in range(50):
+            seats.tables()
+            assert seats.damaged == ()
+        assert (one.answer(), two.answer()) == ("done", "done")
+    assert len(list(folder.glob("*.json"))) == 50
+    tokens = set()
+    while (held := seats.take("KXQT", "Ann")) is not None:
+        tokens.add(held.token)
+        seats.forget(held)
+    assert tokens == {f"{name}-{number}" for name in ("Ann", "Bob") for number in range(25)}
+
+
+def test_an_impossible_folder_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    with pytest.raises(OSError, match=r"directory|exists"):
+        Seats(tmp_path / "state" / "seats", SERVER).keep("KXQT", 0, "Ann", TOKEN)
+
+
+def test_tokens_prove_a_name(tmp_path: Path) -> None:
+    """Those of seats under that name that no client sits in: the latest first, no more than asked for."""
+    seats = Seats(tmp_path, SERVER)
+    for number in range(3):
+        held = seats.keep("KXQT", number, "Ann", f"token {number}")
+        held.release()
+        os.utime(held.path, (held.path.stat().st_atime, held.path.stat().st_mtime - 10 * (3 - number)))
+    seats.keep("KXQT", 3, "Bob", "Bob's token").release()
+    seats.keep("KXQT", 4, "Ann", "in use")
+    assert seats.tokens("Ann", 2) == ("token 2", "token 1")
+    assert seats.tokens("Carl", 2) == ()
+    assert seats.take("KXQT", "Ann") is not None, "they can still be taken"

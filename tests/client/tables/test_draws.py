@@ -1,0 +1,345 @@
+"""What clients notice of a game's draws: on an honest server, and on one that cheats."""
+
+import asyncio
+import contextlib
+import io
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace as with_fields
+
+from client.bots.runner import BotOptions, run_bots
+from client.network.connection import Connection, connected
+from client.tables.draws import Doubt, DrawsCheck, DrawsWitness
+from client.tables.fairness import describe_draws, note_on_draws
+from client.tables.table import TableModel
+from engine.draws import MISSING, NO_SHARE, Bytes32, Draws, Share, commitment_to, pledge_of
+from engine.events import GameEnded, SeenEvent
+from engine.fairness import Mismatch
+from engine.game import Game, GameOptions, SharedChance
+from engine.pieces import Seat
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, eyes_of
+from palatinus import main
+from protocol.events import event_map
+from protocol.messages import (
+    AddShare,
+    Done,
+    DrawBegins,
+    Events,
+    OpenTable,
+    Seated,
+    SeatSummary,
+    TableState,
+)
+from protocol.snapshot import snapshot_message
+from server.app import Running, running
+from server.config import Config
+from server.tables import game_start, state
+from tests.client.bots.test_runner import play_randomly
+from tests.client.scripted import FAST_RETRIES, Peer, scripted
+from tests.engine.test_fairness import CheatingChance
+from tests.games import some_command
+
+ANN = Seat(0)
+SEED = Bytes32("5e" * 32)
+SHARES = (Share("a" * 64), Share("b" * 64), NO_SHARE)
+OTHER = Share("c" * 64)
+TABLE = TableState("KRTV", "gathering", [SeatSummary("Ann"), SeatSummary("Bob"), SeatSummary("Cid")], Seat(0))
+
+
+def played_game(chance: SharedChance, *, random_layout: bool = False, starting: Seat | None = None) -> Game:
+    """Return a whole game of three players."""
+    rng = random.Random(3)
+    game = Game.new(GameOptions(3, starting, random_layout), chance)
+    while not game.over:
+        game.apply(some_command(game, rng))
+    return game
+
+
+def called(shares: Sequence[Share] = SHARES, seed: Bytes32 = SEED) -> DrawBegins:
+    """Return the call for these shares."""
+    pledges: list[str | None] = [None if share == NO_SHARE else pledge_of(share) for share in shares]
+    return DrawBegins(commitment_to(seed), pledges)
+
+
+def witnessed(
+    events: Sequence[SeenEvent],
+    *calls: DrawBegins,
+    seat: Seat | None = ANN,
+    table: TableState = TABLE,
+    share: Share = SHARES[0],
+) -> DrawsCheck:
+    """Return what a client says that was called and saw these events."""
+    witness = DrawsWitness()
+    for call in calls:
+        witness.share_called(call, table, seat, share)
+    for event in events:
+        witness.fold(event)
+    check = witness.check()
+    assert check is not None
+    return check
+
+
+HONEST = played_game(SharedChance(SEED, SHARES))
+
+
+@pytest.mark.parametrize("seat", [*map(Seat, range(3)), None])
+def test_an_honest_game_is_right_for_everybody(seat: Seat | None) -> None:
+    """For those who have added a share, for those who have not, and for spectators."""
+    eyes = SPECTATOR if seat is None else eyes_of(seat)
+    share = SHARES[seat or 0]
+    check = witnessed([redacted(event, eyes) for event in HONEST.events], called(), seat=seat, share=share)
+    assert check == DrawsCheck(Draws(commitment_to(SEED), SHARES, starting=True), own=seat in {0, 1})
+
+
+def test_whoever_came_later_checks_what_there_is_to_see() -> None:
+    """From a snapshot at any moment: nothing is wrong with an honest game, and a wrong laurel is seen."""
+    wrong = played_game(CheatingChance("laurels", SharedChance(SEED, SHARES)))
+    for game, fault in ((HONEST, None), (wrong, Mismatch.LAURELS)):
+        for number in (1, 3, 8, 20, len(game.events)):
+            model = TableModel(table="KRTV", state=TABLE)
+            earlier = Game(game.events[:number], SharedChance(SEED, SHARES))
+            message = snapshot_message(snapshot(earlier.view, SPECTATOR), number, None)
+            model.take(message)
+            if number < len(game.events):
+                rest = [event_map(redacted(event, SPECTATOR)) for event in game.events[number:]]
+                model.take(Events(number + 1, rest))
+            assert model.draws.check() == DrawsCheck(Draws(commitment_to(SEED), SHARES, True), fault)
+
+
+def test_a_snapshot_does_not_make_a_client_forget() -> None:
+    """A tile that was drawn and is another one in a snapshot is noticed, and so are other shares."""
+    view = replace(HONEST.view, tiles=tuple(reversed(HONEST.view.tiles)))
+    other = replace(HONEST.view.start, draws=Draws(commitment_to(SEED), (OTHER, *SHARES[1:]), True))
+    for shown in (view, replace(HONEST.view, started=other)):
+        witness = DrawsWitness()
+        for event in HONEST.events[:-1]:
+            witness.fold(event)
+        witness.look(shown, TABLE)
+        check = witness.check()
+        assert check is not None
+        assert check.fault in {Mismatch.TILES, Doubt.COMMITMENT}
+
+
+def test_a_game_that_begins_twice_is_noticed() -> None:
+    """A server cannot begin anew when it has seen what is drawn."""
+    assert witnessed([*HONEST.events[:4], *HONEST.events], called()).fault is Doubt.COMMITMENT
+
+
+def start_with(**changes: object) -> Callable[[Draws], Draws]:
+    return lambda draws: replace(draws, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (start_with(commitment=commitment_to(Bytes32("0" * 64))), Doubt.COMMITMENT),
+        (start_with(shares=(OTHER, *SHARES[1:])), Doubt.SHARE),
+        (start_with(shares=(NO_SHARE, *SHARES[1:])), Doubt.SHARE),
+        (start_with(shares=(SHARES[0], OTHER, NO_SHARE)), Doubt.PLEDGE),
+        (start_with(shares=(SHARES[0], NO_SHARE, NO_SHARE)), Doubt.PLEDGE),
+        (start_with(shares=(*SHARES[:2], OTHER)), Doubt.PLEDGE),
+        (start_with(starting=False), Doubt.OPTIONS),
+    ],
+)
+def test_what_changed_after_the_call_is_noticed(change: Callable[[Draws], Draws], doubt: Doubt) -> None:
+    """Whatever the server has exchanged once it knew the shares, even if it fits in itself."""
+    started = HONEST.view.start
+    assert started.draws is not None
+    draws = change(started.draws)
+    again = played_game(SharedChance(SEED, draws.shares)).events
+    check = witnessed([replace(started, draws=draws), *again[1:]], called())
+    assert check.fault is doubt
+    assert "DO NOT TRUST" in describe_draws(check, ["Ann", "Bob", "Cid"], plays=True)
+    assert note_on_draws([check]) == "draws that are wrong"
+
+
+def test_draws_that_are_not_told_of_after_a_call_are_noticed() -> None:
+    """A game that says nothing of its draws, after shares were called for."""
+    events = [replace(HONEST.view.start, draws=None), *HONEST.events[1:]]
+    assert witnessed(events, called()).fault is Doubt.COMMITMENT
+    assert witnessed(events) == DrawsCheck()  # a server with a fixed seed, or an old one
+
+
+@pytest.mark.parametrize(
+    ("table", "random_layout", "starting", "fault"),
+    [
+        (TABLE, True, None, Doubt.OPTIONS),
+        (with_fields(TABLE, random_layout=True), False, None, Doubt.OPTIONS),
+        (with_fields(TABLE, starting=1), False, Seat(2), Doubt.OPTIONS),
+        (with_fields(TABLE, starting=1), False, Seat(1), None),
+        (with_fields(TABLE, starting=1, random_layout=True), True, Seat(1), None),
+    ],
+)
+def test_a_game_is_the_one_that_was_to_be_drawn(
+    table: TableState, starting: Seat | None, fault: Doubt | None, *, random_layout: bool
+) -> None:
+    """Who starts, if the host had named a seat, and whether the tiles are laid or drawn."""
+    chance = SharedChance(SEED, SHARES)
+    game = played_game(chance, random_layout=random_layout, starting=starting)
+    assert witnessed(game.events, called(), table=table).fault is fault
+
+
+def test_a_seed_that_does_not_fit_or_is_not_shown_is_noticed() -> None:
+    ended = HONEST.events[-1]
+    assert isinstance(ended, GameEnded)
+    for seed in (None, Bytes32("0" * 64)):
+        check = witnessed([*HONEST.events[:-1], replace(ended, seed=seed)], called())
+        assert check.fault is Mismatch.SEED
+
+
+def test_missing_shares_and_broken_draws_are_told() -> None:
+    """Without calling them wrong: that may be nobody's fault."""
+    missing = (MISSING, MISSING, NO_SHARE)
+    game = played_game(SharedChance(SEED, missing))
+    check = witnessed(game.events, called(seed=Bytes32("0" * 64)), called())
+    assert check == DrawsCheck(Draws(commitment_to(SEED), missing, True), late=True, broken_off=1)
+    told = describe_draws(check, ["Ann", "Bob", "Cid"], plays=True)
+    assert "no player has added a share" in told
+    assert "Yours came too late" in told
+    assert "the share of Ann and Bob" in told
+    assert "1 draw was broken off" in told
+    assert note_on_draws([check]) == "draws without all its shares"
+
+
+def test_a_share_is_shown_only_if_it_was_pledged() -> None:
+    """Not to a call with another pledge, for another number of seats, or to a spectator."""
+    for call, seat in (
+        (called((OTHER, *SHARES[1:])), Seat(0)),
+        (called(SHARES[:2]), Seat(0)),
+        (called(), Seat(2)),
+        (called(), None),
+    ):
+        assert not DrawsWitness().share_called(call, TABLE, seat, SHARES[0])
+    assert not DrawsWitness().share_called(called(), None, Seat(0), SHARES[0])
+    assert DrawsWitness().share_called(called(), TABLE, Seat(0), SHARES[0])
+
+
+async def test_no_share_is_shown_twice() -> None:
+    """Each call is answered with another share, which was pledged before."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        opening = await peer.receive(OpenTable)
+        pledge, shown = opening.pledge, set()
+        await peer.send(Seated(opening.id, "KRTV", 0, "a-token"), TABLE)
+        for number in range(3):
+            draw = DrawBegins(commitment_to(Bytes32(str(number) * 64)), [pledge, None, None])
+            await peer.send(draw)
+            answer = await peer.receive(AddShare)
+            assert pledge_of(Share(answer.share)) == pledge
+            assert answer.commitment == draw.commitment
+            pledge = answer.pledge
+            shown.add(answer.share)
+            await peer.send(Done(answer.id), with_fields(draw, pledges=[None, None, None]))
+        assert len(shown) == 3
+        await peer.until_closed()
+
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.open_table(3, "Ann")
+        async with asyncio.timeout(20):
+            while connection.model.draws._broken_off < 3:  # noqa: ASYNC110 - no update tells it
+                await asyncio.sleep(0.005)
+
+
+# -- real servers -----------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def two_players(server: Running) -> AsyncIterator[tuple[Connection, Connection, Connection]]:
+    """Seat two clients at a table, and a spectator."""
+    url = f"ws://127.0.0.1:{server.port}"
+    async with (
+        connected(url, timeouts=FAST_RETRIES) as ann,
+        connected(url, timeouts=FAST_RETRIES) as bob,
+        connected(url, timeouts=FAST_RETRIES) as watching,
+    ):
+        seated = await ann.open_table(2, "Ann")
+        await bob.join(seated.table, "Bob")
+        await watching.watch(seated.table)
+        yield ann, bob, watching
+
+
+async def play(ann: Connection, bob: Connection) -> None:
+    """Play the game to its end."""
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        for seat, player in enumerate((ann, bob)):
+            tasks.create_task(play_randomly(player, random.Random(seat)))
+
+
+async def until_over(client: Connection) -> None:
+    async with asyncio.timeout(20):
+        async for _ in client.updates():
+            if client.model.view is not None and client.model.view.result is not None:
+                return
+
+
+async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both players' shares count, also after a lost connection and in a rematch; the record agrees."""
+    async with running(Config(records=tmp_path)) as server, two_players(server) as (ann, bob, watching):
+        commitments = set()
+        for _ in range(2):
+            await ann.start()
+            assert ann._websocket is not None
+            ann._websocket.transport.abort()
+            await play(ann, bob)
+            assert ann.model.view is not None
+            draws = ann.model.view.start.draws
+            assert draws is not None
+            assert draws.shared == 2
+            check = DrawsCheck(draws, own=True)
+            assert ann.model.draws.check() == bob.model.draws.check() == check
+            commitments.add(draws.commitment)
+            told = describe_draws(check, ["Ann", "Bob"], plays=True)
+            assert told == "The draws are right: they come from the server's seed and 2 shares of 2."
+            if len(commitments) == 1:
+                await until_over(watching)
+                assert watching.model.draws.check() == DrawsCheck(draws)
+                await ann.rematch()
+                await bob.rematch()
+        assert len(commitments) == 2
+        record = await ann.record()
+    file = tmp_path / "saved.txt"
+    file.write_text(record, encoding="utf-8")
+    assert main(["check", str(file)]) == 0
+    assert "2 shares of 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("thing", ["starting", "tiles", "laurels"])
+async def test_clients_notice_a_server_that_draws_what_it_likes(
+    thing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Players, spectators and the record's check come to the same."""
+    for module in (game_start, state):
+        monkeypatch.setattr(module, "SharedChance", lambda *of: CheatingChance(thing, SharedChance(*of)))
+    async with running(Config()) as server, two_players(server) as (ann, bob, watching):
+        await ann.start()
+        await play(ann, bob)
+        await until_over(watching)
+        for client in (ann, bob, watching):
+            check = client.model.draws.check()
+            assert check is not None
+            assert check.fault == Mismatch(thing)
+        record = await ann.record()
+    file = tmp_path / "record.txt"
+    file.write_text(record, encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    assert "DO NOT TRUST THE DRAWS" in capsys.readouterr().err
+
+
+async def test_bots_notice_a_server_that_uses_other_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say so, and stop."""
+    monkeypatch.setattr(
+        game_start, "SharedChance", lambda seed, shares: SharedChance(seed, [OTHER, *shares[1:]])
+    )
+    async with running(Config()) as server:
+        out, errors = io.StringIO(), io.StringIO()
+        url = f"ws://127.0.0.1:{server.port}"
+        options = BotOptions(url, brains=("random",), seats=2, games=2, random_layout=True)
+        assert await run_bots(options, out, errors) == 1
+    assert out.getvalue().endswith("; draws that are wrong\n")
+    assert errors.getvalue().startswith("DO NOT TRUST THE DRAWS OF THIS GAME: the server has used")

@@ -1,0 +1,334 @@
+"""The model of a table: events and snapshots lead to the same view, and gaps are noticed."""
+
+from typing import TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from client.tables.table import Gap, Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from engine.board import FIELDS
+from engine.game import Game, GameOptions
+from engine.legal import Legal
+from engine.pieces import Seat
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, Eyes, Phase, eyes_of
+from protocol.codec import BadMessage, decode_server, encode
+from protocol.events import event_map, legal_message
+from protocol.messages import (
+    Done,
+    Events,
+    Lays,
+    Places,
+    Refused,
+    Said,
+    Seated,
+    SeatSummary,
+    Snapshot,
+    SpectatorSummary,
+    TableState,
+    Watching,
+)
+from protocol.snapshot import snapshot_message
+from tests.games import games, played
+
+TOKEN = "a-token"
+STATE = TableState("ABCD", "gathering", [SeatSummary("ann", here=True), SeatSummary()], host=0)
+
+
+def eyes(seat: Seat | None) -> Eyes:
+    return SPECTATOR if seat is None else eyes_of(seat)
+
+
+def legal_for(game: Game, seat: Seat | None) -> Legal | None:
+    legal = game.legal()
+    return legal if legal is not None and legal.seat == seat else None
+
+
+def events_frame(game: Game, seat: Seat | None, first: int, last: int | None = None) -> Events:
+    """Return a frame with the events from number `first` on, decoded as from the wire."""
+    last = len(game.events) if last is None else last
+    seen = [event_map(redacted(event, eyes(seat))) for event in game.events[first - 1 : last]]
+    legal = legal_for(game, seat) if last == len(game.events) else None
+    return encoded_and_decoded(
+        Events(first, seen, game.view.turn, None if legal is None else legal_message(legal))
+    )
+
+
+def snapshot_frame(game: Game, seat: Seat | None) -> Snapshot:
+    """Return the game's snapshot, decoded as from the wire."""
+    view = snapshot(game.view, eyes(seat))
+    return encoded_and_decoded(snapshot_message(view, len(game.events), legal_for(game, seat)))
+
+
+M = TypeVar("M", Events, Snapshot)
+
+
+def encoded_and_decoded(message: M) -> M:
+    decoded = decode_server(encode(message))
+    assert isinstance(decoded, type(message))
+    return decoded
+
+
+def at_table(seat: Seat | None) -> TableModel:
+    """Return the model of a client that has just joined the table."""
+    model = TableModel()
+    model.take(Watching(1, "ABCD") if seat is None else Seated(1, "ABCD", seat, TOKEN))
+    return model
+
+
+def every_viewer(game: Game) -> list[Seat | None]:
+    return [None, *(Seat(seat) for seat in range(game.view.seats))]
+
+
+def assert_knows(model: TableModel, game: Game) -> None:
+    assert model.view == snapshot(game.view, eyes(model.seat))
+    assert model.seq == len(game.events)
+    assert model.legal == legal_for(game, model.seat)
+
+
+@given(games(), st.data())
+def test_events_in_frames_of_any_size_lead_to_the_view(game: Game, data: st.DataObject) -> None:
+    """However the events are divided into frames, the model ends with what its seat may know."""
+    for seat in every_viewer(game):
+        model = at_table(seat)
+        while model.seq < len(game.events):
+            last = data.draw(st.integers(model.seq + 1, len(game.events)))
+            (update,) = model.take(events_frame(game, seat, model.seq + 1, last))
+            assert isinstance(update, Happened)
+            assert update.seq == model.seq == last
+        assert_knows(model, game)
+
+
+@given(games(), st.data())
+def test_a_snapshot_leads_to_the_same_view_as_the_events(game: Game, data: st.DataObject) -> None:
+    """A latecomer knows as much as a client that was there from the start."""
+    for seat in every_viewer(game):
+        model = at_table(seat)
+        assert model.take(snapshot_frame(game, seat)) == (Refreshed(),)
+        assert_knows(model, game)
+        before = data.draw(st.integers(1, len(game.events)))
+        model = at_table(seat)
+        model.take(events_frame(game, seat, 1, before))
+        model.take(events_frame(game, seat, before + 1))
+        assert_knows(model, game)
+
+
+@given(games(), st.data())
+def test_repeated_events_count_once(game: Game, data: st.DataObject) -> None:
+    """A frame that overlaps with known events adds only the new ones."""
+    model = at_table(Seat(0))
+    known = data.draw(st.integers(1, len(game.events)))
+    model.take(events_frame(game, Seat(0), 1, known))
+    again = data.draw(st.integers(1, known))
+    updates = model.take(events_frame(game, Seat(0), again))
+    new = len(game.events) - known
+    assert [len(update.events) for update in updates if isinstance(update, Happened)] == [new] * bool(new)
+    assert_knows(model, game)
+
+
+def test_an_old_frame_does_not_bring_old_legal_moves_back() -> None:
+    """Moves that were legal some events ago are not legal now."""
+    game = played(GameOptions(2, Seat(0)), 1, 0)
+    model = at_table(Seat(0))
+    old = events_frame(game, Seat(0), 1)
+    model.take(old)
+    assert model.legal is not None
+    game.apply(next(iter(game.legal_commands())))
+    model.take(events_frame(game, Seat(0), model.seq + 1))
+    assert model.legal is None
+    assert model.take(old) == ()
+    assert model.legal is None
+
+
+@given(games(), st.data())
+def test_a_gap_raises_and_changes_nothing(game: Game, data: st.DataObject) -> None:
+    """The error has the number of the last known event, to sync from."""
+    seen = data.draw(st.integers(0, len(game.events) - 1))
+    model = at_table(Seat(0))
+    if seen:
+        model.take(events_frame(game, Seat(0), 1, seen))
+    if seen + 2 > len(game.events):
+        return
+    with pytest.raises(Gap) as gap:
+        model.take(events_frame(game, Seat(0), seen + 2))
+    assert gap.value.after == seen == model.seq
+    model.take(events_frame(game, Seat(0), seen + 1))
+    assert_knows(model, game)
+
+
+def test_an_empty_frame_may_bring_the_legal_moves() -> None:
+    """A client that resumes without missing anything gets its legal moves again."""
+    game = played(GameOptions(2, Seat(0)), 1, 0)
+    model = at_table(Seat(0))
+    model.take(events_frame(game, Seat(0), 1, len(game.events)))
+    model.legal = None
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
+    assert_knows(model, game)
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == ()
+
+
+def test_resuming_keeps_token_and_view() -> None:
+    """They survive a Seated without a token; another seat starts from nothing."""
+    game = played(GameOptions(2), 1, 10)
+    model = at_table(Seat(0))
+    model.take(snapshot_frame(game, Seat(0)))
+    model.take(Seated(2, "ABCD", 0))
+    assert (model.token, model.seq) == (TOKEN, len(game.events))
+    model.take(Seated(3, "ABCD", 1, "another"))
+    assert (model.token, model.seq, model.view) == ("another", 0, None)
+
+
+def test_leaving_forgets_everything() -> None:
+    """After `clear` the model equals a new one."""
+    model = at_table(Seat(1))
+    model.take(snapshot_frame(played(GameOptions(2), 1, 10), Seat(1)))
+    model.take(STATE)
+    model.clear()
+    assert model == TableModel()
+
+
+def test_the_token_is_not_in_the_repr() -> None:
+    """A model in a log or a traceback gives no seat away."""
+    assert TOKEN not in repr(at_table(Seat(0)))
+
+
+def test_messages_of_another_table_are_ignored() -> None:
+    """So are messages that arrive after leaving."""
+    game = played(GameOptions(2), 1, 10)
+    lobby = TableModel()
+    for message in (STATE, events_frame(game, None, 1), snapshot_frame(game, None), Said("hello"), Done(4)):
+        assert lobby.take(message) == ()
+    assert lobby == TableModel()
+    model = at_table(Seat(0))
+    model.take(TableState("WXYZ", "gathering", [SeatSummary(), SeatSummary()], host=0))
+    assert model.state is None
+
+
+def test_changes_of_the_table_and_chat_are_updates() -> None:
+    """A change carries the state before it, and control characters in texts are escaped."""
+    model = at_table(Seat(0))
+    assert model.take(STATE) == (TableChanged(STATE, None),)
+    loud = TableState("ABCD", "gathering", [SeatSummary("\x1b[2J"), SeatSummary()], host=0)
+    (changed,) = model.take(loud)
+    assert isinstance(changed, TableChanged)
+    assert (changed.before, changed.state.seats[0].name) == (STATE, "\\x1b[2J")
+    assert model.take(Said("\x07hi", 1)) == (Heard(Seat(1), "\\x07hi"),)
+    assert model.take(Said("hi")) == (Heard(None, "hi"),)
+    watched = replace(STATE, watching=[SpectatorSummary(3, "Zoe\x1b"), SpectatorSummary(4)])
+    model.take(watched)
+    assert model.take(Said("hi", spectator=3)) == (Heard(None, "hi", "Zoe\\x1b", 3),)
+    assert model.take(Said("hi", spectator=4)) == (Heard(None, "hi", None, 4),)
+
+
+def test_a_table_that_was_closed_is_left() -> None:
+    """A refusal that answers a request closes nothing, whatever its code."""
+    model = at_table(Seat(0))
+    assert model.take(Refused("table-closed", "Table WXYZ is closed.", 7)) == ()
+    assert model.table == "ABCD"
+    closed = Refused("table-closed", "Table ABCD is closed.")
+    assert model.take(closed) == (TableClosed(closed),)
+    assert model == TableModel()
+    assert model.take(closed) == ()
+
+
+def test_clocks_and_stand_ins_are_kept() -> None:
+    """The clock is that of the newest message, and every field of a seat is kept."""
+    game = played(GameOptions(2, Seat(0), random_layout=True), 1, 1)
+    model = at_table(Seat(0))
+    seats = [SeatSummary("ann", here=True), SeatSummary("bob", bot=True, votes=[0], votes_needed=1, clock=0)]
+    model.take(TableState("ABCD", "playing", seats, host=0))
+    assert model.state is not None
+    assert model.state.seats == seats
+    model.take(replace(events_frame(game, Seat(0), 1, len(game.events) - 1), clock=9000))
+    assert model.clock == 9000
+    last = replace(events_frame(game, Seat(0), len(game.events)), by="clock", clock=8000)
+    (happened,) = model.take(last)
+    assert isinstance(happened, Happened)
+    assert (happened.by, model.clock) == ("clock", 8000)
+    assert model.take(replace(last, events=[], seq=last.seq + 1, clock=7000)) == (Refreshed(),)
+    assert model.clock == 7000
+    model.take(replace(snapshot_frame(game, Seat(0)), clock=6000))
+    assert model.clock == 6000
+    model.clear()
+    assert model == TableModel()
+
+
+def test_impossible_events_are_bad_messages() -> None:
+    """Nonsense from a server always raises the same error."""
+    game = played(GameOptions(2, Seat(0)), 1)
+    assert game.view.phase is Phase.OVER
+    placed = next(
+        event_map(redacted(event, SPECTATOR)) for event in game.events if "field" in event_map(event)
+    )
+    laid = {"t": "laid", "seat": 0, "tile": "A", "position": 7, "orientation": 0}
+    for content in (placed, laid, {"t": "placed", "seat": 0}, {"t": "?"}):
+        with pytest.raises(BadMessage):
+            at_table(Seat(0)).take(Events(1, [content]))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(STATE, seats=[]),
+        replace(STATE, seats=[SeatSummary()] * 6),
+        replace(STATE, host=4),
+        replace(STATE, seats=[SeatSummary("ann", votes=[4]), SeatSummary()]),
+        replace(STATE, seats=[SeatSummary("ann")] * 3),
+    ],
+    ids=["no seats", "too many seats", "no such host", "no such voter", "other seats than the game"],
+)
+def test_a_table_that_contradicts_itself_is_refused(changed: TableState) -> None:
+    """A hostile server's table cannot be drawn, so it is not taken in."""
+    model = at_table(Seat(0))
+    model.take(snapshot_frame(played(GameOptions(2, random_layout=True), 1, 5), Seat(0)))
+    with pytest.raises(BadMessage):
+        model.take(decode_server(encode(changed)))
+    assert model.state is None
+
+
+@pytest.mark.parametrize(
+    "legal", [Lays([7], [0]), Lays([1], [6]), Lays([], [0]), Lays([1], []), Places([], 1)], ids=str
+)
+def test_legal_moves_that_no_game_has_are_refused(legal: Lays | Places) -> None:
+    """They could not be shown."""
+    with pytest.raises(BadMessage):
+        decode_server(encode(Events(1, [], 0, legal)))
+
+
+def test_nobody_speaks_from_a_seat_that_the_table_does_not_have() -> None:
+    """By the game, or else by the table's state."""
+    model, game = at_table(Seat(0)), at_table(Seat(0))
+    model.take(STATE)
+    game.take(snapshot_frame(played(GameOptions(3, random_layout=True), 1, 5), Seat(0)))
+    for table, seats in ((model, 2), (game, 3), (at_table(Seat(0)), 5)):
+        assert table.take(Said("hi", seats - 1))
+        if seats < 5:
+            with pytest.raises(BadMessage):
+                table.take(Said("hi", seats))
+
+
+def test_a_game_that_contradicts_itself_is_refused() -> None:
+    """Seats, hands, pieces, territory and scoring have to be those of a game."""
+    sound = snapshot_frame(played(GameOptions(3, random_layout=True), 1, 9), Seat(0))
+    ended = snapshot_frame(played(GameOptions(3, random_layout=True), 1), Seat(0))
+    owner, piece, field = sound.placed[0]
+    hands = [{**hand, "Em": 99} for hand in sound.started["hands"]]
+    for changed in (
+        replace(sound, started={**sound.started, "hands": hands}),
+        replace(sound, placed=[((owner + 1) % 3, piece, field), *sound.placed[1:]]),
+        replace(sound, placed=[(0, "E*", name) for name in FIELDS]),
+        replace(sound, turn=4),
+        replace(sound, tiles=[None, *sound.tiles[1:]]),
+        replace(sound, tiles=[sound.tiles[1], *sound.tiles[1:]]),
+        replace(sound, laurels={}),
+        replace(sound, hand={"Em": 1}),
+        replace(sound, phase="over"),
+        replace(ended, placed=ended.placed[:1]),
+        replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "tallies": []}]),
+    ):
+        model = at_table(Seat(0))
+        with pytest.raises(BadMessage):
+            model.take(encoded_and_decoded(changed))
+        assert model.view is None

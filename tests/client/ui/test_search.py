@@ -1,0 +1,230 @@
+"""Joining what is found on the network: the page as pure functions, and in a real terminal."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent
+from client.tables.table import TableModel
+from client.ui.draw.lines import width_of
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
+from client.ui.update import requests
+from client.ui.update.actions import ChooseLine
+from client.ui.update.dispatch import updated
+from client.ui.update.pages.search import found
+from client.ui.update.state import Hosting, Lobby, Search, Ui
+from discovery.names import default_name
+from protocol.messages import TableSummary
+from tests.client.ui.pty_terminal import Terminal
+from tests.client.ui.seen import after, assert_screen, request_after, text_of
+from tests.discovery.network import own_network
+from tests.server.peer import connected
+from tests.server.process import serving
+
+NOWHERE = TableModel()
+LOOKING = Ui("Ann", page=Search())
+ATTIC = "ws://192.0.2.7:7733"
+CELLAR = "wss://192.0.2.8:7733"
+
+
+def table(code: str, host: str, taken: int = 1, *, title: str = "") -> TableSummary:
+    return TableSummary(code, host, 4, taken, "gathering", title=title)
+
+
+TABLES = Listed((table("KXQT", "Bob", 3, title="Friday"), table("WKGQ", "Cosima")))
+FOUND = Found(
+    (
+        FoundServer("attic", ATTIC, TABLES),
+        FoundServer("cellar", CELLAR, Locked()),
+        FoundServer("", "ws://192.0.2.9:40123", Listed()),
+        FoundServer("Anna's laptop", "ws://192.0.2.10:7733", Silent("ws://192.0.2.10:7733 does not answer.")),
+        FoundServer("garden", "ws://192.0.2.11:7733"),
+    )
+)
+SEEN = found(LOOKING, FOUND)
+
+
+def chosen(ui: Ui) -> tuple[str, str] | None:
+    assert isinstance(ui.page, Search)
+    return ui.page.chosen
+
+
+def test_one_key_joins_the_first_table() -> None:
+    """Whatever appears first is chosen, and stays chosen when others appear before it."""
+    assert chosen(LOOKING) is None
+    asked = found(LOOKING, Found((FoundServer("attic", ATTIC),)))
+    assert chosen(asked) == (ATTIC, "")
+    seen = found(asked, FOUND)
+    assert request_after(seen, NOWHERE, "enter") == requests.GoTo(ATTIC, "KXQT")
+    newer = Listed((table("ZZZZ", "Dario"), *TABLES.tables))
+    assert chosen(found(seen, Found((FoundServer("attic", ATTIC, newer),)))) == (ATTIC, "KXQT")
+
+
+def test_servers_and_tables_are_chosen() -> None:
+    """By keys and by clicks; a table can be watched instead."""
+    assert request_after(SEEN, NOWHERE, "up", "enter") == requests.GoTo(ATTIC)
+    assert request_after(SEEN, NOWHERE, "down", "down", "enter") == requests.GoTo(CELLAR)
+    assert request_after(SEEN, NOWHERE, "down", "w") == requests.GoTo(ATTIC, "WKGQ", watch=True)
+    assert "Use the arrow keys" in text_of(drawn(after(SEEN, NOWHERE, "up", "w"), NOWHERE, UNICODE, 80, 24))
+    clicked, at_first = updated(SEEN, ChooseLine(3), NOWHERE)
+    assert at_first is None
+    assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
+    assert request_after(SEEN, NOWHERE, "escape") == requests.GoHome()
+    assert request_after(SEEN, NOWHERE, "q") == requests.Quit()
+
+
+def test_an_address_or_a_name_is_typed() -> None:
+    asking = after(SEEN, NOWHERE, "a")
+    assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
+    assert request_after(asking, NOWHERE, *"Cellar", "enter") == requests.GoTo(CELLAR)
+
+
+def test_what_is_chosen_and_goes_leads_to_its_server_and_then_nowhere() -> None:
+    """Enter never joins something else because the list has changed."""
+    at_second = after(SEEN, NOWHERE, "down")
+    assert chosen(at_second) == (ATTIC, "WKGQ")
+    fewer = found(at_second, Found((FoundServer("attic", ATTIC, Listed(TABLES.tables[:1])),)))
+    assert chosen(fewer) == (ATTIC, "")
+    gone = found(fewer, Found((FoundServer("cellar", CELLAR, Locked()),)))
+    assert chosen(gone) is None
+    assert after(gone, NOWHERE, "enter").entry is not None
+
+
+def test_the_search() -> None:
+    for size in ((80, 24), (120, 40), (40, 12)):
+        assert_screen(f"search-{size[0]}x{size[1]}", text_of(drawn(SEEN, NOWHERE, UNICODE, *size)))
+
+
+def test_what_keeps_servers_from_being_found_is_said() -> None:
+    """With what to do instead."""
+
+    def words(ui: Ui) -> str:
+        text = text_of(drawn(ui, NOWHERE, UNICODE, 80, 24))
+        return " ".join(text.replace("|\n", " ").split())
+
+    assert "Looking for servers on this network." in words(LOOKING)
+    assert "ask the host for the address" in words(replace(LOOKING, page=Search(waited=True)))
+    assert "(Permission denied)" in words(found(LOOKING, Found(deaf="Permission denied")))
+    assert "not in a network" in words(found(LOOKING, Found(deaf="")))
+    silent = after(SEEN, NOWHERE, *["down"] * 4)
+    assert "ws://192.0.2.10:7733 does not answer." in words(silent)
+
+
+def test_the_host_sees_the_address_in_the_lobby() -> None:
+    """From the moment the server is open, and the name as soon as it is announced."""
+    hosting = Hosting(home=True, addresses=(ATTIC,))
+    before = drawn(Ui("Ann", page=Lobby(), hosting=hosting), NOWHERE, UNICODE, 80, 24)
+    assert f"Others join with palatinus join {ATTIC}" in text_of(before)
+    announced = Ui("Ann", page=Lobby(), hosting=replace(hosting, found_as="attic-2"))
+    assert "palatinus join finds this server as attic-2." in text_of(
+        drawn(announced, NOWHERE, UNICODE, 80, 24)
+    )
+
+
+strange = st.text(st.characters(codec="utf-8"), max_size=60)
+summaries = st.builds(
+    TableSummary,
+    table=st.sampled_from(["AAAA", "BBBB", "CCCC"]),
+    host=strange,
+    players=st.integers(0, 99),
+    taken=st.integers(0, 99),
+    stage=st.just("gathering"),
+    title=strange,
+)
+answers: st.SearchStrategy[Answer] = st.one_of(
+    st.just(Asking()),
+    st.just(Locked()),
+    st.builds(Silent, strange),
+    st.builds(
+        Listed,
+        st.lists(summaries, max_size=20, unique_by=lambda each: each.table).map(tuple),
+        st.integers(0, 999),
+    ),
+)
+
+
+@given(
+    st.lists(
+        st.builds(
+            FoundServer,
+            st.text("ab ", max_size=32),
+            st.sampled_from([ATTIC, CELLAR, "ws://[fd00::9]:1"]),
+            answers,
+        ),
+        max_size=16,
+        unique_by=lambda each: each.url,
+    ),
+    st.lists(st.sampled_from(["up", "down"]), max_size=30),
+    st.integers(20, 130),
+    st.integers(8, 45),
+)
+def test_whatever_servers_say_fits_on_the_screen(
+    servers: list[FoundServer], keys: list[str], width: int, height: int
+) -> None:
+    """Lines have the window's width, terminals are told nothing, and the chosen line is seen."""
+    ui = after(found(LOOKING, Found(tuple(servers))), NOWHERE, *keys)
+    frame = drawn(ui, NOWHERE, UNICODE, width, height)
+    assert [width_of(content) for content in frame.lines] == [width] * height
+    shown = "".join(text for content in frame.lines for _, text in content)
+    assert not {unicodedata.category(each) for each in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert any("class:chosen" in style for content in frame.lines for style, _ in content)
+
+
+@pytest.fixture
+def network() -> Iterator[None]:
+    with own_network():
+        yield
+
+
+@pytest.mark.usefixtures("network")
+async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the list with one key, and by the server's name."""
+    monkeypatch.delenv("PALATINUS_MULTICAST")
+    environment = {"HOME": str(tmp_path), "PALATINUS_MULTICAST": ""}
+    options = ("--announce", "--memory", "--no-config", "--name", "attic")
+    async with serving(*options) as server, connected(server.port) as host:
+        code = (await host.open(3)).table
+        with Terminal("join", "--name", "Zoë", environment=environment) as terminal:
+            terminal.shows("Join a game", rf"attic +ws://127.0.0.1:{server.port}", f"► +{code} +Anna +1 of 3")
+            terminal.press("enter")
+            terminal.shows(f"Table {code}", r"Zoë +\(you\)")
+            terminal.press("q")
+            assert terminal.ended()[0] == 0
+        with Terminal("join", "Attic", code, "--name", "Zoë", environment=environment) as terminal:
+            terminal.shows(f"Table {code}", r"Zoë +\(you\)")
+            terminal.press("q")
+            assert terminal.ended()[0] == 0
+
+
+@pytest.mark.usefixtures("network")
+def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(tmp_path: Path) -> None:
+    """Both would have the computer's name: if the first one had been announced, the second were renamed."""
+
+    def terminal(folder: str, *options: str) -> Terminal:
+        environment = {"HOME": str(tmp_path / folder), "PALATINUS_MULTICAST": ""}
+        return Terminal(*options, environment=environment, size=(120, 40))
+
+    with terminal("hidden", "--no-announce") as hidden, terminal("open") as hosts:
+        for each in (hidden, hosts):
+            each.shows("► Learn the game")
+            each.press("down", "down", "enter")
+            each.shows("the lobby")
+        hosts.shows(rf"palatinus join finds this server as {re.escape(default_name())}\.")
+        hidden.press("o")
+        hidden.shows("Waiting for 2 more players")
+        assert "finds this server" not in hidden.text
+
+
+def test_a_name_that_is_not_found_is_said(tmp_path: Path) -> None:
+    """If it cannot be the name of a computer either."""
+    with Terminal("join", "no such attic", environment={"HOME": str(tmp_path)}) as terminal:
+        code, left = terminal.ended()
+        assert code == 2
+        assert "no server called 'no such attic' was found on this network" in left

@@ -1,0 +1,153 @@
+"""Pages as HTML: well-formed, in every language, and with nothing that a name could smuggle in."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+import segno
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client.language import LANGUAGES
+from client.ui.web.pages import WebPages, game_address
+from client.ui.web.qr_code import qr_code
+from client.ui.web.table_parts import PARTS, table_parts
+from engine.game import Game
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR
+from protocol.messages import SeatSummary, TableState, TableSummary
+from tests.games import games
+
+PAGES = WebPages()
+VOID = {"link", "meta"}
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes; fails if they are not closed in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def summary(number: int, title: str = "", host: str = "Anna") -> TableSummary:
+    code = "".join(chr(ord("A") + number // 26**place % 26) for place in range(4))
+    return TableSummary(code, host, 3, 1, "playing", title=title)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_is_well_formed_and_has_all_its_parts(language: str) -> None:
+    """Whatever comes later finds the element that it belongs into, exactly once."""
+    listed = PAGES.tables(language, [summary(1), summary(2)])
+    front = Elements(PAGES.front(language, "http://attic:7733/", listed))
+    locked = PAGES.front(language, "http://attic:7733/", None)
+    watch = Elements(PAGES.watch(language, "http://attic:7733/", "KRTV"))
+    for page in (front, watch, Elements(locked)):
+        assert ("html", {"lang": language}) in page.found
+        assert sum(tag == "h1" for tag, _attributes in page.found) == 1
+    ids = [attributes["id"] for _tag, attributes in watch.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    assert set(PARTS) <= set(ids)
+    for parts in (PAGES.gone(language), PAGES.full(language)):
+        assert set(parts) <= set(PARTS)
+    assert {attributes.get("id") for _tag, attributes in front.found} >= set(listed)
+    assert "data-live" not in locked
+
+
+def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
+    """No address but relative ones, no handlers, no styles in attributes: the security policy allows none."""
+    whole = PAGES.front("en", "http://attic:7733/", PAGES.tables("en", [summary(1, "T")]))
+    for page in (
+        whole,
+        PAGES.watch("en", "http://attic:7733/", "KRTV"),
+        PAGES.absent("en", "../", password=True),
+    ):
+        for tag, attributes in Elements(page).found:
+            assert not any(name.startswith("on") or name in {"style", "src"} for name in attributes)
+            assert tag not in {"img", "iframe", "form", "object", "base"}
+            href = attributes.get("href") or ""
+            assert ":" not in href or (tag == "link" and href.startswith("data:image/svg+xml,"))
+
+
+def test_a_long_list_is_cut() -> None:
+    """The page says how many tables it leaves out."""
+    tables = PAGES.tables("en", [summary(number) for number in range(65)])["tables"]
+    assert tables.count("<a ") == 60
+    assert "and 5 more tables" in tables
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=20), st.sampled_from(LANGUAGES))
+def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
+    """The same elements come of any name."""
+    plain = PAGES.tables(language, [summary(1, "T", "N")])["tables"]
+    strange = PAGES.tables(language, [summary(1, f"<{name}>", f"&{name}'\"<script>")])["tables"]
+    assert Elements(plain).found == Elements(strange).found
+    state = TableState("KRTV", "gathering", [SeatSummary(f"</li><b>{name}", here=True), SeatSummary()], 0)
+    parts, _last = table_parts(state, None, [], None)
+    assert [tag for tag, _attributes in Elements(parts["players"]).found] == ["li", "bdi", "li", "span"]
+
+
+@settings(max_examples=20)
+@given(games())
+def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
+    """Well-formed, with all parts, and the board described in words: six fields of each tile that lies."""
+    seats = [SeatSummary(f"P{seat}", here=True) for seat in range(game.view.seats)]
+    state = TableState("KRTV", "over" if game.over else "playing", seats, 0)
+    view = snapshot(game.view, SPECTATOR)
+    parts, _last = table_parts(state, view, [redacted(event, SPECTATOR) for event in game.events[-8:]], None)
+    assert set(parts) == set(PARTS)
+    for inside in parts.values():
+        Elements(inside)
+    laid = sum(tile is not None for tile in view.tiles)
+    assert parts["words"].count("<li>") == laid
+    assert len(re.findall(r"[A-G][1-6]", parts["words"])) == 6 * laid
+
+
+def test_guests_are_told_how_to_come_over_ssh() -> None:
+    """Where they can, and at the host under which the browser found the server."""
+    page = WebPages(ssh_port=7722).front("en", "http://attic:7733/", None)
+    assert "<code>ssh -p 7722 attic</code>" in page
+    assert "ssh -p" not in PAGES.front("en", "http://attic:7733/", None)
+
+
+@pytest.mark.parametrize("text", ["http://attic:7733/", f"https://{'x' * 200}.example/watch/KRTV"])
+def test_a_qr_code_has_every_module_where_it_belongs(text: str) -> None:
+    """The path's runs are the library's dark modules, within an empty border of four."""
+    drawn = set()
+    for x, y, length in re.findall(
+        r"M(\d+) (\d+)h(\d+)v1h-\d+z", qr_code(text, "label").rpartition("M0 0")[2]
+    ):
+        drawn |= {(int(x) + step, int(y)) for step in range(int(length))}
+    matrix = segno.make_qr(text, error="m").matrix
+    assert drawn == {(x + 4, y + 4) for y, row in enumerate(matrix) for x, module in enumerate(row) if module}
+
+
+@pytest.mark.parametrize(
+    ("address", "game"),
+    [
+        ("http://attic:7733/", "ws://attic:7733"),
+        ("https://games.example/", "wss://games.example:443"),
+        ("http://192.0.2.7/", "ws://192.0.2.7:80"),
+        ("http://[2001:db8::7]:7733/", "ws://[2001:db8::7]:7733"),
+        ("https://games.example/palatinus/", "wss://games.example:443/palatinus/"),
+    ],
+)
+def test_the_game_is_where_the_page_is(address: str, game: str) -> None:
+    """Always with the port: without one, clients would try their own default."""
+    assert game_address(address) == game

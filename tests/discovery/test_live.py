@@ -1,0 +1,311 @@
+"""Announcing and hearing over real multicast, in networks that belong to the test alone."""
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from zeroconf.asyncio import AsyncServiceInfo
+
+from client.finding.found import Found, Listed, Locked
+from client.finding.search import located, search
+from client.network.transport import FREE_ACCESS
+from discovery.announcer import announced
+from discovery.browser import MOST_SERVERS, Hearing, listen
+from discovery.interfaces import own_interfaces
+from discovery.multicast import multicast
+from discovery.service import SERVICE_TYPE, Service
+from server.app import running
+from server.config import Announce, Config
+from tests.discovery.network import inside, own_network
+from tests.server.peer import TIMEOUT, connected
+from tests.server.process import serving
+
+ROOT = Path(__file__).parents[2]
+ANYWHERE = "0.0.0.0"  # noqa: S104 - in a network of the test's own
+
+
+T = TypeVar("T")
+
+
+class Latest(Generic[T]):
+    """What was told last, and a way to wait for what is to come."""
+
+    def __init__(self, now: T) -> None:
+        self.now = now
+        self._changed = asyncio.Event()
+
+    def tell(self, now: T) -> None:
+        self.now = now
+        self._changed.set()
+
+    async def until(self, seen: Callable[[T], object]) -> None:
+        async with asyncio.timeout(TIMEOUT):
+            while not seen(self.now):
+                self._changed.clear()
+                await self._changed.wait()
+
+
+@contextlib.asynccontextmanager
+async def listening() -> AsyncIterator[Latest[Hearing]]:
+    latest = Latest(Hearing())
+    task = asyncio.create_task(listen(latest.tell))
+    try:
+        yield latest
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def names(hearing: Hearing) -> set[str]:
+    return {server.name for server in hearing.servers}
+
+
+def sent(error: OSError) -> None:
+    """Fail, because something could not be sent."""
+    pytest.fail(str(error))
+
+
+@pytest.mark.usefixtures("network")
+async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
+    """Each is heard with its address; a goodbye takes it away at once."""
+    own = tuple(each for each in own_interfaces() if each.version == 4)
+    async with listening() as latest:
+        async with announced(Service("attic", 7733), own, sent) as first:
+            async with announced(Service("attic", 7734, tls=True), own, sent) as second:
+                assert (first, second) == ("attic", "attic-2")
+                await latest.until(lambda now: len(now.servers) == 2)
+                urls = {server.name: server.urls for server in latest.now.servers}
+                assert urls == {"attic": ("ws://127.0.0.1:7733",), "attic-2": ("wss://127.0.0.1:7734",)}
+            await latest.until(lambda now: names(now) == {"attic"})
+        await latest.until(lambda now: not now.servers)
+
+
+@pytest.mark.usefixtures("network")
+async def test_a_server_is_found_with_its_open_tables_until_it_drains() -> None:
+    """Private and full tables are not shown; without the password, a server tells nothing."""
+    told: list[str] = []
+    latest = Latest(Found())
+
+    def answer_of(name: str) -> object:
+        return next((server.answer for server in latest.now.servers if server.name == name), None)
+
+    attic, locked = Announce("attic", told.append), Announce("locked", told.append)
+    async with (
+        running(Config(announce=attic)) as server,
+        running(Config(announce=locked, password="x" * 9)),
+        connected(server.port) as host,
+        connected(server.port) as other,
+        asyncio.TaskGroup() as tasks,
+    ):
+        searching = tasks.create_task(search(latest.tell))
+        table = (await host.open(3)).table
+        await other.open(3, private=True)
+        await latest.until(lambda _: isinstance(answer_of("attic"), Listed))
+        answer = answer_of("attic")
+        assert isinstance(answer, Listed)
+        assert [each.table for each in answer.tables] == [table]
+        await latest.until(lambda _: isinstance(answer_of("locked"), Locked))
+        assert sorted(told) == ["attic", "locked"]
+        server.drain.begin(3600)
+        await latest.until(lambda _: answer_of("attic") is None)
+        server.drain.cancel()
+        await latest.until(lambda _: answer_of("attic") is not None)
+        searching.cancel()
+
+
+packets = st.one_of(
+    st.binary(max_size=300).map(lambda rest: bytes.fromhex("000084000000000100000000") + rest),
+    st.binary(max_size=300),
+)
+labels = st.one_of(
+    st.binary(min_size=1, max_size=63), st.just(b"attic"), st.just("\u202eattic\x1b[2J".encode())
+)
+
+
+def encoded_name(instance: bytes) -> bytes:
+    parts = (instance, *SERVICE_TYPE.rstrip(".").encode().split(b"."))
+    return b"".join(bytes([len(part)]) + part for part in parts) + b"\0"
+
+
+def record(name: bytes, kind: int, ttl: int, content: bytes) -> bytes:
+    return name + kind.to_bytes(2) + b"\x80\x01" + ttl.to_bytes(4) + len(content).to_bytes(2) + content
+
+
+@st.composite
+def announcements(draw: st.DrawFn) -> bytes:
+    """Return a whole announcement of a server, true to the form and hostile in all that it says."""
+    name = encoded_name(draw(labels))
+    ttl = draw(st.sampled_from([1, 120, 2**31 - 1]))
+    host = draw(st.sampled_from([b"\x09palatinus\x05local\0", b"\0", name]))
+    records = (
+        record(encoded_name(b"x")[2:], 12, ttl, name),
+        record(name, 33, ttl, draw(st.binary(min_size=6, max_size=6)) + host),
+        record(name, 16, ttl, draw(st.one_of(st.binary(max_size=200), st.just(b"\x09scheme=ws")))),
+        record(host, 1, ttl, draw(st.binary(min_size=4, max_size=4))),
+        record(host, 28, ttl, draw(st.binary(min_size=16, max_size=16))),
+    )
+    chosen = [each for each in records if draw(st.booleans())]
+    return bytes.fromhex("000084000000") + len(chosen).to_bytes(2) + bytes(4) + b"".join(chosen)
+
+
+@pytest.mark.usefixtures("network")
+async def test_hostile_packets_change_nothing_for_others() -> None:
+    """Whatever is sent to the group: the server that is there is found afterwards, and few others."""
+    hostile: list[bytes] = []
+
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    @given(st.one_of(announcements(), packets))
+    def collect(packet: bytes) -> None:
+        hostile.append(packet)
+
+    collect()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+        latest = Latest(Found())
+        async with running(Config(announce=Announce("attic"))) as server, asyncio.TaskGroup() as tasks:
+            searching = tasks.create_task(search(latest.tell))
+            for at, packet in enumerate(hostile):
+                stranger.sendto(packet, ("224.0.0.251", 5353))
+                if at % 10 == 0:
+                    await asyncio.sleep(0.02)
+            ours = f"ws://127.0.0.1:{server.port}"
+            await latest.until(
+                lambda now: any(each.url == ours and isinstance(each.answer, Listed) for each in now.servers)
+            )
+            assert len(latest.now.servers) <= MOST_SERVERS
+            assert latest.now.deaf is None
+            searching.cancel()
+
+
+@pytest.mark.usefixtures("network")
+async def test_a_server_whose_answer_was_lost_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is known by its name, and will not announce itself again."""
+    monkeypatch.setattr("discovery.browser._ANSWER_MILLISECONDS", 100.0)
+    monkeypatch.setattr("discovery.browser._SECONDS_UNTIL_ASKED_AGAIN", 0.05)
+    own = tuple(each for each in own_interfaces() if each.version == 4)
+    told: Latest[tuple[Hearing, ...]] = Latest(())
+    async with asyncio.TaskGroup() as tasks:
+        hearing = tasks.create_task(listen(lambda now: told.tell((*told.now, now))))
+        await told.until(bool)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
+            sending.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+            pointer = record(encoded_name(b"x")[2:], 12, 4500, encoded_name(b"attic"))
+            sending.sendto(bytes.fromhex("000084000000000100000000") + pointer, ("224.0.0.251", 5353))
+        await told.until(lambda now: len(now) > 1)  # nothing has answered
+        async with multicast(own, sent) as zeroconf:
+            answer = AsyncServiceInfo(
+                SERVICE_TYPE,
+                f"attic.{SERVICE_TYPE}",
+                port=7733,
+                properties=Service("attic", 7733).properties,
+                server="palatinus-1.local.",
+                parsed_addresses=["127.0.0.1"],
+            )
+            zeroconf.zeroconf.registry.async_add(answer)  # it answers, and announces nothing
+            await told.until(lambda now: names(now[-1]) == {"attic"})
+        hearing.cancel()
+
+
+async def test_without_a_network_the_server_starts_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And whoever looks for one is told why there is none."""
+    monkeypatch.delenv("PALATINUS_MULTICAST")
+
+    def told() -> list[str]:
+        return [each.message for each in caplog.records if each.levelno >= logging.WARNING]
+
+    monkeypatch.setattr("server.announcing._SECONDS_BETWEEN_LOOKS", 0.01)
+    with own_network(loopback=False), caplog.at_level(logging.INFO):
+        async with running(Config(host=ANYWHERE, announce=Announce("attic"))), listening() as latest:
+            while not told():  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)  # five more looks
+            assert latest.now == Hearing(deaf="")
+    assert told() == ["cannot be found on the network"]
+
+
+@pytest.mark.usefixtures("network")
+async def test_where_nothing_can_be_sent_the_server_starts_and_is_called_by_no_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Linux has no multicast over IPv6 on loopback."""
+    caplog.set_level(logging.WARNING)
+    told: list[str] = []
+    async with running(Config(host="::1", announce=Announce("attic", told.append))), asyncio.timeout(TIMEOUT):
+        while not caplog.messages:  # noqa: ASYNC110 - a log tells nobody
+            await asyncio.sleep(0.01)
+    assert (caplog.messages, told) == (["cannot be found on the network"], [])
+
+
+@pytest.fixture
+def neighbours(network: int) -> Iterator[int]:
+    """Yield another network namespace, connected with this one as by a cable: 10.77.0.1 here, .2 there."""
+    if (ip := shutil.which("ip")) is None:
+        pytest.skip("there is no ip command here")
+    with own_network() as there:
+
+        def run(*words: str) -> None:
+            subprocess.run([ip, *words], pass_fds=[network], check=True)
+
+        run("link", "add", "near", "type", "veth", "peer", "name", "far", "netns", f"/proc/self/fd/{network}")
+        run("addr", "add", "10.77.0.2/24", "dev", "near")
+        run("link", "set", "near", "up", "addrgenmode", "none")  # no address that is not ready yet
+        with inside(network):
+            run("addr", "add", "10.77.0.1/24", "dev", "far")
+            run("link", "set", "far", "up", "addrgenmode", "none")
+            yield there
+
+
+async def test_a_server_is_found_from_another_computer(neighbours: int) -> None:
+    """Under its address there, and until it is told to stop, which it does as quickly as ever."""
+    async with serving("--host", ANYWHERE, "--memory", "--no-config", "--name", "attic") as server:
+        with inside(neighbours):
+            found = await located("Attic", FREE_ACCESS, TIMEOUT)
+            assert found is not None
+            assert found.url == f"ws://10.77.0.1:{server.port}"
+            async with listening() as latest:
+                await latest.until(lambda now: names(now) == {"attic"})
+                server.process.send_signal(signal.SIGTERM)
+                await latest.until(lambda now: not now.servers)
+        code, output, errors = await server.ended()
+        assert (code, errors) == (0, "")
+        assert "palatinus join finds this server as attic." in output
+
+
+async def test_a_server_that_listens_on_loopback_is_not_heard_outside(neighbours: int) -> None:
+    """It is heard on its own computer, even if a neighbour asks it directly."""
+    options = ("--announce", "--memory", "--no-config", "--name", "attic")
+    async with serving(*options) as server:
+        found = await located("attic", FREE_ACCESS, TIMEOUT)
+        assert found is not None
+        assert found.url == f"ws://127.0.0.1:{server.port}"
+        with inside(neighbours), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            # A question that wants its answer sent back to the one who asks.
+            question = encoded_name(b"x")[2:] + (12).to_bytes(2) + b"\x80\x01"
+            asked = bytes.fromhex("000000000001000000000000") + question
+            stranger.bind(("10.77.0.2", 0))
+            stranger.sendto(asked, ("10.77.0.1", 5353))
+            stranger.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                stranger.recv(9000)
+
+
+def test_the_library_is_loaded_only_where_it_is_used() -> None:
+    """Not by a player who types the address, and not by a game against bots."""
+    modules = "palatinus, client.ui.game, client.ui.start, commands.playing.start_screen, server.app"
+    told = f"import {modules}, sys; print(sorted({{'zeroconf', 'ifaddr'}} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

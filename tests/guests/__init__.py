@@ -1,0 +1,1 @@
+"""Guests over ssh, with real ssh clients."""

@@ -1,0 +1,320 @@
+"""What guests may not do, and what those who try do to others: nothing."""
+
+import asyncio
+import contextlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+
+from commands.guests.kept_seats import GuestBook, GuestSeats
+from commands.guests.limits import GuestLimits
+from tests.guests.test_guests import begin_game
+from tests.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
+from tests.server.peer import eventually
+
+
+async def test_there_is_only_the_game(tmp_path: Path) -> None:
+    """No command, no shell without a terminal, no files, no forwarding, no second session."""
+    async with house(tmp_path) as here:
+        for command in ("id", "scp -t /tmp", "sh -c 'touch /tmp/palatinus-was-here'"):
+            async with visiting(here.port, command=command) as guest:
+                await guest.until("There is only the game here.")
+                assert await guest.ended() == 1
+        connected = await connection(here.port)
+        with pytest.raises(asyncssh.ChannelOpenError):
+            await connected.start_sftp_client()
+        with pytest.raises(asyncssh.ChannelOpenError):  # the one session has been used up
+            await connected.create_process(term_type="xterm")
+        connected.abort()
+        connected = await connection(here.port)
+        async with connected:
+            for opened in (
+                connected.open_connection("127.0.0.1", here.port),
+                connected.open_unix_connection("/var/run/docker.sock"),
+            ):
+                with pytest.raises(asyncssh.ChannelOpenError):
+                    await opened
+            for listens in (
+                connected.forward_remote_port("127.0.0.1", 0, "127.0.0.1", here.port),
+                connected.forward_remote_path("/tmp/palatinus.sock", "/tmp/other"),  # noqa: S108
+            ):
+                with pytest.raises(asyncssh.ChannelListenError):
+                    await listens
+            with pytest.raises(asyncssh.ChannelOpenError):
+                await connected.create_process(
+                    term_type="xterm", x11_forwarding=True, x11_auth_path=str(tmp_path / "none")
+                )
+            connected.abort()
+
+
+@pytest.mark.parametrize(
+    ("term", "told"),
+    [
+        (None, "The game needs a terminal."),
+        ("dumb", "A terminal of the type dumb cannot show the game."),
+        ("unknown", "A terminal of the type unknown cannot show the game."),
+    ],
+)
+async def test_terminals_that_show_no_screen_are_told_in_words(tmp_path: Path, term: Any, told: str) -> None:
+    async with house(tmp_path) as here, visiting(here.port, term=term) as guest:
+        await guest.until(told)
+        assert await guest.ended() == 1
+        assert b"\x1b" not in guest.raw
+
+
+async def test_terminals_of_any_type_and_size_are_served(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        for term, size in (
+            ("vt100", (80, 24)),
+            ("no-such-terminal-" + "x" * 100, (0, 0)),
+            ("xterm", (1, 1)),
+            ("xterm", (10_000, 10_000)),
+            ("xterm", (2**32 - 1, 2**32 - 1)),
+        ):
+            async with visiting(here.port, term=term, size=size) as guest:
+                await eventually(lambda guest=guest: b"\x1b[?2026l" in guest.raw)  # type: ignore[misc]
+                assert len(guest.raw) < 20_000
+                for change in range(500):
+                    guest.process.change_terminal_size(change + 1, 2**31 + change)
+                guest.process.change_terminal_size(80, 24)
+                guest.screen.resize(24, 80)
+                await guest.until("A new table", "q quit")
+
+
+async def test_files_of_the_host_are_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what is typed nor keys save anything, nor does Ctrl-Z stop the process of all guests."""
+    monkeypatch.chdir(tmp_path)
+    async with house(tmp_path / "guests") as here, visiting(here.port, key=new_key()) as guest:
+        before = files(tmp_path)
+        await guest.until("A new table")
+        guest.type("\x1a\x1c\x13\x11")
+        for command in ("save", "picture", "review", "quit!", "!id", "e /etc/passwd", "w /tmp/x"):
+            guest.type(f":{command}\r")
+        guest.type("\x1b")
+        await guest.until("A new table")
+        assert files(tmp_path) == before
+        await begin_game(guest)
+        for command in ("save", "picture"):
+            guest.type(f":{command}\r")
+            await guest.until("This screen comes from another computer")
+            guest.type("c\x1b")  # the notice goes
+            await eventually(lambda: "This screen comes" not in guest.shown)
+    assert [path.name for path in files(tmp_path) if path.parent == tmp_path] == ["guests"]
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+async def test_an_offered_key_proves_nothing(tmp_path: Path) -> None:
+    """Anybody can know a public key: who offers it and comes in another way does not get its seat."""
+    key = new_key()
+
+    class Offering(Answering):
+        def __init__(self) -> None:
+            self.left = [_Unproven(key), None]
+
+        def public_key_auth_requested(self) -> Any:
+            return self.left.pop(0)
+
+    async with house(tmp_path) as here:
+        async with visiting(here.port, key=key) as guest:
+            await begin_game(guest)
+            guest.vanish()
+        thief = await connection(here.port, client_factory=Offering)
+        async with thief:
+            process = await thief.create_process(term_type="xterm", term_size=(80, 24), encoding=None)
+            shown = b""
+            while b"quit" not in shown:
+                shown += await process.stdout.read(4096)
+            assert b"back in your seat" not in shown
+            assert b"A new table" in shown
+            thief.abort()
+
+
+class _Unproven(asyncssh.SSHKeyPair):
+    """Somebody else's public key, with a signature by a key of one's own."""
+
+    def __init__(self, theirs: asyncssh.SSHKey) -> None:
+        super().__init__(
+            theirs.algorithm,
+            theirs.algorithm,
+            theirs.sig_algorithms,
+            theirs.sig_algorithms,
+            theirs.public_data,
+            None,
+        )
+        self._own = new_key()
+
+    def sign(self, data: bytes) -> bytes:
+        return self._own.sign(data, self._own.algorithm)
+
+
+async def test_keys_of_all_kinds_are_taken_or_left(tmp_path: Path) -> None:
+    """Whoever has a key that proves nothing here comes in without one."""
+    authority = new_key()
+    certified = new_key()
+    certificate = authority.generate_user_certificate(certified, "anna", principals=["anna"])
+    keys: list[Any] = [
+        *(asyncssh.generate_private_key(kind) for kind in ("ecdsa-sha2-nistp256", "ssh-ed448")),
+        asyncssh.generate_private_key("ssh-rsa", key_size=1024),
+        (certified, certificate),
+    ]
+    async with house(tmp_path) as here:
+        for key in keys:
+            async with visiting(here.port, key=key) as guest:
+                await guest.until("A new table")
+
+
+async def test_a_guest_who_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
+    limits = replace(LIMITS, keepalive_seconds=0.4, keepalives=2)
+    async with house(tmp_path, limits) as here, visiting(here.port, key=new_key()) as guest:
+        await begin_game(guest)
+        assert here.server is not None
+        assert guest.connection._transport is not None
+        guest.connection._transport.pause_reading()  # as behind a cable that was pulled
+        await eventually(lambda: here.server is not None and len(here.server.clients) == 0)
+        assert len(here.seats) == 1
+
+
+async def test_the_server_counts_where_a_guest_really_is(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        assert here.server is not None
+        elsewhere = await connection(here.port, local_addr=("127.0.0.2", 0))
+        await elsewhere.create_session(Unread, term_type="xterm", term_size=(80, 24), encoding=None)
+        server = here.server
+        await eventually(lambda: [client.name for client in server.clients] == ["127.0.0.2"])
+        elsewhere.abort()
+
+
+async def test_one_address_takes_only_its_places(tmp_path: Path) -> None:
+    limits = GuestLimits(guests=3, guests_per_address=2)
+    async with house(tmp_path, limits) as here:
+        first, second = await connection(here.port), await connection(here.port)
+        with pytest.raises((asyncssh.ConnectionLost, ConnectionResetError)):
+            await connection(here.port)
+        second.abort()
+        await second.wait_closed()
+        third = None
+        while third is None:  # as soon as the door has noticed
+            with contextlib.suppress(asyncssh.ConnectionLost, ConnectionResetError):
+                third = await connection(here.port)
+        for each in (first, third):
+            each.abort()
+
+
+def test_there_is_time_to_compare_the_fingerprint() -> None:
+    """ssh connects first, and only then asks whether the host is the right one."""
+    assert GuestLimits().login_seconds >= 120  # as long as OpenSSH's server gives
+
+
+async def test_whoever_does_not_log_in_is_cut(tmp_path: Path) -> None:
+    limits = GuestLimits(login_seconds=0.2)
+    async with house(tmp_path, limits) as here:
+        silent, writer = await asyncio.open_connection("127.0.0.1", here.port)
+        loud, other = await asyncio.open_connection("127.0.0.1", here.port)
+        other.write(os.urandom(64) + b"\n")
+        for reader in (silent, loud):
+            with contextlib.suppress(ConnectionResetError):
+                assert (await reader.read()).startswith(b"SSH-2.0-Palatinus")
+        with contextlib.suppress(asyncssh.Error, OSError):  # on a slow machine even before it has logged in
+            logged_in = await connection(here.port)  # and never asks for a screen
+            await logged_in.wait_closed()
+        for each in (writer, other):
+            each.close()
+
+
+async def test_a_flood_of_what_ssh_would_keep_ends_the_connection(tmp_path: Path) -> None:
+    limits = replace(LIMITS, incoming_rate=1e9)
+    async with house(tmp_path, limits) as here:
+        connected = await connection(here.port)
+        flood = {f"X{number}": "y" * 4000 for number in range(100)}
+        with pytest.raises((asyncssh.Error, ConnectionResetError)):
+            await connected.create_process(term_type="xterm", term_size=(80, 24), env=flood)
+        await connected.wait_closed()
+
+
+async def test_a_flood_of_keys_delays_nobody_else(tmp_path: Path) -> None:
+    limits = GuestLimits(guests_per_address=100, cpu_at_once=0.02, incoming_rate=1e6)
+    async with house(tmp_path, limits) as here, visiting(here.port) as loud, visiting(here.port) as quiet:
+        await loud.until("A new table")
+        await quiet.until("A new table")
+        loud.type("\x1b[B\x1b[A" * 40_000 + "\x1b[200~" + "x" * 100_000)
+        quiet.type("o")
+        await quiet.until("waiting for players")
+        assert "waiting" not in loud.shown
+
+
+class Unread(asyncssh.SSHClientSession[bytes]):
+    """A window that never shows what it is sent."""
+
+    def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
+        self._channel = chan
+
+    def session_started(self) -> None:
+        self._channel.pause_reading()
+        self._channel.write(b"i")  # a page that fills the screen
+
+
+async def test_whoever_does_not_read_is_dropped_and_what_waits_is_bounded(tmp_path: Path) -> None:
+    limits = replace(LIMITS, outgoing_bytes=2048, stalled_seconds=0.1)
+    async with house(tmp_path, limits) as here:
+        connected = await connection(here.port)
+        await connected.create_session(
+            Unread, term_type="xterm", term_size=(120, 40), encoding=None, window=1024
+        )
+        await connected.wait_closed()
+
+
+async def test_keys_may_be_exchanged_again_at_any_time(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        connected = await connection(here.port, rekey_bytes=2000)
+        async with connected:
+            process = await connected.create_process(term_type="xterm", term_size=(80, 24), encoding=None)
+            for _press in range(200):
+                process.stdin.write(b"\x1b[B")
+            process.stdin.write(b"o")
+            shown = b""
+            while b"waiting for players" not in shown:
+                shown += await process.stdout.read(4096)
+            connected.abort()
+
+
+class _Broken(GuestBook):
+    """A book that has a mistake in it for one guest."""
+
+    def seats(self, guest: str, server: str) -> GuestSeats:
+        if not list((self._folder).glob("broken")):
+            return super().seats(guest, server)
+        raise ZeroDivisionError("a mistake")
+
+
+async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    book = _Broken(tmp_path / "seats")
+    async with house(tmp_path, book=book) as here, visiting(here.port) as other:
+        await other.until("A new table")
+        (tmp_path / "seats" / "broken").mkdir()
+        async with visiting(here.port) as guest:
+            await guest.until("The client crashed")
+            assert await guest.ended() == 1
+        other.type("o")
+        await other.until("waiting for players")
+    assert "a guest's screen failed" in caplog.text
+
+
+async def test_a_hundred_guests_at_once(tmp_path: Path) -> None:
+    limits = GuestLimits(guests_per_address=200)
+    async with house(tmp_path, limits) as here, contextlib.AsyncExitStack() as held:
+        async with asyncio.TaskGroup() as group:
+            coming = [
+                group.create_task(held.enter_async_context(visiting(here.port, f"guest-{number}")))
+                for number in range(100)
+            ]
+        for each in coming:
+            await eventually(lambda each=each: b"A new table" in each.result().raw)  # type: ignore[misc]
+        assert here.server is not None
+        assert len(here.server.clients) == 100

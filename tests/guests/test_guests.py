@@ -1,0 +1,180 @@
+"""Guests play over ssh: their screens, their seats, and how they come back."""
+
+import functools
+import re
+import socket
+from pathlib import Path
+
+from client.network.transport import Access
+from commands.guests.visit import Server
+from server.app import running
+from server.config import Config
+from tests.guests.visitor import QUICK, Visitor, door, house, new_key, visiting
+from tests.server.peer import eventually
+
+PASSWORD = "aqua virgo"
+WORD = re.compile(r"[a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4}")
+
+
+async def begin_game(guest: Visitor) -> None:
+    """Open a table for two, and begin a game against a bot."""
+    await guest.until("A new table")
+    guest.type("2o")
+    await guest.until("waiting for players")
+    guest.type("b")
+    await guest.until("greedy-1")
+    guest.type("s")
+    await guest.until("PLAYERS", "to place")
+
+
+async def test_a_closed_window_keeps_the_seat_for_the_key(tmp_path: Path) -> None:
+    key = new_key()
+    async with house(tmp_path) as here:
+        async with visiting(here.port, key=key) as guest:
+            await begin_game(guest)
+            assert "Your word" not in guest.shown
+            guest.vanish()
+        async with visiting(here.port, key=new_key()) as stranger:
+            await stranger.until("A new table")
+            assert len(here.seats) == 1
+        async with visiting(here.port, key=key, size=(120, 40)) as guest:
+            await guest.until("You are back in your seat", "TILE")
+
+
+async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        async with visiting(here.port, size=(120, 40)) as guest:
+            await begin_game(guest)
+            word = WORD.search(guest.raw.decode())
+            assert word is not None
+            guest.vanish()
+        for name in (word[0], word[0].upper()):
+            async with visiting(here.port, name, size=(120, 40)) as guest:
+                await guest.until("You are back in your seat", "TILE")
+                guest.type("qy")
+                await eventually(lambda: "Your word is" in guest.shown)
+                assert await guest.ended() == 0
+
+
+async def test_an_unknown_word_is_refused_and_guessing_ends(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        for _guess in range(10):
+            async with visiting(here.port, "bado-bado-bado-bado") as guest:
+                await guest.until("No seat is kept for the word bado-bado-bado-bado.")
+                assert await guest.ended() == 1
+        async with visiting(here.port, "bado-bado-bado-bado") as guest:
+            await guest.until("Too many wrong words came from your address.")
+        assert here.seats == []
+
+
+async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: Path) -> None:
+    it, plain_c = {"LANG": "it_IT.UTF-8"}, {"LC_ALL": "C", "LANG": "fr_FR"}
+    async with house(tmp_path) as here, visiting(here.port, environment=it) as italian:
+        await italian.until("Un tavolo nuovo")
+        async with visiting(here.port, environment=plain_c) as plain:
+            await plain.until("A new table")
+            assert plain.raw.isascii()
+            assert not italian.raw.isascii()
+        await begin_in_italian(italian)
+        italian.screen.resize(40, 120)
+        italian.process.change_terminal_size(120, 40)
+        await eventually(lambda: len(italian.shown.splitlines()[0]) > 100)
+
+
+async def begin_in_italian(guest: Visitor) -> None:
+    guest.type("2o")
+    await guest.until("in attesa di giocatori")
+    guest.type("b")
+    await guest.until("greedy-1")
+    guest.type("s")
+    await guest.until("GIOCATORI", "da piazzare")
+
+
+async def test_the_mouse_works(tmp_path: Path) -> None:
+    async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
+        await guest.until("A new table", "? help")
+        lines = guest.shown.splitlines()
+        row = next(number for number, line in enumerate(lines) if "? help" in line)
+        column = lines[row].index("? help")
+        guest.type(f"\x1b[<0;{column + 1};{row + 1}M\x1b[<0;{column + 1};{row + 1}m")
+        await eventually(lambda: "A new table" not in guest.shown)
+
+
+def asks(guest: Visitor, times: int) -> bool:
+    return guest.shown.count("Password:") == times
+
+
+async def test_the_password_is_asked_for_in_the_terminal(tmp_path: Path) -> None:
+    async with house(tmp_path, password=PASSWORD) as here, visiting(here.port) as guest:
+        await guest.until("Password:")
+        guest.type("aqua claudia\r")
+        await eventually(lambda: guest.shown.count("Password:") == 2)
+        guest.type("aqua virgx\x7fo\r")
+        await guest.until("A new table")
+        assert b"aqua" not in guest.raw
+    async with house(tmp_path, password=PASSWORD) as here, visiting(here.port) as guest:
+        for times in (1, 2, 3):
+            await eventually(functools.partial(asks, guest, times))
+            guest.type("wrong\r")
+        assert await guest.ended() == 1
+
+
+async def test_a_restarted_server_goes_on_by_itself(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    config = Config(port=port, data=tmp_path / "data", limits=QUICK)
+    server = Server(f"ws://127.0.0.1:{port}", f"ws://127.0.0.1:{port}", Access())
+    async with door(tmp_path / "guests", server) as here:
+        async with running(config):
+            one = visiting(here.port, "anna", new_key(), size=(120, 40))
+            two = visiting(here.port, "bruno", new_key(), size=(120, 40))
+            anna, bruno = await one.__aenter__(), await two.__aenter__()
+            await anna.until("A new table")
+            anna.type("2o")
+            await anna.until("waiting for players")
+            await bruno.until("anna")
+            bruno.type("\r")
+            await anna.until("bruno")
+            anna.type("s")
+            await bruno.until("PLAYERS")
+        await anna.until("The server stopped")
+        await bruno.until("The server stopped")
+        async with running(config) as again:
+            await eventually(lambda: len(again.clients) == 2)
+            anna.type("t")
+            anna.type("ave\r")
+            await bruno.until("ave")
+            await one.__aexit__(None, None, None)
+            await two.__aexit__(None, None, None)
+
+
+async def test_a_second_window_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
+    key = new_key()
+    async with house(tmp_path) as here, visiting(here.port, key=key) as first:
+        await begin_game(first)
+        async with visiting(here.port, "bruno", key) as other:
+            await other.until("A new table")  # somebody else at the same computer
+        async with visiting(here.port, key=key, size=(120, 40)) as second:
+            await second.until("You are back in your seat")
+            await first.until("You have come back in another window.")
+            assert await first.ended() == 1
+
+
+async def test_guests_are_told_when_the_door_closes(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        held = visiting(here.port, size=(120, 40))
+        guest = await held.__aenter__()
+        await begin_game(guest)
+    assert await guest.ended() == 1
+    await guest.until("The host has stopped letting guests in.", "Your word is")
+    await held.__aexit__(None, None, None)
+
+
+async def test_what_a_guest_quits_before_the_game_is_free_again(tmp_path: Path) -> None:
+    async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
+        await guest.until("A new table")
+        guest.type("o")
+        await guest.until("waiting for players")
+        guest.type("qy")
+        assert await guest.ended() == 0
+        assert here.seats == []

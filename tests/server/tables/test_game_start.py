@@ -1,0 +1,569 @@
+"""The start of a game: seed, shares and who is waited for; what is drawn, stored and told of it."""
+
+import contextlib
+import hashlib
+import logging
+import random
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from client.bots.brains import at_random
+from engine.draws import MISSING, NO_SHARE, Bytes32, Draws, Share, commitment_to, outcomes, pledge_of
+from engine.fairness import sources_of
+from engine.record import replayed
+from protocol.codes import Code
+from protocol.messages import (
+    AddShare,
+    Arrange,
+    ChangeSetting,
+    ClientMessage,
+    Done,
+    DrawBegins,
+    EndGame,
+    Events,
+    GetRecord,
+    JoinTable,
+    Leave,
+    OpenTable,
+    Record,
+    Refused,
+    Rematch,
+    Resume,
+    SayReady,
+    SeatBot,
+    Seated,
+    Snapshot,
+    StartGame,
+    Sync,
+    TableState,
+    Watch,
+)
+from protocol.settings import Title
+from server.app import Running, running
+from server.config import Config, Limits
+from server.logs import describe
+from server.storage.entries import Played
+from server.tables.game_start import SHARE_SECONDS
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import (
+    Peer,
+    check_views,
+    connected,
+    eventually,
+    http_get,
+    memory_server,
+    play_on,
+    table_of,
+)
+from tests.server.storage.test_journal import full_disk, table_facts
+from tests.server.tables.test_secrets import sync_again
+
+SHARES = [Share(digit * 64) for digit in "abcde"]
+NEXT = Share("f" * 64)
+
+
+@dataclass
+class Sharer:
+    """A peer that has pledged a share."""
+
+    peer: Peer
+    share: Share
+
+    async def called(self) -> DrawBegins:
+        """Return the call for its share."""
+        return await self.peer.until(DrawBegins)
+
+    def showing(self, draw: DrawBegins, share: Share | None = None) -> AddShare:
+        """Return the answer to a call, with another share than its own if that is given."""
+        return AddShare(self.peer.next_id(), draw.commitment, share or self.share, pledge_of(NEXT))
+
+    async def show(self) -> None:
+        """Wait for the call and answer it; the next share is another one."""
+        draw = await self.called()
+        assert self.peer.seat is not None
+        assert draw.pledges[self.peer.seat] == pledge_of(self.share)
+        await self.peer.done(self.showing(draw))
+        self.share = NEXT
+
+
+@contextlib.asynccontextmanager
+async def sharers(
+    port: int, players: int, *, bots: int = 0, pledging: Sequence[int] | None = None
+) -> AsyncIterator[list[Sharer]]:
+    """Seat peers with pledged shares at a new table, the last seats for bots of the server."""
+    async with contextlib.AsyncExitStack() as stack:
+        seated: list[Sharer] = []
+        for seat in range(players - bots):
+            peer = await stack.enter_async_context(connected(port))
+            share = SHARES[seat]
+            pledge = pledge_of(share) if pledging is None or seat in pledging else None
+            message: ClientMessage = OpenTable(peer.next_id(), players, "Player 0", pledge=pledge)
+            if seated:
+                code = seated[0].peer.code
+                message = JoinTable(peer.next_id(), code, f"Player {seat}", seat, pledge=pledge)
+            assert isinstance(await peer.ask(message), Seated)
+            seated.append(Sharer(peer, share))
+        host = seated[0].peer
+        for _ in range(bots):
+            await host.done(SeatBot(host.next_id(), "random"))
+        yield seated
+
+
+async def begin(seated: Sequence[Sharer]) -> None:
+    """Start a game, with a share from each; all know that it has begun."""
+    host = seated[0].peer
+    await host.send(StartGame(host.next_id()))
+    for each in seated:
+        await each.show()
+    await begun(*(each.peer for each in seated))
+
+
+async def begun(*peers: Peer) -> None:
+    """Wait until all know that the game has begun."""
+    for peer in peers:
+        while peer.view is None:
+            await peer.receive()
+
+
+def draws_of(peer: Peer) -> Draws:
+    assert peer.view is not None
+    assert peer.view.start.draws is not None
+    return peer.view.start.draws
+
+
+def seed_of(server: Running, peer: Peer) -> Bytes32:
+    """Return the seed that only the server knows."""
+    game = table_of(server, [peer]).state.game
+    assert game is not None
+    seed = game._chance.seed()
+    assert seed is not None
+    return seed
+
+
+# -- what is drawn ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("players", [2, 5])
+async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
+    """All are told the same commitment before anybody shows a share; the seed comes with the result."""
+    async with memory_server() as server, sharers(server.port, players) as seated:
+        host, peers = seated[0].peer, [each.peer for each in seated]
+        await host.send(StartGame(host.next_id()))
+        calls = [await each.called() for each in seated]
+        assert calls == [calls[0]] * players
+        assert calls[0].pledges == [pledge_of(share) for share in SHARES[:players]]
+        for each in seated:
+            assert each.peer.view is None
+            await each.peer.done(each.showing(calls[0]))
+        await begun(*peers)
+        for peer in peers:
+            assert draws_of(peer) == Draws(
+                Bytes32(calls[0].commitment), tuple(SHARES[:players]), starting=True
+            )
+        await play_on(peers, random.Random(1))
+        for peer in peers:
+            assert peer.view is not None
+            assert peer.view.result is not None
+            assert peer.view.result.seed is not None
+            assert commitment_to(peer.view.result.seed) == calls[0].commitment
+            assert sources_of(peer.seen).mismatch is None
+        record = await host.ask(GetRecord(host.next_id()))
+        assert isinstance(record, Record)
+        assert sources_of(replayed("\n".join(record.lines)).events) == sources_of(peers[-1].seen)
+
+
+async def test_a_game_without_pledges_begins_at_once() -> None:
+    """Nobody is called, and the seed is committed to all the same."""
+    async with memory_server() as server, sharers(server.port, 2, pledging=()) as seated:
+        host = seated[0].peer
+        await host.done(StartGame(host.next_id()))
+        assert draws_of(host).shares == (NO_SHARE, NO_SHARE)
+        assert not any(isinstance(message, DrawBegins) for message in host.received)
+
+
+async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
+    """`play --seed` repeats a game: its draws come from that number alone, and it does not claim more."""
+    drawn = []
+    for _ in range(2):
+        async with running(Config(seed=1)) as server, sharers(server.port, 2) as seated:
+            host = seated[0].peer
+            await host.done(StartGame(host.next_id()))
+            assert host.view is not None
+            assert host.view.start.draws is None
+            drawn.append(host.seen)
+    assert drawn[0] == drawn[1]
+
+
+async def test_the_next_game_has_a_new_commitment() -> None:
+    """A rematch, with the pledges that came with it."""
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        await begin(seated)
+        first = draws_of(seated[0].peer)
+        peers = [each.peer for each in seated]
+        await play_on(peers, random.Random(1))
+        for number, each in enumerate(seated):
+            each.share = Share(str(number) * 64)
+            answer = await each.peer.ask(Rematch(each.peer.next_id(), pledge_of(each.share)))
+            assert isinstance(answer, Seated)
+            each.peer.view, each.peer.seq, each.peer.seen = None, 0, []
+        await begin(seated)
+        second = draws_of(peers[0])
+        assert second.commitment != first.commitment
+        assert second.shares == (Share("0" * 64), Share("1" * 64))
+        assert not second.starting  # the next player clockwise starts
+
+
+# -- who is waited for ------------------------------------------------------------------------------
+
+
+async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
+    """Who has pledged and stays silent is waited for, not for long; who is away, or a bot, not at all."""
+    clock = ManualClock()
+    config = Config(data=tmp_path, timers=lambda: clock, brains={"random": at_random})
+    async with running(config) as server, sharers(server.port, 5, bots=1) as seated:
+        host, silent, away, mute = (each.peer for each in seated)
+        await away.socket.close()
+        while (await host.until(TableState)).seats[2].here:
+            pass
+        await host.send(StartGame(host.next_id()))
+        draw = await seated[0].called()
+        assert [pledge is None for pledge in draw.pledges] == [False, False, True, False, True]
+        await host.done(seated[0].showing(draw))
+        await mute.socket.close()
+        clock.advance(SHARE_SECONDS - 0.1)
+        assert host.view is None
+        clock.advance(0.1)
+        await host.until(Events)
+        assert draws_of(host).shares == (SHARES[0], MISSING, NO_SHARE, MISSING, NO_SHARE)
+        await silent.until(DrawBegins)
+        answer = await silent.ask(Sharer(silent, SHARES[1]).showing(draw))
+        assert isinstance(answer, Done)  # too late, and no harm done
+        check_views(table_of(server, [host]), [host])
+
+
+async def test_a_share_that_was_not_pledged_does_not_count() -> None:
+    """It is refused, and not waited for any longer; nor does a share for another draw count."""
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        await host.send(StartGame(host.next_id()))
+        draw = await seated[0].called()
+        other = DrawBegins(commitment_to(Bytes32("0" * 64)), draw.pledges)
+        await guest.until(DrawBegins)
+        await guest.done(seated[1].showing(other))
+        refused = await guest.refused(seated[1].showing(draw, NEXT))
+        assert (refused.code, "pledged" in refused.text) == (Code.BAD_MESSAGE, True)
+        await guest.done(seated[1].showing(draw))  # only the first one is looked at
+        await host.done(seated[0].showing(draw))
+        await begun(host)
+        assert draws_of(host).shares == (SHARES[0], MISSING)
+
+
+async def test_a_share_without_a_draw_changes_nothing() -> None:
+    """Before a start, in a game, from a spectator, or in the lobby: answered, and nothing more."""
+    async with memory_server() as server, sharers(server.port, 2) as seated, connected(server.port) as late:
+        host = seated[0].peer
+        draw = DrawBegins(commitment_to(Bytes32("0" * 64)), [None, None])
+        assert (await late.refused(Sharer(late, NEXT).showing(draw))).code == Code.NOT_AT_A_TABLE
+        await late.watch(host.code)
+        assert (await late.refused(Sharer(late, NEXT).showing(draw))).code == Code.NOT_A_PLAYER
+        before = table_facts(table_of(server, [host]).state)
+        await host.done(seated[0].showing(draw))
+        assert table_facts(table_of(server, [host]).state) == before
+        seated[0].share = NEXT  # which that message has pledged
+        await begin(seated)
+        assert draws_of(host).shares == (NEXT, SHARES[1])
+        await host.done(seated[0].showing(draw))
+
+
+async def test_a_start_is_asked_for_once() -> None:
+    """Another request is refused while the first waits; the same one, from a new connection, is answered."""
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        start = StartGame(host.next_id())
+        await host.send(start)
+        await seated[0].called()
+        draw = await seated[1].called()
+        assert (await host.refused(StartGame(host.next_id()))).code == Code.ALREADY_STARTED
+        assert (await guest.refused(StartGame(guest.next_id()))).code == Code.NOT_THE_HOST
+        async with connected(server.port) as back:
+            back.seat = host.seat
+            await back.send(Resume(back.next_id(), host.code, host.token))
+            await back.until(Seated)
+            await back.send(start)
+            await host.closed()
+            await guest.done(seated[1].showing(draw))
+            answer = await back.until(Events)
+            assert answer.id == start.id
+            assert draws_of(back).shares == (MISSING, SHARES[1])
+            assert isinstance(await back.ask(start), Done)
+
+
+# -- what breaks a draw off -------------------------------------------------------------------------
+
+
+async def test_who_leaves_breaks_the_start_off() -> None:
+    """The host is told which seat is empty, now and when the request comes again."""
+    async with memory_server() as server, sharers(server.port, 3) as seated:
+        host, _, guest = (each.peer for each in seated)
+        start = StartGame(host.next_id())
+        await host.send(start)
+        draw = await seated[0].called()
+        await guest.until(DrawBegins)
+        await guest.done(Leave(guest.next_id()))
+        await seated[1].show()
+        await host.done(seated[0].showing(draw))
+        refused = await _answer_to(host, start)
+        assert (refused.code, refused.about) == (Code.SEATS_EMPTY, {"free_seats": "2"})
+        assert (await host.refused(start)).code == Code.SEATS_EMPTY
+
+
+async def _answer_to(peer: Peer, start: StartGame) -> Refused:
+    """Return the refusal of a request that was sent before; others may be among what was received."""
+    for message in peer.received:
+        if isinstance(message, Refused) and message.id == start.id:
+            return message
+    while (refused := await peer.until(Refused)).id != start.id:
+        pass
+    return refused
+
+
+async def test_a_start_that_everybody_has_left_is_void() -> None:
+    """There is nobody to play; whoever comes back asks again."""
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        start = StartGame(host.next_id())
+        await host.send(start)
+        await seated[0].called()
+        table = table_of(server, [host])
+        await guest.socket.close()
+        await host.socket.close()
+        await eventually(lambda: not table.players_here)
+        async with connected(server.port) as back:
+            back.seat = host.seat
+            await back.ask(Resume(back.next_id(), host.code, host.token, pledge=pledge_of(NEXT)))
+            assert table.state.game is None
+            await back.send(start)
+            await Sharer(back, NEXT).show()
+            await begun(back)
+            assert draws_of(back).shares == (NEXT, NO_SHARE)
+
+
+async def test_another_game_is_drawn_anew() -> None:
+    """If somebody takes a bot's seat meanwhile, no share that was shown counts: all are called again."""
+    async with (
+        running(Config(brains={"random": at_random})) as server,
+        sharers(server.port, 3, bots=1) as seated,
+        connected(server.port) as late,
+    ):
+        host, guest = (each.peer for each in seated)
+        start = StartGame(host.next_id())
+        await host.send(start)
+        first = await seated[0].called()
+        await host.done(seated[0].showing(first))
+        seated[0].share = NEXT
+        await late.ask(JoinTable(late.next_id(), host.code, "Late", 2, pledge=pledge_of(SHARES[4])))
+        await host.done(ChangeSetting(host.next_id(), Title("Friday")))  # which draws nothing
+        await seated[1].called()
+        await guest.done(SayReady(guest.next_id(), on=True))
+        await guest.done(seated[1].showing(first))
+        seated[1].share = NEXT
+        for each in (*seated, Sharer(late, SHARES[4])):
+            await each.show()
+        await begun(host, late)
+        assert draws_of(late).commitment != first.commitment
+        assert draws_of(host).shares == (NEXT, NEXT, SHARES[4])
+        answers = [each for each in host.received if isinstance(each, Events) and each.id == start.id]
+        assert len(answers) == 1
+
+
+async def test_who_changed_seats_meanwhile_is_called_in_the_new_one() -> None:
+    """Also the host, whose request it was."""
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        await host.send(StartGame(host.next_id()))
+        draw = await seated[0].called()
+        await host.done(Arrange(host.next_id(), [1, 0]))
+        await host.done(seated[0].showing(draw))
+        seated[0].share = NEXT
+        await guest.until(DrawBegins)
+        await guest.done(seated[1].showing(draw))
+        seated[1].share = NEXT
+        for each in seated:
+            await each.show()
+        await begun(*(each.peer for each in seated))
+        assert (host.seat, guest.seat) == (1, 0)
+        assert draws_of(host).shares == (NEXT, NEXT)
+
+
+async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
+    """The draw is void, and the next one has another commitment and other shares."""
+    async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
+        host = seated[0].peer
+        before = table_facts(table_of(server, [host]).state)
+        start = StartGame(host.next_id())
+        await host.send(start)
+        first = await seated[0].called()
+        await seated[1].show()
+        with full_disk(server):
+            await host.done(seated[0].showing(first))
+            assert (await _answer_to(host, start)).code == Code.NOT_STORED
+        assert table_facts(table_of(server, [host]).state) == before
+        seated[0].share = NEXT
+        await host.send(start)
+        for each in seated:
+            await each.show()
+        await begun(host)
+        assert draws_of(host).commitment != first.commitment
+        assert draws_of(host).shares == (NEXT, NEXT)
+
+
+# -- restarts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shown", [0, 1])
+async def test_a_restart_breaks_a_draw_off(tmp_path: Path, shown: int) -> None:
+    """Between commitment, shares and start: nothing of it is stored, and the next draw is another."""
+    # The server stops first, and then its clients.
+    async with contextlib.AsyncExitStack() as clients, running(Config(data=tmp_path)) as server:
+        seated = await clients.enter_async_context(sharers(server.port, 2))
+        host = seated[0].peer
+        start = StartGame(host.next_id())
+        await host.send(start)
+        first = await seated[0].called()
+        for each in seated[:shown]:
+            await each.peer.done(each.showing(first))
+        entries = table_of(server, [host]).state.entry_count
+    async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
+        again = []
+        for each in seated:
+            peer = await stack.enter_async_context(connected(server.port))
+            peer.id = each.peer.id
+            message = Resume(peer.next_id(), each.peer.code, each.peer.token, pledge=pledge_of(NEXT))
+            assert isinstance(await peer.ask(message), Seated)
+            again.append(Sharer(peer, NEXT))
+        assert table_of(server, [again[0].peer]).state.entry_count == entries
+        await again[0].peer.send(start)
+        for each in again:
+            await each.show()
+        await begun(again[0].peer)
+        draws = draws_of(again[0].peer)
+        assert draws.commitment != first.commitment
+        assert draws.shares == (NEXT, NEXT)
+
+
+async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path) -> None:
+    """In the middle of laying: the tiles still to come, the laurels and the seed are those committed to."""
+    async with running(Config(data=tmp_path)) as server, sharers(server.port, 3) as seated:
+        await begin(seated)
+        peers = [each.peer for each in seated]
+        await play_on(peers, random.Random(1), moves=2)
+        seed, draws = seed_of(server, peers[0]), draws_of(peers[0])
+    for moves in (1, 100):
+        async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
+            again = []
+            for peer in peers:
+                back = await stack.enter_async_context(connected(server.port))
+                back.id, back.seat = peer.id, peer.seat
+                await back.resume(peer.code, peer.token)
+                await back.until(Snapshot)
+                back.code, back.token = peer.code, peer.token
+                again.append(back)
+            assert seed_of(server, again[0]) == seed
+            await play_on(again, random.Random(2), moves=moves)
+            peers = again
+            game = table_of(server, again).state.game
+            assert game is not None
+            sources = sources_of(game.events)
+            due = outcomes(seed, draws.shares)
+            assert [each.tile for each in game.view.tiles[:1] if each] == [due.tiles[0]]
+    assert (sources.draws, sources.seed, sources.mismatch) == (draws, seed, None)
+
+
+# -- secrets ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_the_seed_leaves_the_server_only_with_the_result(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, ended: bool
+) -> None:
+    """Not in a frame to players, spectators and latecomers, not in logs, errors or metrics.
+
+    A game that its host ends without a result never tells it.
+    """
+    caplog.set_level(logging.DEBUG)
+    config = Config(data=tmp_path, watched=True, limits=Limits(tables=10))
+    async with (
+        running(config) as server,
+        sharers(server.port, 2) as seated,
+        connected(server.port) as watching,
+        connected(server.port) as late,
+    ):
+        host, peers, rng = seated[0].peer, [each.peer for each in seated], random.Random(1)
+        await watching.watch(host.code)
+        await begin(seated)
+        seed = seed_of(server, host)
+        while (mover := next((peer for peer in peers if peer.legal is not None), None)) is not None:
+            game = table_of(server, peers).state.game
+            assert game is not None
+            if game.view.to_place == 1:
+                break
+            await play_on(peers, rng, moves=1)
+            await sync_again(mover, rng)
+        assert (await host.refused(GetRecord(host.next_id()))).code == Code.NOT_OVER
+        if ended:
+            await host.done(EndGame(host.next_id()))
+            assert (await host.refused(GetRecord(host.next_id()))).code == Code.NOT_OVER
+        await late.send(Watch(late.next_id(), host.code))
+        await late.until(Snapshot)
+        _, metrics = await http_get(server.port, "/metrics")
+        told = [*peers, watching, late]
+        for peer in told:
+            await peer.done(Sync(peer.next_id(), 0))
+        before = b"".join(frame for peer in told for frame in peer.frames)
+        lines = " ".join(f"{describe(record)} {record.__dict__}" for record in caplog.records)
+        for hidden in (seed, outcomes_key(seed, draws_of(host))):
+            assert hidden.encode() not in before
+            assert hidden not in metrics
+            assert hidden not in lines
+            assert hidden not in repr(table_of(server, peers).summary())
+            assert hidden not in repr(table_of(server, peers).as_seen())
+        if not ended:
+            await play_on(peers, rng)
+            assert peers[0].view is not None
+            assert peers[0].view.result is not None
+            assert peers[0].view.result.seed == seed
+
+
+def outcomes_key(seed: Bytes32, draws: Draws) -> str:
+    """Return what all draws are made of: as secret as the seed."""
+    return hashlib.sha256(f"palatinus game 1 {seed} {' '.join(draws.shares)}".encode()).hexdigest()
+
+
+async def test_nobody_learns_a_share_before_the_game(caplog: pytest.LogCaptureFixture) -> None:
+    """What a client shows the server is not shown to others until everybody has shown theirs."""
+    caplog.set_level(logging.DEBUG)
+    async with memory_server() as server, sharers(server.port, 2) as seated:
+        host, guest = (each.peer for each in seated)
+        await host.send(StartGame(host.next_id()))
+        await seated[0].show()
+        await guest.until(DrawBegins)
+        await guest.nothing_but_pong()
+        assert SHARES[0].encode() not in b"".join(guest.frames)
+        assert SHARES[0] not in repr(seated[0].showing(DrawBegins("0" * 64, []), SHARES[0]))
+        assert not any(SHARES[0] in describe(record) for record in caplog.records)
+
+
+async def test_seed_and_shares_are_stored_with_the_start(tmp_path: Path) -> None:
+    """In one entry: there is no moment at which a journal has one and not the other."""
+    async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
+        await begin(seated)
+        entries = await server.lobby._journal.entries(seated[0].peer.code)
+        seed = seed_of(server, seated[0].peer)
+    (start,) = (entry for entry in entries if isinstance(entry, Played))
+    assert start.seed == seed
+    assert start.events[0]["draws"]["shares"] == [*SHARES[:2]]
+    assert seed not in str(start.events)
+    assert isinstance(start.move, StartGame)

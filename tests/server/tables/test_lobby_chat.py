@@ -1,0 +1,334 @@
+"""The lobby: who is online, and what is said there."""
+
+import contextlib
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from protocol.limits import CHAT_LENGTH, PEOPLE_LISTED, REMARKS_REPEATED
+from protocol.messages import (
+    ChangeSetting,
+    EnterLobby,
+    Leave,
+    LobbyRemark,
+    Online,
+    PersonOnline,
+    SaidInLobby,
+    Say,
+    SayInLobby,
+    Welcome,
+)
+from protocol.settings import Private
+from server.app import Running, running
+from server.config import Config, Limits
+from tests.server.manual_clock import FastClock, ManualClock
+from tests.server.peer import Peer, client_that_never_reads, connected, eventually, game, play_on
+
+
+def fast_server(**limits: int) -> contextlib.AbstractAsyncContextManager[Running]:
+    """Run a server on which a test does not wait long for the next round."""
+    return running(Config(limits=Limits(**limits), timers=FastClock))
+
+
+async def entered(stack: contextlib.AsyncExitStack, port: int, name: str) -> Peer:
+    """Connect a peer and list it under the name."""
+    peer = await stack.enter_async_context(connected(port))
+    await peer.done(EnterLobby(peer.next_id(), name))
+    return peer
+
+
+async def says(peer: Peer, text: str) -> str:
+    """Return what comes of it when the peer says something: `said`, or the code of the refusal."""
+    answer = await peer.ask(SayInLobby(peer.next_id(), text))
+    return getattr(answer, "code", "said")
+
+
+def lists(peer: Peer) -> list[Online]:
+    """Return all lists of who is online that the peer has been sent."""
+    return [each for each in peer.received if isinstance(each, Online)]
+
+
+def remarks(peer: Peer) -> list[LobbyRemark]:
+    """Return all that the peer has heard in the lobby."""
+    return [each for told in peer.received if isinstance(told, SaidInLobby) for each in told.remarks]
+
+
+async def sees(peer: Peer, *people: PersonOnline) -> None:
+    """Wait until the peer's list has these people."""
+    while not lists(peer) or lists(peer)[-1].people != list(people):
+        await peer.until(Online)
+
+
+async def heard(peer: Peer, many: int) -> list[LobbyRemark]:
+    """Wait until the peer has heard so many remarks, and return them all."""
+    while len(remarks(peer)) < many:
+        await peer.until(SaidInLobby)
+    return remarks(peer)
+
+
+@contextlib.asynccontextmanager
+async def timed_server(clock: ManualClock, **limits: int) -> AsyncIterator[Running]:
+    """Run a server by this clock, which takes as many names and remarks as anybody likes."""
+    many = {
+        "chat_in_lobby": 10**6,
+        "chat_in_lobby_per_connection": 10**6,
+        "chat_in_lobby_per_address": 10**6,
+        "burst": 10**6,
+        "burst_per_address": 10**6,
+    }
+    async with running(Config(limits=Limits(**many | limits), timers=lambda: clock)) as server:
+        yield server
+
+
+async def test_people_see_who_is_online_and_where() -> None:
+    """In the lobby, playing or watching, with the table's code; who has gone is listed no more."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        bruno = await entered(stack, server.port, "Bruno")
+        await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
+        code = (await bruno.open(2, "Bruno")).table
+        await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno", "playing", code))
+        async with connected(server.port) as carla:
+            await carla.done(EnterLobby(carla.next_id(), "Carla"))
+            await carla.watch(code)
+            at_table = PersonOnline("Bruno", "playing", code), PersonOnline("Carla", "watching", code)
+            await sees(anna, PersonOnline("Anna"), *at_table)
+        await sees(anna, PersonOnline("Anna"), at_table[0])
+        await bruno.done(EnterLobby(bruno.next_id(), None))
+        await sees(anna, PersonOnline("Anna"))
+
+
+async def test_clients_that_do_not_enter_are_told_and_listed_nowhere() -> None:
+    """Bots, for example: neither list nor chat reaches them."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        bot = await stack.enter_async_context(connected(server.port))
+        anna = await entered(stack, server.port, "Anna")
+        assert await says(anna, "hello") == "said"
+        await heard(anna, 1)
+        await sees(anna, PersonOnline("Anna"))
+        await bot.nothing_but_pong()
+
+
+async def test_a_private_table_shows_nowhere() -> None:
+    """Its players and its spectators are playing, without a code; also once it has become private."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        bruno = await entered(stack, server.port, "Bruno")
+        carla = await entered(stack, server.port, "Carla")
+        code = (await bruno.open(2, "Bruno", private=True)).table
+        await carla.watch(code)
+        hidden = PersonOnline("Bruno", "playing"), PersonOnline("Carla", "playing")
+        await sees(anna, PersonOnline("Anna"), *hidden)
+        assert not any(code.encode() in frame for frame in anna.frames)
+        await bruno.done(ChangeSetting(bruno.next_id(), Private(on=False)))
+        shown = PersonOnline("Bruno", "playing", code), PersonOnline("Carla", "watching", code)
+        await sees(anna, PersonOnline("Anna"), *shown)
+        await bruno.done(ChangeSetting(bruno.next_id(), Private(on=True)))
+        dario = await entered(stack, server.port, "Dario")  # before the next round
+        await sees(dario, PersonOnline("Anna"), PersonOnline("Dario"), *hidden)
+        assert not any(code.encode() in frame for frame in dario.frames)
+
+
+async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None:
+    """A game with chat, settings and strangers to the lobby: not one frame, and no name is taken by it."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        await sees(anna, PersonOnline("Anna"))
+        await anna.nothing_but_pong()
+        host, guest = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
+        code = (await host.open(2, "Bruno", private=True)).table
+        await guest.join(code, "Carla")
+        await guest.done(Say(guest.next_id(), "hello"))
+        await guest.done(Leave(guest.next_id()))
+        await host.done(ChangeSetting(host.next_id(), Private(on=True)))
+        frames = len(anna.frames)
+        await anna.done(EnterLobby(anna.next_id(), "Bruno"))
+        await sees(anna, PersonOnline("Bruno"))
+        assert len(anna.frames) == frames + 2, "the new list, and the answer"
+
+
+async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
+    """Whoever comes back from a table is told what they missed, once."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        bruno = await entered(stack, server.port, "Bruno")
+        assert await says(anna, "hello 🦊") == "said"
+        (first,) = await heard(bruno, 1)
+        assert (first.name, first.text) == ("Anna", "hello 🦊")
+        await bruno.open(2, "Bruno")
+        assert await says(anna, "anybody?") == "said"
+        assert [each.text for each in await heard(anna, 2)] == ["hello 🦊", "anybody?"]
+        assert await says(bruno, "from the table") == "at-a-table"
+        await bruno.nothing_but_pong()
+        await bruno.done(Leave(bruno.next_id()))
+        known = await heard(bruno, 2)
+        assert [each.text for each in known] == ["hello 🦊", "anybody?"]
+        assert [each.number for each in known] == [first.number, first.number + 1]
+
+
+async def test_newcomers_hear_the_last_remarks_unless_they_are_old() -> None:
+    """So many of them as the protocol says, and none from before the last half hour."""
+    clock = ManualClock()
+    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        for number in range(REMARKS_REPEATED + 5):
+            assert await says(anna, str(number)) == "said"
+        bruno = await entered(stack, server.port, "Bruno")
+        known = await heard(bruno, REMARKS_REPEATED)
+        assert [each.text for each in known] == [str(5 + number) for number in range(REMARKS_REPEATED)]
+        clock.advance(1801.0)
+        carla = await entered(stack, server.port, "Carla")
+        clock.advance(1.0)
+        await sees(carla, PersonOnline("Anna"), PersonOnline("Bruno"), PersonOnline("Carla"))
+        assert not remarks(carla)
+
+
+async def test_names_in_the_lobby_cannot_be_mistaken_for_each_other() -> None:
+    """Neither by case nor by letters that look alike; as soon as Anna has gone, her name is free."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        async with connected(server.port) as anna:
+            await anna.done(EnterLobby(anna.next_id(), "Anna"))
+            bruno = await entered(stack, server.port, "Bruno")
+            for name in ("anna", "An na", "Αnna"):
+                refusal = await bruno.refused(EnterLobby(bruno.next_id(), name))
+                assert refusal.code in {"name-in-use", "name-mixed-alphabets"}
+            await anna.done(EnterLobby(anna.next_id(), "ANNA"))  # her own name, written otherwise
+            await sees(bruno, PersonOnline("ANNA"), PersonOnline("Bruno"))
+        await sees(bruno, PersonOnline("Bruno"))
+        await bruno.done(EnterLobby(bruno.next_id(), "Anna"))
+        await sees(bruno, PersonOnline("Anna"))
+
+
+async def test_a_finished_game_keeps_the_names_of_those_who_are_there() -> None:
+    """Clients forget the tokens of a game that is over; so whoever has left it could not prove anything."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        async with game(server.port, 2) as peers:
+            await play_on(peers, random.Random(1))
+            again = await stack.enter_async_context(connected(server.port))
+            wanted = EnterLobby(again.next_id(), "Player 0")
+            assert (await again.refused(wanted)).code == "name-in-use"
+        await eventually(lambda: all(not table.players_here for table in server.lobby.tables.values()))
+        await again.done(EnterLobby(again.next_id(), "Player 0"))
+        await sees(again, PersonOnline("Player 0"))
+
+
+async def test_nobody_gets_the_name_of_a_seat_but_who_holds_it() -> None:
+    """Whoever sits there, or shows its token, on whatever connection."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await stack.enter_async_context(connected(server.port))
+        await anna.open(2, "Anna")
+        stranger = await stack.enter_async_context(connected(server.port))
+        for tokens in ([], ["x" * 43, "guessed"]):
+            wanted = EnterLobby(stranger.next_id(), "ANNA", tokens)
+            assert (await stranger.refused(wanted)).code == "name-in-use"
+        await anna.done(EnterLobby(anna.next_id(), "Anna"))
+        await anna.done(EnterLobby(anna.next_id(), None))
+        elsewhere = await stack.enter_async_context(connected(server.port))
+        await elsewhere.done(EnterLobby(elsewhere.next_id(), "Anna", ["x" * 43, anna.token]))
+        await sees(elsewhere, PersonOnline("Anna"))
+
+
+async def test_a_name_is_got_back_from_a_lost_connection() -> None:
+    """By a secret that both connections have given, and by no other; the lost one is listed no more."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        lost, stranger, back = [await stack.enter_async_context(connected(server.port)) for _ in range(3)]
+        await lost.done(EnterLobby(lost.next_id(), "Anna", ["made up"]))
+        refusal = await stranger.refused(EnterLobby(stranger.next_id(), "Anna", ["guessed"]))
+        assert refusal.code == "name-in-use"
+        await back.done(EnterLobby(back.next_id(), "Anna", ["another", "made up"]))
+        assert await says(lost, "hello") == "not-in-lobby"
+        assert await says(back, "hello") == "said"
+        await sees(back, PersonOnline("Anna"))
+
+
+async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -> None:
+    async with (
+        fast_server(chat_in_lobby=5, chat_in_lobby_per_connection=2, chat_in_lobby_per_address=3) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        anna = await entered(stack, server.port, "Anna")
+        bruno = await entered(stack, server.port, "Bruno")
+        assert [await says(anna, "x") for _ in range(3)] == ["said", "said", "too-much-chat"]
+        assert [await says(bruno, "x") for _ in range(2)] == ["said", "too-much-chat"]
+    async with fast_server(chat_in_lobby=1) as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        assert [await says(anna, "x") for _ in range(2)] == ["said", "too-much-chat"]
+    async with fast_server(lobby_names_per_address=1) as server, connected(server.port) as anna:
+        await anna.done(EnterLobby(anna.next_id(), "Anna"))
+        refusal = await anna.refused(EnterLobby(anna.next_id(), "Bruno"))
+        assert refusal.code == "too-much-chat"
+
+
+@pytest.mark.parametrize("text", ["a\x1b[2J", "\u202eevil", " a", "a\u0301\u0301\u0301", "e\u0301"])
+async def test_what_might_deceive_a_reader_is_not_said(text: str) -> None:
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        assert (await says(anna, text)).startswith("text-")
+        nameless = await stack.enter_async_context(connected(server.port))
+        assert await says(nameless, "hello") == "not-in-lobby"
+        await anna.nothing_but_pong()
+
+
+async def test_a_server_can_do_without() -> None:
+    """It says so at once, and refuses names and remarks."""
+    config = Config(lobby_chat=False)
+    async with running(config) as server, connected(server.port) as anna:
+        assert [each.lobby for each in anna.received if isinstance(each, Welcome)] == [False]
+        refusal = await anna.refused(EnterLobby(anna.next_id(), "Anna"))
+        assert refusal.code == "no-lobby-chat"
+        assert await says(anna, "hello") == "no-lobby-chat"
+
+
+async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
+    """Each is sent one list on coming and at most one in each round; the list is bounded, with a count."""
+    many = PEOPLE_LISTED + 20
+    clock = ManualClock()
+    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+        crowd = [await entered(stack, server.port, f"Visitor {number}") for number in range(many)]
+        clock.advance(60.0)
+        for peer in crowd:
+            while not lists(peer) or len(lists(peer)[-1].people) + lists(peer)[-1].more < many:
+                await peer.until(Online)
+            names = [each.name for each in lists(peer)[-1].people]
+            assert names == [f"Visitor {number}" for number in range(PEOPLE_LISTED)]
+            assert len(lists(peer)) <= 3, "on coming, in the round that ran then, and in the next"
+
+
+async def test_what_many_say_at_once_comes_together() -> None:
+    """A hundred remarks between two rounds are one message for each listener, and none is lost."""
+    clock = ManualClock()
+    async with timed_server(clock) as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        bruno = await entered(stack, server.port, "Bruno")
+        assert await says(anna, "first") == "said"
+        clock.advance(1.0)
+        await heard(bruno, 1)
+        clock.advance(0.1)
+        for number in range(100):
+            assert await says(anna, str(number)) == "said"
+        clock.advance(1.0)
+        known = await heard(bruno, 101)
+        assert [each.text for each in known] == ["first", *(str(number) for number in range(100))]
+        assert sum(isinstance(each, SaidInLobby) for each in bruno.received) <= 2
+
+
+async def test_a_listener_that_does_not_read_is_dropped_and_delays_nobody() -> None:
+    """The others hear everything; who is dropped is listed no more."""
+    many = {"chat_in_lobby": 10**6, "chat_in_lobby_per_connection": 10**6, "chat_in_lobby_per_address": 10**6}
+    limits = Limits(**many, burst=10**6, burst_per_address=10**6, outgoing_bytes=4096)
+    async with (
+        running(Config(limits=limits, timers=FastClock)) as server,
+        client_that_never_reads(server.port, EnterLobby(1, "Zoe")),
+        contextlib.AsyncExitStack() as stack,
+    ):
+        await eventually(lambda: len(server.clients) == 1)
+        anna = await entered(stack, server.port, "Anna")
+        await sees(anna, PersonOnline("Zoe"), PersonOnline("Anna"))
+        said = 0
+        while len(server.clients) == 2:
+            for _ in range(30):
+                assert await says(anna, "\U0001f409" * CHAT_LENGTH) == "said"
+            said += 30
+            await heard(anna, said)
+        await sees(anna, PersonOnline("Anna"))

@@ -1,0 +1,324 @@
+"""Live pages over real sockets: a spectator like any other, drawn once for all, delaying nobody."""
+
+import asyncio
+import base64
+import contextlib
+import random
+import re
+import socket
+from dataclasses import replace
+from typing import NoReturn
+
+import pytest
+from hypothesis import given, settings
+
+from client.ui.web.pages import WebPages
+from client.ui.web.table_parts import table_parts
+from engine.events import Event, Placed
+from engine.game import Game
+from engine.pieces import Kind, Piece
+from engine.redaction import redacted, snapshot
+from engine.view import SPECTATOR, Phase, View
+from protocol.messages import ChangeSetting, Dismiss, EndGame, Rematch, Seated, SeatSummary, TableState
+from protocol.settings import Private, Spectators
+from server.app import running
+from server.config import Config
+from server.web.subjects import WatchedTable
+from tests.games import finished_games, games
+from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, play_on, table_of
+from tests.server.web.viewer import asked, viewer, web_server
+
+_HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
+
+
+async def test_a_page_follows_a_table_move_by_move() -> None:
+    """Each frame brings only what has changed: a move is a few kilobytes."""
+    async with (
+        web_server() as server,
+        game(server.port, 2) as peers,
+        viewer(server.port, f"/watch/{peers[0].code}") as page,
+    ):
+        first = await page.receive()
+        await page.until("players", "1 spectator")
+        for moves in range(1, 4):
+            await play_on(peers, random.Random(moves), 1)
+            while sum('class="piece"' in inside for inside in page.parts.values()) < moves:
+                changed = await page.receive()
+            assert len(str(changed)) < len(str(first)) / 2
+        assert "Player 1" in page.parts["now"]
+
+
+async def test_a_browser_is_a_spectator_like_any_other() -> None:
+    """Players are told that it watches and that it has gone; the host removes it, and it stays away."""
+    async with web_server() as server, full_table(server.port, 2) as peers:
+        host = peers[0]
+        async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as page:
+            await page.receive()
+            state = await host.until(TableState)
+            assert state.spectators == 1
+            await host.done(Dismiss(host.next_id(), state.watching[0].number))
+            assert await page.closed() == 1000
+            assert "no table" in page.parts["now"]
+        await eventually(lambda: not table_of(server, peers).spectators_here)
+        async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as again:
+            assert await again.closed() == 1000
+            assert again.parts["players"] == ""
+
+
+@pytest.mark.parametrize("setting", [Spectators(allowed=False), Private(on=True)])
+async def test_a_table_that_is_closed_or_private_from_now_on_is_seen_no_more(
+    setting: Spectators | Private,
+) -> None:
+    """Those who see it are told that there is nothing to be seen, as others with any code."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        async with viewer(server.port, f"/watch/{peers[0].code}") as page:
+            await page.until("players", "Player 0")
+            await peers[0].done(ChangeSetting(peers[0].next_id(), setting))
+            assert await page.closed() == 1000
+            assert "no table" in page.parts.pop("now")
+            assert not any(page.parts.values())
+        async with viewer(server.port, f"/watch/{peers[0].code}") as page:
+            assert await page.closed() == 1000
+        unknown = next(code for code in ("AAAA", "BBBB") if code not in server.lobby.tables)
+        async with viewer(server.port, f"/watch/{unknown}") as other:
+            assert await other.closed() == 1000
+        assert page.received == other.received
+
+
+async def test_a_table_has_no_more_browsers_than_spectators() -> None:
+    """One too many is told so, and to come back later."""
+    async with web_server(spectators=1) as server, game(server.port, 2) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with viewer(server.port, path) as first, viewer(server.port, path) as second:
+            await first.receive()
+            assert await second.closed() == 1013
+            assert "spectators" in second.parts["now"]
+
+
+async def test_the_list_of_tables_goes_on_by_itself() -> None:
+    """A new table shows, and one that turns private is gone."""
+    async with web_server() as server, viewer(server.port, "/watch") as page:
+        assert await page.receive() == {"tables": "<p>No tables are open.</p>"}
+        async with connected(server.port) as peer:
+            await peer.open(2, "Anna")
+            await page.until("tables", peer.code)
+            await peer.done(ChangeSetting(peer.next_id(), Private(on=True)))
+            await page.until("tables", "No tables")
+
+
+async def test_each_reader_has_a_language() -> None:
+    """Pages of one table are drawn in every language that somebody reads."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with (
+            viewer(server.port, path, language="it") as italian,
+            viewer(server.port, f"{path}?lang=nl", language="it") as dutch,
+        ):
+            await italian.receive()
+            await dutch.receive()
+            assert "territorio" in str(italian.parts) or "colle" in str(italian.parts).lower()
+            assert italian.parts["now"] != dutch.parts["now"]
+
+
+async def test_a_page_has_nothing_to_say() -> None:
+    """A browser that sends a message is disconnected."""
+    async with (
+        web_server() as server,
+        game(server.port, 2) as peers,
+        viewer(server.port, f"/watch/{peers[0].code}") as page,
+    ):
+        await page.socket.send("hello")
+        assert await page.closed() == 1008
+
+
+async def test_a_browser_that_does_not_read_delays_nobody_and_sees_the_latest() -> None:
+    """No more than one frame waits for it, however much happens; then it gets all that it has missed."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        table, code = table_of(server, peers), peers[0].code
+        with socket.socket() as lazy:
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            lazy.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(lazy, ("127.0.0.1", server.port))
+            key = base64.b64encode(bytes(16)).decode()
+            here = f"127.0.0.1:{server.port}"
+            await loop.sock_sendall(
+                lazy,
+                f"GET /watch/{code} HTTP/1.1\r\nHost: {here}\r\nOrigin: http://{here}\r\n"
+                f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                f"Sec-WebSocket-Key: {key}\r\n\r\n".encode(),
+            )
+            await eventually(lambda: table.spectators_here == 1)
+            (session,) = (each for each in server.clients if each.client == "web page")
+            async with viewer(server.port, f"/watch/{code}") as page:
+                await play_on(peers, random.Random(1), 12)
+                await page.until("moves", "Player 1")
+                while sum('class="piece"' in inside for inside in page.parts.values()) < 12:
+                    await page.receive()
+            assert session.connection.transport.get_write_buffer_size() < 64 * 1024
+            seen = b""
+            async with asyncio.timeout(TIMEOUT):
+                while seen.count(b'class=\\"piece\\"') < 12:
+                    seen += await loop.sock_recv(lazy, 65536)
+
+
+async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> None:
+    """Step by step, each as long as its sentence takes to be read; newcomers see the same step."""
+    pages = WebPages(characters_per_second=1e6)
+    async with running(Config(pages=pages)) as server, game(server.port, 2) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with viewer(server.port, path) as page:
+            await page.receive()
+            await play_on(peers, random.Random(1))
+            await page.until("now", "The scoring begins")
+            await page.until("now", "Hill")
+            async with viewer(server.port, path) as newcomer:
+                first = await newcomer.receive()
+                assert "points" in first["players"]
+                assert first["result"] == ""
+        async with viewer(server.port, path) as later:  # nobody has seen it meanwhile
+            assert "<table>" in (await later.receive())["result"]
+        subject = WatchedTable(peers[0].code, server.lobby, pages)
+        subject._step = 0
+        sentences = []
+        while (sight := subject.sight()) is not None:
+            parts, seconds = sight.draw("en")
+            sentences.append(parts["now"])
+            if seconds is None:
+                break
+            subject.advance()
+    assert len(sentences) > 10
+    assert "wins" in sentences[-1] or "share" in sentences[-1]
+
+
+async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
+    """As soon as the players go on there, and only while everybody may see that table."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1))
+        async with viewer(server.port, f"/watch/{peers[0].code}") as page:
+            await page.receive()
+            again = await peers[0].ask(Rematch(peers[0].next_id()))
+            assert isinstance(again, Seated)
+            await page.until("result", f'<a href="{again.table}">')
+            await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
+        async with viewer(server.port, f"/watch/{peers[1].code}") as later:
+            assert again.table not in (await later.receive())["result"]
+
+
+async def test_a_game_that_was_ended_shows_no_wolf() -> None:
+    """It has no result, so nothing is revealed; the page says that the host has ended it."""
+    async with (
+        web_server() as server,
+        game(server.port, 2) as peers,
+        viewer(server.port, f"/watch/{peers[0].code}") as page,
+    ):
+        await play_on(peers, random.Random(5), 12)
+        await peers[0].done(EndGame(peers[0].next_id()))
+        await page.until("now", "ended")
+        assert page.parts["result"] == ""
+        assert not _HIDDEN.search("".join(page.received))
+
+
+async def test_the_host_of_the_server_sees_browsers_among_the_clients() -> None:
+    """With what they are, and where they watch."""
+    async with (
+        web_server() as server,
+        game(server.port, 2) as peers,
+        viewer(server.port, f"/watch/{peers[0].code}") as page,
+        viewer(server.port, "/watch") as other,
+    ):
+        await page.receive()
+        await other.receive()
+        seen = {(each.client, each.table and each.table.code) for each in server.clients}
+        assert {("web page", peers[0].code), ("web page", None)} <= seen
+
+
+async def test_a_drawing_that_fails_stops_no_game() -> None:
+    """Its viewers are told to come back later; the table plays on."""
+
+    class Broken(WebPages):
+        def table(self, *_args: object) -> NoReturn:
+            raise ZeroDivisionError
+
+    async with running(Config(pages=Broken())) as server, game(server.port, 2) as peers:
+        async with viewer(server.port, f"/watch/{peers[0].code}") as page:
+            assert await page.closed() == 1011
+        await play_on(peers, random.Random(1), 2)
+        assert (await asked(server.port, "/")).status == 200
+
+
+async def test_pages_that_nobody_sees_are_not_drawn() -> None:
+    """What a page needs is gone with the last browser that shows it."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        before = len(asyncio.all_tasks())
+        async with (
+            viewer(server.port, f"/watch/{peers[0].code}") as page,
+            viewer(server.port, "/watch") as other,
+        ):
+            await page.receive()
+            await other.receive()
+        await eventually(lambda: not table_of(server, peers).spectators_here)
+        await eventually(lambda: len(asyncio.all_tasks()) <= before)
+
+
+async def test_no_frame_names_the_kind_of_a_wolf_before_the_scoring() -> None:
+    """R4.2, over the whole way of a real game to a browser, in every language."""
+    async with web_server() as server, game(server.port, 3) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with contextlib.AsyncExitStack() as open_pages:
+            pages = [
+                await open_pages.enter_async_context(viewer(server.port, path, language=language))
+                for language in ("en", "it", "fr", "nl")
+            ]
+            await play_on(peers, random.Random(3), 35)
+            table = table_of(server, peers).state.game
+            assert table is not None
+            assert not table.over
+            placed = len(table.view.placed)
+            for page in pages:
+                while sum('class="piece"' in inside for inside in page.parts.values()) < placed:
+                    await page.receive()
+                assert not _HIDDEN.search("".join(page.received))
+                assert "?*" in page.parts["moves"] + str(page.parts)
+
+
+def with_other_kind(event: Event) -> Event:
+    """Return the event with the other kind of wolf, if it places one."""
+    if not isinstance(event, Placed) or not event.piece.wolf:
+        return event
+    kind = Kind.FARMER if event.piece.kind is Kind.MERCHANT else Kind.MERCHANT
+    return replace(event, piece=Piece.of(event.piece.people, kind, wolf=True))
+
+
+@settings(max_examples=25)
+@given(games())
+def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None:
+    """R3.5, R4.2: what spectators may not know changes nothing in what is drawn for them."""
+    if one.view.phase is Phase.OVER:
+        return
+    names = [SeatSummary(f"P{seat}", here=True) for seat in range(one.view.seats)]
+    state = TableState("ABCD", "playing", names, 0)
+    drawn = []
+    for events in (one.events, [with_other_kind(event) for event in one.events]):
+        view = View(SPECTATOR)
+        for event in events:
+            view.fold(redacted(event, SPECTATOR))
+        seen = [redacted(event, SPECTATOR) for event in events[-8:]]
+        drawn.append(table_parts(state, view, seen, None))
+    assert drawn[0] == drawn[1]
+    assert drawn[0] == table_parts(
+        state, snapshot(one.view, SPECTATOR), [redacted(event, SPECTATOR) for event in one.events[-8:]], None
+    )
+
+
+@settings(max_examples=10)
+@given(finished_games())
+def test_every_step_of_every_scoring_can_be_shown(ended: Game) -> None:
+    """Until the last one, which is the result."""
+    names = [SeatSummary(f"P{seat}", here=True) for seat in range(ended.view.seats)]
+    state = TableState("ABCD", "over", names, 0)
+    view, pages, step = snapshot(ended.view, SPECTATOR), WebPages(), 0
+    while (shown := pages.table("en", state, view, ended.events[-8:], step))[1] is not None:
+        assert shown[0]["result"] == ""
+        step += 1
+    assert "<table>" in shown[0]["result"]

@@ -1,0 +1,296 @@
+"""The pages as answers to plain HTTP: what is there, for whom, and what is refused."""
+
+import asyncio
+import ipaddress
+import logging
+import ssl
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trustme
+
+from client.ui.web.pages import WebPages
+from protocol.messages import ChangeSetting, OpenTable
+from protocol.settings import Private, Spectators
+from server.app import running
+from server.config import Config
+from tests.server.peer import connected, full_table, http_get
+from tests.server.web.viewer import NONE, asked, web_server
+
+CONFIG = Config(pages=WebPages())
+PROXY = replace(CONFIG, trusted_proxies=(ipaddress.ip_network("127.0.0.1"),))
+WORD = "Aventinus"
+ODD_PATHS = (
+    "//",
+    "/x",
+    "/watch",
+    "/watch/",
+    "/watch/ABC",
+    "/watch/ABCDE",
+    "/watch/ABCD/",
+    "/watch/AB%43D",
+    "/watch/../watch/ABCD",
+    "/../../etc/passwd",
+    "/page.js",
+    "/healthz",
+    "/metrics",
+    "*",
+    "http://127.0.0.1/",
+)
+
+
+async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> None:
+    """Private tables are not there; one that is closed to spectators is, but leads nowhere."""
+    async with (
+        web_server() as server,
+        connected(server.port) as public,
+        connected(server.port) as private,
+        connected(server.port) as closed,
+    ):
+        await public.open(2, "Anna")
+        await private.ask(OpenTable(private.next_id(), 2, "Hidden", private=True))
+        await closed.open(2, "Carla")
+        await closed.done(ChangeSetting(closed.next_id(), Spectators(allowed=False)))
+        answer = await asked(server.port, "/")
+    assert answer.status == 200
+    assert f'href="watch/{public.code}"' in answer.text
+    assert "Anna" in answer.text
+    assert "Hidden" not in answer.text
+    assert f'href="watch/{closed.code}"' not in answer.text
+    assert "Carla" in answer.text
+    assert f"palatinus join ws://127.0.0.1:{server.port}<" in answer.text
+    assert 'class="qr"' in answer.text
+
+
+@pytest.mark.parametrize("path", ["/", "/x", "/watch/ABCD"])
+async def test_pages_can_do_nothing_but_what_they_are_for(path: str) -> None:
+    """No scripts or styles but their own, no frames, no forms, nothing from elsewhere, nothing kept."""
+    async with web_server() as server:
+        headers = (await asked(server.port, path)).headers
+    policy = dict(each.strip().split(" ", 1) for each in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert policy["script-src"].startswith("'sha256-")
+    assert policy["style-src"].startswith("'sha256-")
+    assert "unsafe" not in str(policy)
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> None:
+    """A private, a closed and an unknown code get the same answer, to the last byte."""
+    async with web_server() as server, full_table(server.port, 2) as peers, connected(server.port) as private:
+        opened = await asked(server.port, f"/watch/{peers[0].code}")
+        small = await asked(server.port, f"/watch/{peers[0].code.lower()}")
+        await peers[0].done(ChangeSetting(peers[0].next_id(), Spectators(allowed=False)))
+        await private.ask(OpenTable(private.next_id(), 2, "Hidden", private=True))
+        unknown = next(code for code in ("AAAA", "BBBB", "CCCC") if code not in server.lobby.tables)
+        codes = (peers[0].code, private.code, unknown)
+        answers = [await asked(server.port, f"/watch/{code}") for code in codes]
+    assert opened.status == small.status == 200
+    assert {answer.status for answer in answers} == {404}
+    assert len({answer.body for answer in answers}) == 1
+
+
+async def test_a_table_that_turns_private_is_gone_for_browsers() -> None:
+    """Its page is not found any more."""
+    async with web_server() as server, full_table(server.port, 2) as peers:
+        await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
+        assert (await asked(server.port, f"/watch/{peers[0].code}")).status == 404
+        assert peers[0].code not in (await asked(server.port, "/")).text
+
+
+@pytest.mark.parametrize("path", ODD_PATHS)
+async def test_odd_paths_are_not_found(path: str) -> None:
+    """There are no files and no folders, only these pages; what a page needs is in it."""
+    async with web_server() as server:
+        answer = await asked(server.port, path)
+    assert answer.status == 404
+    assert b"passwd" not in answer.body
+
+
+async def test_only_get_and_head_are_answered() -> None:
+    """HEAD has the headers and no body; others are told what is allowed, and a body is a bad request."""
+    async with web_server() as server:
+        whole, head = [await asked(server.port, "/?a=b", method) for method in ("GET", "HEAD")]
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"):
+            answer = await asked(server.port, "/", method)
+            assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+        body = await asked(server.port, "/", "POST", headers={"Content-Length": "5"})
+        connect = await asked(server.port, "127.0.0.1:22", "CONNECT")
+    assert whole.status == head.status == 200
+    assert head.body == b""
+    assert whole.headers["content-length"] == head.headers["content-length"] == str(len(whole.body))
+    assert body.status == 400
+    assert connect.status == 405
+
+
+async def test_a_request_has_a_limit() -> None:
+    """A long path and long headers are refused before anything is drawn."""
+    async with web_server() as server:
+        path = await asked(server.port, f"/{'x' * 10_000}")
+        header = await asked(server.port, "/", headers={"Cookie": "x" * 10_000})
+    assert path.status == header.status == 431
+
+
+async def test_a_flood_of_requests_is_answered_briefly() -> None:
+    """Beyond its pages within a minute, an address is told when to come back; others are not."""
+    async with web_server(pages_per_address=3) as server:
+        answers = [await asked(server.port, path) for path in ("/", "/x", "/watch/ABCD", "/", "/x")]
+    assert [answer.status for answer in answers] == [200, 404, 404, 429, 429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 60
+    assert len(answers[-1].body) < 200
+
+
+async def test_without_web_everything_is_as_before() -> None:
+    """A browser is told that this is a game server, and no browser opens a websocket."""
+    async with running(Config()) as server:
+        assert (await asked(server.port, "/")).status == 426
+        assert (await asked(server.port, "/watch/ABCD")).status == 426
+        assert await upgrade_status(server.port, "/watch", f"http://127.0.0.1:{server.port}") == 403
+
+
+async def upgrade_status(port: int, path: str, origin: str | None, headers: Mapping[str, str] = NONE) -> int:
+    """Return the status of the answer to a request for a websocket."""
+    own = {} if origin is None else {"Origin": origin}
+    lines = "".join(
+        f"{name}: {value}\r\n"
+        for name, value in ({"Host": f"127.0.0.1:{port}"} | own | dict(headers)).items()
+    )
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    writer.write(f"GET {path} HTTP/1.1\r\n{lines}{upgrade}{key}\r\n".encode())
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    return status
+
+
+async def test_only_the_servers_own_pages_open_websockets() -> None:
+    """Pages from elsewhere do not, nor does any page where the game is played."""
+    async with web_server() as server:
+        here = f"127.0.0.1:{server.port}"
+        for path in ("/watch", "/watch/ABCD", "/watch/abcd?lang=it"):
+            assert await upgrade_status(server.port, path, f"http://{here}") == 101
+            for origin in (
+                "http://evil.example",
+                f"http://{here}.evil.example",
+                "null",
+                f"{here}",
+                "http://",
+            ):
+                assert await upgrade_status(server.port, path, origin) == 403
+        for path in ("/", "/watch/", "/watch/ABCDE", "/play"):
+            assert await upgrade_status(server.port, path, f"http://{here}") == 403
+        assert await upgrade_status(server.port, "/watch/ABCD", None) == 101  # a game client, wherever
+        for port, host in ((80, "http://here"), (443, "https://here")):
+            assert await upgrade_status(server.port, "/watch", host, {"Host": f"here:{port}"}) == 101
+
+
+async def test_a_server_with_a_password_shows_no_tables() -> None:
+    """It says that a password is needed; every table's page has the same answer."""
+    async with running(replace(CONFIG, password=WORD)) as server:
+        front = await asked(server.port, "/")
+        tables = [await asked(server.port, f"/watch/{code}") for code in ("ABCD", "EFGH")]
+        refused = await upgrade_status(server.port, "/watch", f"http://127.0.0.1:{server.port}")
+    assert front.status == 200
+    assert "password" in front.text
+    assert 'id="tables"' not in front.text
+    assert f"palatinus join ws://127.0.0.1:{server.port}<" in front.text
+    assert WORD not in front.text
+    assert [answer.status for answer in tables] == [403, 403]
+    assert tables[0].body == tables[1].body
+    assert refused == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "join"),
+    [
+        ("attic:7733", "ws://attic:7733<"),
+        ("ATTIC.local", "ws://attic.local:80<"),
+        ("[::1]:7733", "ws://[::1]:7733<"),
+        ('x"><script>', "ws://127.0.0.1:"),
+        ("attic:7733/path", "ws://127.0.0.1:"),
+        ("user@attic", "ws://127.0.0.1:"),
+        ("attic:99999", "ws://127.0.0.1:"),
+    ],
+)
+async def test_the_address_to_join_is_the_one_that_the_browser_used(host: str, join: str) -> None:
+    """What cannot be a host is not repeated: the server's own end of the connection stands there instead."""
+    async with web_server() as server:
+        answer = await asked(server.port, "/", headers={"Host": host})
+    assert f"palatinus join {join}" in answer.text
+    assert 'x"><script>' not in answer.text
+    assert "user@" not in answer.text
+
+
+async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
+    """Scheme, host and path come from its headers, and no metrics go by; others' are ignored."""
+    forwarded = {
+        "X-Forwarded-For": "203.0.113.7",
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-Host": "games.example",
+        "X-Forwarded-Prefix": "/palatinus",
+    }
+    async with running(replace(PROXY, watched=True)) as server:
+        trusted = await asked(server.port, "/", headers=forwarded)
+        live = await upgrade_status(server.port, "/watch", "https://games.example", forwarded)
+        metrics = await asked(server.port, "/metrics", headers=forwarded)
+        assert (await http_get(server.port, "/healthz"))[0] == 200
+    async with web_server() as server:
+        stranger = await asked(server.port, "/", headers=forwarded)
+        refused = await upgrade_status(server.port, "/watch", "https://games.example", forwarded)
+    assert "palatinus join wss://games.example:443/palatinus/<" in trusted.text
+    assert "https://games.example/palatinus/<" in trusted.text
+    assert (live, metrics.status, refused) == (101, 404, 403)
+    assert "games.example" not in stranger.text
+
+
+async def test_over_tls_the_address_says_so(tmp_path: Path) -> None:
+    """`https` leads to the page, `wss` to the game."""
+    authority = trustme.CA()
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "cert.pem")
+    tls = ssl.create_default_context()
+    authority.configure_trust(tls)
+    async with running(replace(CONFIG, tls_cert=tmp_path / "cert.pem")) as server:
+        answer = await asked(server.port, "/", tls=tls)
+    assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
+    assert f"https://127.0.0.1:{server.port}/<" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "accepted", "language"),
+    [
+        ("", "", "en"),
+        ("", "it", "it"),
+        ("", "de-CH,de;q=0.9,fr-BE;q=0.8,en;q=0.7", "fr"),
+        ("", "en;q=0.5,nl;q=0.7,it;q=0", "nl"),
+        ("", "it;q=x,,;;q=1,=", "it"),
+        ("?lang=fr", "it", "fr"),
+        ("?a=1&lang=nl&b=2", "it", "nl"),
+        ("?lang=<script>", "it", "it"),
+        ("?lang=de", "it", "it"),
+    ],
+)
+async def test_a_page_speaks_the_readers_language(query: str, accepted: str, language: str) -> None:
+    """One chosen on the page comes first, then those of the browser by their weight, then English."""
+    async with web_server() as server:
+        answer = await asked(server.port, f"/{query}", headers={"Accept-Language": accepted})
+    assert f'<html lang="{language}">' in answer.text
+
+
+async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Paths and headers are made up by strangers."""
+    with caplog.at_level(logging.DEBUG):
+        async with web_server() as server:
+            await asked(
+                server.port,
+                "/secret-path?x=y",
+                headers={"Accept-Language": "secret-language", "Host": "secret-host"},
+            )
+    assert "secret" not in caplog.text

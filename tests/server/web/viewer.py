@@ -1,0 +1,106 @@
+"""A browser made of sockets: plain requests, and what a live page receives."""
+
+import asyncio
+import contextlib
+import json
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from client.ui.web.pages import WebPages
+from server.app import Running, running
+from server.config import Config, Limits
+from tests.server.peer import TIMEOUT
+
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def web_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Running]:
+    """Serve pages, without a journal."""
+    return running(Config(pages=WebPages(), limits=Limits(**limits)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a plain HTTP request; the names of its `headers` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+async def asked(
+    port: int,
+    path: str,
+    method: str = "GET",
+    *,
+    headers: Mapping[str, str] = NONE,
+    tls: ssl.SSLContext | None = None,
+) -> Answer:
+    """Return the answer to a request."""
+    lines = {"Host": f"127.0.0.1:{port}", "Connection": "close"} | dict(headers)
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    async with asyncio.timeout(TIMEOUT):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+        writer.write(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1"))
+        told, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+    first, *rest = told.decode("latin-1").split("\r\n")
+    fields = (line.partition(":") for line in rest)
+    return Answer(int(first.split()[1]), {name.lower(): value.strip() for name, _, value in fields}, body)
+
+
+class Viewer:
+    """A live page: `parts` are its elements' contents as they are now, `frames` how many were received."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.parts: dict[str, str] = {}
+        self.received: list[str] = []
+
+    async def receive(self) -> dict[str, str]:
+        """Take in the next frame and return what it changes."""
+        async with asyncio.timeout(TIMEOUT):
+            frame = await self.socket.recv()
+        assert isinstance(frame, str)
+        self.received.append(frame)
+        changed: dict[str, str] = json.loads(frame)
+        self.parts |= changed
+        return changed
+
+    async def until(self, part: str, words: str) -> None:
+        """Take in frames until a part has these words."""
+        while words not in self.parts.get(part, ""):
+            await self.receive()
+
+    async def closed(self) -> int | None:
+        """Take in frames until the connection is closed, and return the code."""
+        try:
+            while True:
+                await self.receive()
+        except ConnectionClosed as error:
+            return None if error.rcvd is None else error.rcvd.code
+
+
+@contextlib.asynccontextmanager
+async def viewer(
+    port: int, path: str, *, language: str = "en", address: str = "127.0.0.1"
+) -> AsyncIterator[Viewer]:
+    """Open a live page from an address of this machine, as a page of the server does."""
+    async with connect(
+        f"ws://127.0.0.1:{port}{path}",
+        additional_headers={"Origin": f"http://127.0.0.1:{port}", "Accept-Language": language},
+        proxy=None,
+        local_addr=(address, 0),
+    ) as socket:
+        yield Viewer(socket)

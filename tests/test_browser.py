@@ -1,0 +1,148 @@
+"""The pages in a real browser of a phone's size."""
+
+import contextlib
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from client.ui.web.pages import WebPages
+from protocol.messages import ChangeSetting
+from protocol.settings import Title
+from server.app import running
+from server.config import Config
+from tests.browser import PHONE, browser, tab
+from tests.server.peer import connected, full_table, game, play_on
+from tests.server.web.viewer import web_server
+
+PIECES = "document.querySelectorAll('.board .piece').length"
+HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with browser(tmp_path_factory.mktemp("browser")) as where:
+        yield where
+
+
+async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
+    """From the list to the table, to the scoring; nothing is wider than the phone, nothing was refused."""
+    async with running(Config(pages=WebPages(1000))) as server, game(server.port, 3) as peers:
+        code = peers[0].code
+        async with tab(chromium) as page:
+            await page.go(f"http://127.0.0.1:{server.port}/")
+            assert "Player 0 · 3 of 3 · playing" in await page.text("#tables")
+            assert await page.text("code") == f"palatinus join ws://127.0.0.1:{server.port}"
+            await page.value("document.querySelector('#tables a').click()")
+            await page.until("document.querySelectorAll('#players li').length > 3")
+            assert await page.value("document.title") == f"Table {code} - Palatinus"
+            assert "1 spectator" in await page.text("#players")
+            for moves in range(1, 4):
+                await play_on(peers, random.Random(moves), 1)
+                await page.until(f"{PIECES} === {moves}")
+            assert "Player 2 places" in await page.text("#moves li")
+            assert await page.text("#now") == "Player 0's turn to place"
+            width = await page.value("document.documentElement.scrollWidth")
+            assert width == PHONE[0]
+            board = await page.value("document.querySelector('.board').getBoundingClientRect().width")
+            assert board > 300
+            await play_on(peers, random.Random(4))
+            await page.until("document.querySelector('#now').innerText.includes('scoring begins')")
+            await page.until("document.querySelector('.board .now')")
+            assert "points" in await page.text("#players .amount")
+            assert page.complaints == []
+
+
+async def test_a_page_comes_back_by_itself_when_the_server_does(chromium: str, tmp_path: Path) -> None:
+    """It says that the connection is lost, tries again, and goes on where the table is."""
+    config = Config(pages=WebPages(), data=tmp_path)
+    async with tab(chromium) as page:
+        async with running(config) as server, game(server.port, 2) as peers:
+            code, tokens = peers[0].code, [peer.token for peer in peers]
+            await page.go(f"http://127.0.0.1:{server.port}/watch/{code}")
+            await play_on(peers, random.Random(1), 3)
+            await page.until(f"{PIECES} === 3")
+        await page.until("!document.getElementById('lost').hidden")
+        assert "lost" in await page.text("#lost")
+        async with (
+            running(replace(config, port=server.port)),
+            connected(server.port) as one,
+            connected(server.port) as two,
+        ):
+            for peer, token in zip((one, two), tokens, strict=True):
+                await peer.resume(code, token)
+                await peer.news()
+            await play_on((one, two), random.Random(2), 1)
+            await page.until(f"document.getElementById('lost').hidden && {PIECES} === 4")
+
+
+async def test_a_link_keeps_the_focus_while_the_list_goes_on(chromium: str) -> None:
+    """Who goes through the list by keys is not sent back to its beginning by every new table."""
+    async with web_server() as server, connected(server.port) as one, connected(server.port) as two:
+        await one.open(2, "Anna")
+        async with tab(chromium) as page:
+            await page.go(f"http://127.0.0.1:{server.port}/")
+            await page.value("document.querySelector('#tables a').focus()")
+            await two.open(2, "Berta")
+            await page.until("document.querySelectorAll('#tables a').length === 2")
+            focused = await page.value("document.activeElement.getAttribute('href')")
+            assert focused == f"watch/{one.code}"
+
+
+async def test_hostile_names_are_text(chromium: str) -> None:
+    """Names and titles that look like HTML show as they are; no element, handler or request comes of them."""
+    async with web_server() as server, contextlib.AsyncExitStack() as stack:
+        host, *others = [await stack.enter_async_context(connected(server.port)) for _ in HOSTILE]
+        code = (await host.open(3, HOSTILE[0])).table
+        for peer, name in zip(others, HOSTILE[1:], strict=True):
+            await peer.join(code, name)
+        await host.done(ChangeSetting(host.next_id(), Title("</p><script>x()</script>")))
+        page = await stack.enter_async_context(tab(chromium))
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        assert HOSTILE[0] in await page.text("#tables")
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{code}")
+        await page.until("document.querySelectorAll('#players li').length > 3")
+        told = await page.text("#players")
+        assert all(name in told for name in HOSTILE)
+        assert await page.text("#title") == "</p><script>x()</script>"
+        assert await page.value("document.querySelectorAll('main script, main b, main img').length") == 0
+        assert page.complaints == []
+
+
+async def test_without_javascript_the_list_is_there_and_a_table_says_what_to_do(chromium: str) -> None:
+    """The list is loaded again and again; a table points to the command."""
+    async with (
+        web_server() as server,
+        full_table(server.port, 2) as peers,
+        tab(chromium, scripts=False) as page,
+    ):
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        assert peers[0].code in await page.text("#tables")
+        assert await page.text("code")
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{peers[0].code}")
+        assert "JavaScript" in await page.text("main")
+        assert peers[0].code in await page.text("code")
+
+
+async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(chromium: str) -> None:
+    """The browser's language and theme count, also for what comes later; the button copies without HTTPS."""
+    async with (
+        web_server() as server,
+        game(server.port, 2) as peers,
+        tab(chromium, dark=True, language="it-IT,it") as page,
+    ):
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{peers[0].code}")
+        await page.until("document.querySelectorAll('#players li').length > 2")
+        assert await page.value("document.documentElement.lang") == "it"
+        assert "Tocca a Player 0" in await page.text("#now")
+        ground = await page.value("getComputedStyle(document.body).backgroundColor")
+        assert ground == "rgb(27, 26, 24)"
+        assert await page.value("document.querySelector('.board').getAttribute('aria-label')")
+        await page.value("document.querySelector('details').open = true")
+        assert "A1" in await page.text("#words")
+        await page.value("document.querySelector('button').click()")
+        copied = await page.value("getSelection().toString()")
+        assert copied == f"palatinus join ws://127.0.0.1:{server.port} {peers[0].code}"
+        assert page.complaints == []
