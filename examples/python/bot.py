@@ -1,0 +1,266 @@
+"""A bot for Palatinus that is a program of its own: it imports nothing of the project.
+
+    pip install -r requirements.txt
+    python bot.py ws://127.0.0.1:7733            # opens a table for two, and prints its code
+    python bot.py ws://127.0.0.1:7733 KRTV       # joins that table
+
+It plays one game, prints the result and ends. docs/protocol.md describes the messages. To make it a better
+player, change `choose`.
+"""
+
+import argparse
+import asyncio
+import itertools
+import random
+import sys
+from typing import Any
+
+import msgpack
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+Message = dict[str, Any]
+
+WORTH = {"Palatinus": 6, "Capitolinus": 5, "Quirinalis": 5, "Esquilinus": 4, "Aventinus": 4}  # others: 3
+FIELDS = [f"{tile}{number}" for tile in "ABCDEFG" for number in range(1, 7)]
+
+FIRST_PAUSE, LONGEST_PAUSE, TRIES = 0.25, 15.0, 40  # seconds between attempts to come back, and how many
+ANSWER_SECONDS = 30.0
+FOR_GOOD = {1003, 1008, 1009, 4000}  # the close codes after which there is no use in coming back
+# Refusals of a move or a start that need no answer: the server's next message says how things are.
+OVERTAKEN = {
+    *("paused", "time-up", "not-your-turn", "game-over", "left-the-table"),
+    *("seats-empty", "seat-kept", "already-started", "not-the-host"),
+}
+LATER = {"too-soon", "too-many-tables", "server-stopping", "not-stored"}  # what was asked may be asked again
+NAMES = 20  # how many names are tried
+
+
+class GiveUp(Exception):
+    """The bot cannot go on; the text says why."""
+
+
+class Game:
+    """What the bot knows of its game: enough for `choose`, and to come back to it."""
+
+    def __init__(self) -> None:
+        self.table = self.token = ""
+        self.seat: int | None = None
+        self.state: Message = {}  # the latest message `table`
+        self.seq = 0  # the number of the latest event
+        self.legal: Message | None = None  # what may be done now
+        self.laurels: dict[str, str] = {}  # by tile
+        self.board: dict[str, tuple[int, str]] = {}  # by field: the seat, and the piece as far as it is known
+        self.result: Message | None = None
+
+    def take_snapshot(self, message: Message) -> None:
+        self.seq, self.legal = message["seq"], message.get("legal")
+        self.laurels = message["laurels"]
+        self.board = {field: (seat, piece) for seat, piece, field in message["placed"]}
+        for event in message.get("scoring", []):
+            self.take_event(event)
+
+    def take_events(self, message: Message) -> None:
+        """Take in what is new; raises LookupError if something is missing between that and what is known."""
+        if message["seq"] > self.seq + 1:
+            raise LookupError
+        for event in message["events"][self.seq + 1 - message["seq"] :]:
+            self.take_event(event)
+        self.seq = max(self.seq, message["seq"] + len(message["events"]) - 1)
+        self.legal = message.get("legal")
+
+    def take_event(self, event: Message) -> None:
+        match event["t"]:
+            case "laurels":
+                self.laurels = event["laurels"]
+            case "placed":
+                self.board[event["field"]] = event["seat"], event["piece"]
+            case "wolf":
+                self.board[event["field"]] = event["seat"], event["people"] + "*"
+            case "ended":
+                self.result = event
+            case _:
+                pass  # this bot needs no more, and later versions may have events that nobody knows yet
+
+
+def choose(game: Game, legal: Message, rng: random.Random) -> Message:
+    """Return a move out of those that are legal: wolf pieces first, rather on hills that are worth much."""
+    if legal["t"] == "lay":
+        return {
+            "t": "lay",
+            "position": rng.choice(legal["positions"]),
+            "orientation": rng.choice(legal["orientations"]),
+        }
+    free = [field for number, field in enumerate(FIELDS) if legal["fields"] >> number & 1]
+    worth = [WORTH.get(game.laurels[field[0]], 3) ** 2 for field in free]
+    wolves = [piece for piece in legal["pieces"] if piece.endswith("*")]
+    piece = rng.choice(wolves or legal["pieces"])
+    return {"t": "place", "piece": piece, "field": rng.choices(free, worth)[0]}
+
+
+class Bot:
+    """One seat at one table, over as many connections as it takes."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.rng = random.Random()
+        self.ids = itertools.count(random.randrange(2**30))
+        self.game = Game()
+        self.socket: ClientConnection
+
+    async def play(self) -> None:
+        """Play the game to its end; raises GiveUp."""
+        pause, tries, been_there = FIRST_PAUSE, 0, False
+        while True:
+            try:
+                # The server's frames have at most 256 KiB.
+                async with connect(self.options.server, compression=None, max_size=2**18) as self.socket:
+                    await self.greet()
+                    been_there = True
+                    await self.take_seat()
+                    tries, pause = 0, FIRST_PAUSE
+                    await self.play_on()
+                    await self.ask({"t": "leave"})
+                    return
+            except ConnectionClosed as closed:
+                if closed.rcvd is not None and closed.rcvd.code in FOR_GOOD:
+                    raise GiveUp(f"the server closed the connection: {closed.rcvd.reason}") from closed
+            except (OSError, InvalidHandshake, InvalidURI) as error:  # TimeoutError is an OSError
+                if not been_there:
+                    raise GiveUp(f"cannot connect to {self.options.server}: {error}") from error
+            tries += 1
+            if tries == TRIES:
+                raise GiveUp("the server has not come back")
+            await asyncio.sleep(pause * self.rng.uniform(0.5, 1.0))  # so that not all clients come at once
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    async def send(self, message: Message) -> None:
+        await self.socket.send(msgpack.packb(message))
+
+    async def receive(self) -> Message:
+        """Return the next message, after the game has taken it in."""
+        message: Message = msgpack.unpackb(await self.socket.recv())
+        match message["t"]:
+            case "seated":
+                self.game.table, self.game.seat = message["table"], message["seat"]
+                self.game.token = message.get("token") or self.game.token
+            case "reseated":
+                self.game.seat = message["seat"]
+            case "table":
+                self.game.state = message
+            case "snapshot":
+                self.game.take_snapshot(message)
+            case "events":
+                try:
+                    self.game.take_events(message)
+                except LookupError:
+                    await self.send({"t": "sync", "id": next(self.ids), "after": self.game.seq})
+            case "refused" if "id" not in message and message["code"] != "bad-message":
+                raise GiveUp(message["text"])  # the table was closed, or the bot was removed from it
+            case _:
+                pass  # `said`, `announced`, `stopping`, `draw`, and whatever servers will send one day
+        return message
+
+    async def ask(self, message: Message) -> Message:
+        """Send a request and return its answer; a wish that can be granted later is asked again."""
+        while True:
+            request = {**message, "id": next(self.ids)}
+            await self.send(request)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                while (answer := await self.receive()).get("id") != request["id"]:
+                    pass
+            if answer["t"] != "refused" or answer["code"] not in LATER:
+                return answer
+            print(answer["text"], file=sys.stderr)
+            seconds = answer.get("about", {}).get("seconds", "1")
+            await asyncio.sleep(float(seconds) + 0.1)
+
+    # -- the course of a game -----------------------------------------------------------------------
+
+    async def greet(self) -> None:
+        hello: Message = {"t": "hello", "versions": [1], "client": "example-bot/1"}
+        if self.options.password:
+            hello["password"] = self.options.password
+        await self.send(hello)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while (await self.receive())["t"] != "welcome":
+                pass
+
+    async def take_seat(self) -> None:
+        """Come back to the seat, or take one; with a name that is taken, the next one is tried."""
+        game, options = self.game, self.options
+        if game.token:
+            # With `after` 0, the server says how the game stands, so nothing has to be kept.
+            answer = await self.ask({"t": "resume", "table": game.table, "token": game.token, "after": 0})
+            if answer["t"] == "refused":
+                raise GiveUp(answer["text"])
+            return
+        for number in range(1, NAMES + 1):
+            name = options.name if number == 1 else f"{options.name[:17]}-{number}"
+            where = (
+                {"t": "join", "table": options.table}
+                if options.table
+                else {"t": "open", "players": options.players}
+            )
+            answer = await self.ask({**where, "name": name, "program": True})
+            if answer["t"] == "seated":
+                print(f"Table {game.table}, seat {answer['seat'] + 1}, as {name}", flush=True)
+                return
+            if answer["code"] != "name-taken":
+                raise GiveUp(answer["text"])
+        raise GiveUp(f"all names like {options.name} are taken")
+
+    async def play_on(self) -> None:
+        """Start the game if that is for this seat to do, and make its moves, until the game is over."""
+        game = self.game
+        while game.result is None and not game.state.get("ended"):
+            if self.may_start():
+                game.state = {}  # the next one says whether it is to be tried again
+                self.check(await self.ask({"t": "start"}))
+            elif game.legal is not None and not game.state.get("paused"):
+                legal, game.legal = game.legal, None  # the server sends it again if the move was not made
+                self.check(await self.ask(choose(game, legal, self.rng)))
+            else:
+                await self.receive()
+        if game.result is None:
+            print("The host has ended the game.")
+            return
+        points = [tally["points"] for tally in game.result["tallies"]]
+        won = game.seat in game.result["winners"]
+        print(f"Points by seat: {', '.join(map(str, points))}. {'Won' if won else 'Lost'}.", flush=True)
+
+    def may_start(self) -> bool:
+        state = self.game.state
+        return bool(
+            state.get("stage") == "gathering"
+            and state["host"] == self.game.seat
+            and all(seat.get("name") and not seat.get("kept") for seat in state["seats"])
+        )
+
+    @staticmethod
+    def check(answer: Message) -> None:
+        """Raise GiveUp if a move or the start was refused for a reason that will not go away."""
+        if answer["t"] == "refused" and answer["code"] not in OVERTAKEN:
+            raise GiveUp(f"{answer['code']}: {answer['text']}")
+
+
+def main() -> int:
+    """Play as the command line says; return the exit code."""
+    parser = argparse.ArgumentParser(description="A bot for Palatinus, in Python.")
+    parser.add_argument("server", help="ws://HOST:PORT")
+    parser.add_argument("table", nargs="?", help="the table's code; without one, the bot opens a table")
+    parser.add_argument("--name", default="Example")
+    parser.add_argument("--players", type=int, default=2, help="players at a new table")
+    parser.add_argument("--password", help="the server's, if it has one")
+    try:
+        asyncio.run(Bot(parser.parse_args()).play())
+    except GiveUp as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

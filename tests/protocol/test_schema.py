@@ -1,0 +1,157 @@
+"""The messages as JSON Schema: what the file says is what the code accepts and what a server sends."""
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from protocol.codec import BadMessage, decode_client, encode
+from protocol.messages import (
+    AskPause,
+    EnterLobby,
+    GetRecord,
+    ListTables,
+    SaidInLobby,
+    Say,
+    SayInLobby,
+    Snapshot,
+    StartGame,
+    Sync,
+)
+from protocol.schema import schema, schema_text
+from tests.protocol.messages import FROM_CLIENT, anything, messages_of, texts
+from tests.server.peer import connected, game, memory_server, play_on
+
+FILE = Path(__file__).parents[2] / "docs" / "protocol.schema.json"
+
+
+def closed(part: Any) -> Any:
+    """Return the schema with no map open to fields that it does not name, so that none is forgotten."""
+    if isinstance(part, list):
+        return [closed(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    inner = {name: closed(each) for name, each in part.items()}
+    return {"additionalProperties": False, **inner} if "properties" in part else inner
+
+
+def validator(direction: str) -> Draft202012Validator:
+    content = closed(json.loads(FILE.read_text(encoding="utf-8")))
+    return Draft202012Validator({"$ref": f"#/$defs/{direction}", "$defs": content["$defs"]})
+
+
+CLIENTS = validator("FromClient")
+SERVERS = validator("FromServer")
+
+
+def tags_of_valid(frames: Iterable[bytes], valid: Draft202012Validator) -> set[str]:
+    """Fail unless every frame is valid; return the tags of them all, and of the events in them."""
+    tags = set()
+    for frame in frames:
+        content = msgpack.unpackb(frame)
+        assert valid.is_valid(content), content
+        tags.add(content["t"])
+        tags.update(
+            f"event {event['t']}" for event in content.get("events", ()) or content.get("scoring", ())
+        )
+    return tags
+
+
+def test_the_file_is_what_the_code_makes() -> None:
+    """After a change of the messages, the command in the file's description makes it anew."""
+    assert FILE.read_text(encoding="utf-8") == schema_text(), (
+        "run: python -m protocol.schema > docs/protocol.schema.json"
+    )
+    Draft202012Validator.check_schema(schema())
+
+
+def test_the_schema_needs_nothing_of_python() -> None:
+    """Patterns are those of ECMA 262, and every class that is referred to is there."""
+    text = FILE.read_text(encoding="utf-8")
+    assert r"\\Z" not in text
+    content = json.loads(text)
+    assert {name.removeprefix("#/$defs/") for name in references(content)} <= set(content["$defs"])
+
+
+def references(part: Any) -> Iterable[str]:
+    if isinstance(part, dict):
+        if isinstance(found := part.get("$ref"), str):
+            yield found
+        for each in part.values():
+            yield from references(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from references(each)
+
+
+@given(st.data())
+def test_schema_and_server_accept_the_same(data: st.DataObject) -> None:
+    """Whatever a client sends, with a field too many, too few or of another kind."""
+    message = data.draw(messages_of(data.draw(st.sampled_from(FROM_CLIENT))))
+    content: dict[str, Any] = msgpack.unpackb(encode(message))
+    change = data.draw(st.sampled_from(["nothing", "change", "remove", "add"]))
+    name = data.draw(texts if change == "add" else st.sampled_from(sorted(content)))
+    if change == "remove":
+        del content[name]
+    elif change != "nothing":
+        content[name] = data.draw(anything)
+    try:
+        decode_client(msgpack.packb(content))
+    except BadMessage:
+        accepted = False
+    else:
+        accepted = True
+    assert CLIENTS.is_valid(content) is accepted, content
+
+
+@pytest.mark.parametrize(("players", "random_layout"), [(2, False), (3, True)])
+async def test_all_that_a_server_sends_is_valid(players: int, *, random_layout: bool) -> None:
+    """In a whole game, to its players and to spectators, one of whom comes late; and in the lobby."""
+    async with (
+        memory_server() as server,
+        game(server.port, players, watched=True, random_layout=random_layout) as peers,
+        connected(server.port) as late,
+    ):
+        host = peers[0]
+        await late.done(EnterLobby(late.next_id(), "Late"))
+        await late.done(SayInLobby(late.next_id(), "Salve!"))
+        await late.until(SaidInLobby)
+        await late.ask(ListTables(late.next_id()))
+        await play_on(peers, random.Random(players), 12)
+        await late.watch(host.code)
+        await late.until(Snapshot)
+        await host.done(Say(host.next_id(), "Ave!"))
+        for on in (True, False):
+            await host.done(AskPause(host.next_id(), on))
+        await host.refused(StartGame(host.next_id()))
+        everybody = [*peers, late]
+        for peer in everybody:
+            await peer.done(Sync(peer.next_id(), peer.seq))
+        await play_on(everybody, random.Random(players))
+        await late.done(Sync(late.next_id()))
+        await late.ask(GetRecord(late.next_id()))
+        await late.nothing_but_pong()
+        frames = [frame for peer in everybody for frame in peer.frames]
+    assert tags_of_valid(frames, SERVERS) > {
+        *(
+            "welcome",
+            "seated",
+            "watching",
+            "table",
+            "tables",
+            "snapshot",
+            "events",
+            "done",
+            "refused",
+            "said",
+        ),
+        *("online", "lobby-said", "record", "pong"),
+        *("event started", "event laurels", "event placed", "event revealed", "event scored", "event ended"),
+    }

@@ -1,0 +1,106 @@
+"""What docs/bots.md tells authors of bots is so: every example in it is run."""
+
+import doctest
+import io
+import random
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from bench.brains import played
+from client.bots.brains import brain_named
+from client.bots.runner import BotOptions, run_bots
+from engine.events import LayTile, Place
+from engine.game import Game
+from engine.knowledge import holdings
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece, Wolf
+from engine.redaction import snapshot
+from engine.view import SPECTATOR, View
+from tests.games import all_eyes, games
+from tests.server.peer import memory_server
+from tests.test_docs import ROOT, first_column, section
+
+BOTS = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")
+MODULES = dict(re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```", BOTS, re.MULTILINE | re.DOTALL))
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document's modules are in the current folder, as an author's are."""
+    for name, code in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.usefixtures("modules")
+def test_the_documents_brains_play_whole_games(name: str) -> None:
+    """Laying tiles, with two peoples and with one."""
+    brain = brain_named(f"{name}:choose")
+    for players in (2, 3):
+        played(brain, brain_named("random"), players, 0)
+
+
+@pytest.mark.usefixtures("modules")
+async def test_the_first_brain_plays_on_a_server() -> None:
+    """As the document's command has it: against random, with a result in the end."""
+    out, errors = io.StringIO(), io.StringIO()
+    async with memory_server() as server:
+        chosen = BotOptions(
+            f"ws://127.0.0.1:{server.port}", brains=("mybot:choose", "random"), seats=2, games=2
+        )
+        assert await run_bots(chosen, out, errors) == 0, errors.getvalue()
+    assert "choose-1" in out.getvalue()
+
+
+def test_what_the_document_types_gives_what_it_shows() -> None:
+    """The session at Python's prompt, from the top of the page to its end."""
+    session = "\n".join(re.findall(r"^```pycon\n(.*?)^```", BOTS, re.MULTILINE | re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(session, {}, "docs/bots.md", None, None)
+    assert len(test.examples) > 20
+    told = io.StringIO()
+    doctest.DocTestRunner().run(test, out=told.write)
+    assert not told.getvalue(), told.getvalue()
+
+
+def test_every_attribute_of_a_view_is_documented() -> None:
+    """And of the legal moves and the commands."""
+    assert first_column(section("View", BOTS)) == list(View.__dataclass_fields__)
+    for kind, heading in (
+        (LegalLays, "Legal"),
+        (LegalPlaces, "Legal"),
+        (Place, "Place and LayTile"),
+        (LayTile, "Place and LayTile"),
+    ):
+        row = re.search(rf"^\| `{kind.__name__}` .*", section(heading, BOTS), re.MULTILINE)
+        assert row
+        assert [name for name in re.findall(r"`(\w+)`", row[0]) if name in kind.__dataclass_fields__] == list(
+            kind.__dataclass_fields__
+        )
+
+
+@given(game=games())
+def test_the_documents_guesses_are_possible(game: Game) -> None:
+    """Nothing is hidden in a guess, what was seen stays, and no hand has held more than it was dealt."""
+    content: dict[str, object] = {}
+    exec(MODULES["sampler"], content)  # noqa: S102 - the document's own code
+    guess = content["guess"]
+    assert callable(guess)
+    for eyes in (*all_eyes(game), SPECTATOR):
+        view = snapshot(game.view, eyes)
+        pieces = guess(view, random.Random(1))
+        assert list(pieces) == list(view.placed)
+        for field, seen in view.placed.items():
+            assert isinstance(pieces[field], Piece)
+            assert pieces[field] == seen or seen == Wolf.of(pieces[field].people)
+        on_board = Counter(pieces.values())
+        for holding in holdings(view):
+            for count in holding.counts:
+                assert count.left.least <= count.dealt - on_board[count.piece] <= count.left.most

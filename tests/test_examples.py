@@ -1,0 +1,190 @@
+"""The example bots play whole games on a real server, whatever happens there."""
+
+import ast
+import asyncio
+import contextlib
+import random
+import shutil
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from protocol.messages import AskPause, ChoosePeople, EndGame, Say, StartGame, TableState
+from tests.protocol.test_schema import CLIENTS, SERVERS, tags_of_valid
+from tests.relay import Relay, relay
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, memory_server, table_of
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PYTHON = EXAMPLES / "python" / "bot.py"
+JAVASCRIPT = EXAMPLES / "javascript" / "bot.js"
+PACKAGES = [JAVASCRIPT.parent / "node_modules" / name for name in ("ws", "@msgpack/msgpack")]
+NODE = shutil.which("node")
+
+needs_node = pytest.mark.skipif(
+    NODE is None or not all(package.is_dir() for package in PACKAGES),
+    reason="Node is not installed, or its packages are not: run npm install in examples/javascript",
+)
+BOTS = [
+    pytest.param((sys.executable, str(PYTHON)), id="python"),
+    pytest.param((NODE or "node", str(JAVASCRIPT)), id="javascript", marks=needs_node),
+]
+Command = tuple[str, str]
+
+
+@contextlib.asynccontextmanager
+async def bot(command: Command, *arguments: str) -> AsyncIterator[Process]:
+    """Run a bot, and kill it in the end if it is still running."""
+    process = await asyncio.create_subprocess_exec(*command, *arguments, stdout=PIPE, stderr=PIPE)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def result_of(process: Process) -> str:
+    """Wait until the bot has ended well; return what it has printed."""
+    async with asyncio.timeout(TIMEOUT):
+        out, errors = await process.communicate()
+    assert (process.returncode, errors.decode()) == (0, "")
+    return out.decode()
+
+
+async def seated(process: Process) -> str:
+    """Return the code of the table where the bot is, as soon as it has said it."""
+    assert process.stdout is not None
+    async with asyncio.timeout(TIMEOUT):
+        line = (await process.stdout.readline()).decode()
+    assert line.startswith("Table "), line
+    return line.split()[1].rstrip(",")
+
+
+async def full(peer: Peer) -> None:
+    """Wait until everybody is at the table."""
+    while not all(seat.here for seat in (await peer.until(TableState)).seats):
+        pass
+
+
+async def play_to_the_end(peer: Peer) -> None:
+    """Make random moves, and wait for those of others."""
+    rng = random.Random(1)
+    while peer.view is None or peer.view.result is None:
+        if peer.legal is None:
+            await peer.news()
+        else:
+            await peer.done(peer.random_move(rng))
+
+
+async def failure_of(process: Process) -> str:
+    """Wait until the bot has given up; return its one sentence."""
+    async with asyncio.timeout(TIMEOUT):
+        _, errors = await process.communicate()
+    assert process.returncode == 1
+    assert errors.count(b"\n") == 1
+    return errors.decode()
+
+
+def refusals(between: Relay) -> list[str]:
+    """Return the codes of all refusals so far."""
+    messages = map(msgpack.unpackb, between.from_server)
+    return [message["code"] for message in messages if message["t"] == "refused"]
+
+
+@pytest.mark.parametrize("guest", BOTS)
+async def test_two_bots_play_each_other(guest: Command) -> None:
+    """One opens the table and starts the game, and every frame of both is valid."""
+    async with (
+        memory_server() as server,
+        relay(server.port) as between,
+        bot((sys.executable, str(PYTHON)), f"ws://127.0.0.1:{between.port}") as host,
+    ):
+        code = await seated(host)
+        async with bot(guest, f"ws://127.0.0.1:{between.port}", code) as other:
+            results = await asyncio.gather(result_of(host), result_of(other))
+        assert results[1].startswith(f"Table {code}, seat 2, as Example-2\n")  # a name is given only once
+        assert all("Points by seat: " in result for result in results)
+        assert between.connections == 2
+        assert tags_of_valid(between.from_clients, CLIENTS) == {
+            *("hello", "open", "join", "start", "lay", "place", "leave")
+        }
+        assert {"welcome", "seated", "table", "events", "refused", "done", "event ended"} <= tags_of_valid(
+            between.from_server, SERVERS
+        )
+
+
+@pytest.mark.parametrize("guest", BOTS)
+async def test_a_bot_among_people(guest: Command) -> None:
+    """They take its people, chat, and pause when it moves; it hears new things, and loses connections."""
+    async with memory_server() as server, relay(server.port) as between, connected(server.port) as person:
+        between.from_the_future = True
+        between.cut_after = {2, 7}
+        code = (await person.open(2)).table
+        table = table_of(server, [person])
+        await person.done(ChoosePeople(person.next_id(), "S"))
+
+        async def pause() -> None:
+            await person.send(AskPause(person.next_id(), on=True))
+            await eventually(lambda: table.state.paused is not None)
+
+        async def end_pause() -> None:
+            await eventually(lambda: "paused" in refusals(between))
+            await person.send(AskPause(person.next_id(), on=False))
+
+        between.before = {4: pause}
+        async with (
+            bot(guest, f"ws://127.0.0.1:{between.port}", code) as process,
+            asyncio.TaskGroup() as tasks,
+        ):
+            await full(person)
+            await person.done(StartGame(person.next_id()))
+            await person.done(Say(person.next_id(), "Salve!"))
+            tasks.create_task(end_pause())
+            await play_to_the_end(person)
+            assert "Points by seat: " in await result_of(process)
+        assert between.connections == 3
+        assert tags_of_valid(between.from_clients, CLIENTS) == {
+            *("hello", "join", "resume", "lay", "place", "leave")
+        }
+        assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
+
+
+@pytest.mark.parametrize("command", BOTS)
+async def test_the_host_ends_the_game(command: Command) -> None:
+    """The bot says so, and has done nothing wrong."""
+    async with memory_server() as server, connected(server.port) as person:
+        code = (await person.open(2)).table
+        async with bot(command, f"ws://127.0.0.1:{server.port}", code) as process:
+            await full(person)
+            await person.done(StartGame(person.next_id()))
+            await person.done(EndGame(person.next_id()))
+            assert (await result_of(process)).endswith("The host has ended the game.\n")
+
+
+@pytest.mark.parametrize("command", BOTS)
+async def test_what_a_bot_cannot_do_is_one_sentence(command: Command) -> None:
+    """The server's, or what went wrong on the way there."""
+    async with memory_server() as server:
+        there = f"ws://127.0.0.1:{server.port}"
+        async with bot(command, there, "ABCD") as lost, bot(command, "nowhere") as nowhere:
+            outcomes = [await failure_of(process) for process in (lost, nowhere)]
+    assert outcomes[0].startswith("There is no table ABCD.")
+    assert "nowhere" in outcomes[1]
+
+
+def test_the_python_example_stands_alone() -> None:
+    """It imports Python's own modules and the two libraries that it names."""
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(PYTHON.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        )
+    }
+    libraries = (PYTHON.parent / "requirements.txt").read_text(encoding="utf-8").split()
+    assert imported - sys.stdlib_module_names == {library.split(">")[0] for library in libraries}
