@@ -27,7 +27,8 @@ from server.net.listener import listening_socket, websocket_server
 from server.net.session import Session
 from server.storage.journal import Journal, NoJournal
 from server.storage.records import Records, prepare_folder
-from server.tables.lobby import Lobby, chances, kept_tables
+from server.tables.lobby import Lobby
+from server.tables.registry.folding import chances, kept_tables
 from server.timers import Timer
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ class Site:
         self._thread: FairThread[Any] = FairThread("pages", limits.pages_cpu)
         self._asked_by_address = PerMinuteLimit(limits.pages_per_address)
         self._live: dict[str | None, _Shared] = {}  # by table codes; the list's code is None
-        self._list = TableList(lobby, pages)
+        self._list = TableList(lobby.public, pages)
         self._listed: dict[str, Parts] = {}  # by language, of the list with that version
         self._list_version = -1
         self._headers: Final = {
@@ -104,7 +104,7 @@ class Site:
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
             return await self._drawn_page(asked, partial(self._pages.front, language, address, parts))
-        if code is not None and not locked and self._lobby.open_to_all(code) is not None:
+        if code is not None and not locked and self._lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
         refused = locked and code is not None
         absent = partial(self._pages.absent, language, way_home(asked.path), password=refused)
@@ -154,7 +154,7 @@ class Site:
     async def _let_in(self, session: PageSession, code: str, language: str) -> bool:
         """Make a browser a spectator of a table that is open to all; otherwise tell it so, and go."""
         try:
-            if self._lobby.open_to_all(code) is not None:
+            if self._lobby.public.open_to_all(code) is not None:
                 await self._lobby.enter(session, Watch(0, code))
                 return True
         except Refusal as refusal:
@@ -170,7 +170,7 @@ class Site:
     def _live_page(self, code: str | None) -> Iterator[LivePage]:
         """Keep the page of a table, or of the list, going while the context lasts."""
         if (shared := self._live.get(code)) is None:
-            subject = self._list if code is None else WatchedTable(code, self._lobby, self._pages)
+            subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
             name = TABLES if code is None else f"{TABLES}/{code}"
             page = LivePage(name, subject, partial(self._drawn, asker=name), self._pages.gone)
             shared = self._live[code] = _Shared(page, self._tasks.create_task(page.run()))
@@ -192,7 +192,7 @@ class Site:
         """Return the parts of the list as it is now."""
         sight = self._list.sight()
         if sight.key != self._list_version:
-            self._listed, self._list_version = {}, self._lobby.list_version
+            self._listed, self._list_version = {}, self._lobby.public.version
         listed = self._listed
         if language not in listed:
             listed[language], _seconds = await self._drawn(partial(sight.draw, language), asker)

@@ -6,7 +6,7 @@ from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR
 from protocol.messages import PauseSummary, SeatSummary, TableState
 from server.config import Pages
-from server.tables.lobby import Lobby
+from server.tables.registry.public_tables import PublicTables
 from server.web.live_page import Drawn, Sight
 
 _EVENTS: Final = 8  # the last ones are told
@@ -16,18 +16,18 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list
 class TableList:
     """The list of tables."""
 
-    def __init__(self, lobby: Lobby, pages: Pages) -> None:
-        self._lobby = lobby
+    def __init__(self, tables: PublicTables, pages: Pages) -> None:
+        self._tables = tables
         self._pages = pages
         self._looks = 0
 
     def sight(self) -> Sight:
-        tables = self._lobby.listed()
+        tables = self._tables.listed()
 
         def draw(language: str) -> Drawn:
             return self._pages.tables(language, tables), _SECONDS_BETWEEN_LOOKS
 
-        return Sight(self._lobby.list_version, self._looks, draw)
+        return Sight(self._tables.version, self._looks, draw)
 
     def advance(self) -> None:
         self._looks += 1
@@ -36,15 +36,15 @@ class TableList:
 class WatchedTable:
     """A table with this code; if it is seen until its game ends, its scoring is walked through."""
 
-    def __init__(self, code: str, lobby: Lobby, pages: Pages) -> None:
+    def __init__(self, code: str, tables: PublicTables, pages: Pages) -> None:
         self._code = code
-        self._lobby = lobby
+        self._tables = tables
         self._pages = pages
         self._playing = False
         self._step: int | None = None
 
     def sight(self) -> Sight | None:
-        table = self._lobby.open_to_all(self._code)
+        table = self._tables.open_to_all(self._code)
         if table is None:
             return None
         state, game = self._shown(table.as_seen()), table.state.game
@@ -73,7 +73,7 @@ class WatchedTable:
             for seat in state.seats
         ]
         paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0)
-        followed = state.next is not None and self._lobby.open_to_all(state.next) is not None
+        followed = state.next is not None and self._tables.open_to_all(state.next) is not None
         return TableState(
             state.table,
             state.stage,

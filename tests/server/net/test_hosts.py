@@ -292,7 +292,7 @@ class Crowd:
         here = [stranger for stranger in self.all if not stranger.gone]
         by_name = {"{}:{}".format(*stranger.socket.local_address): stranger for stranger in here}
         people = lobby._lobby_chat._people
-        online = people.listed(lobby._place_of)
+        online = people.listed(lobby.public.place_of)
         private = {code for code, table in lobby.tables.items() if table.state.private}
         assert not private & {each.table for each in online.people}
         for person in people:

@@ -178,7 +178,7 @@ async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> Non
                 assert first["result"] == ""
         async with viewer(server.port, path) as later:  # nobody has seen it meanwhile
             assert "<table>" in (await later.receive())["result"]
-        subject = WatchedTable(peers[0].code, server.lobby, pages)
+        subject = WatchedTable(peers[0].code, server.lobby.public, pages)
         subject._step = 0
         sentences = []
         while (sight := subject.sight()) is not None:

@@ -1,0 +1,234 @@
+"""All tables by their codes: opening them, making room, and the way to the archive and back."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
+
+from engine.game import RandomChance
+from protocol.codes import Code
+from server.config import Limits
+from server.errors import TableDamaged
+from server.logs import about
+from server.net.addresses import Origins
+from server.net.session import Session
+from server.net.tokens import hash_fits, new_code
+from server.refusal import Refusal
+from server.storage.entries import BotSeated, Continued, Entry, Freed, Kept, Opened, Taken, TokenRevoked
+from server.storage.journal import Journal, Part
+from server.tables.registry.folding import folded, folded_as_far_as_possible
+from server.tables.registry.limits import OpeningLimits
+from server.tables.state import PersistentState
+from server.tables.table import Table
+
+log = logging.getLogger(__name__)
+
+
+class TableRegistry:
+    """The tables of a server.
+
+    `new_table` makes a table of a code and what is stored of it; `changed` is called when there is another
+    one, or one less. `seconds_to_stop` returns how long the server will still run if it takes no more tables,
+    else None.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        journal: Journal,
+        *,
+        chances: Iterator[RandomChance],
+        time: Callable[[], float],
+        new_table: Callable[[str, PersistentState], Table],
+        changed: Callable[[], None],
+        seconds_to_stop: Callable[[], int | None],
+    ) -> None:
+        self.tables: dict[str, Table] = {}
+        self._most_tables = limits.tables
+        self._journal = journal
+        self._chances = chances
+        self._new_table = new_table
+        self._changed = changed
+        self._seconds_to_stop = seconds_to_stop
+        self._openings = OpeningLimits(limits, time)
+        self._origins = Origins()
+        self._failed: set[str] = set()  # codes whose entries wait for the next start
+        self._moving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
+        self._coming: set[str] = set()  # codes of tables that are being stored or brought back
+        self._going: set[Table] = set()  # tables that are being archived
+
+    def restore(self, kept: Mapping[str, PersistentState]) -> None:
+        """Take up the tables of an earlier process, by their codes."""
+        for code, state in kept.items():
+            self._add(code, state)
+        if kept:
+            log.info("tables resumed", extra=about(tables=len(kept)))
+
+    def table(self, code: str) -> Table:
+        """Return the table with a code; raises Refusal if there is none."""
+        if code in self._journal.codes_set_aside:
+            raise Refusal(Code.TABLE_DAMAGED, table=code)
+        if (table := self.tables.get(code)) is None:
+            raise Refusal(Code.NO_SUCH_TABLE, table=code)
+        return table
+
+    async def opened(
+        self, session: Session, opened: Opened, others: Sequence[Entry], before: tuple[str, int] | None = None
+    ) -> Table:
+        """Return a new table; `before` are code and entry count of the table that it continues.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        self._check_not_stopping()
+        self._openings.count(session)
+        await self._make_room(self._origins.of(session.address))
+        code = new_code(
+            self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
+        )
+        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
+        parts: list[Part] = [(code, 0, entries)]
+        if before is not None:
+            parts.append((*before, [Continued(code)]))
+        self._coming.add(code)
+        try:
+            await self._journal.append_together(parts)
+        finally:
+            self._coming.discard(code)
+        return self._add(code, PersistentState(entries, next(self._chances)))
+
+    async def found(self, session: Session, code: str, wanted: str) -> Table:
+        """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        async with self._moving_lock(code):  # two players of one game may come at the same time
+            if code in self.tables or code not in self._journal.archived:
+                return self.table(code)
+            self._check_not_stopping()
+            try:
+                entries = await self._journal.archived_entries(code)
+            except TableDamaged:
+                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
+            holders: dict[int, str] = {}
+            for entry in entries:
+                match entry:
+                    case Taken(seat, _, held) | Kept(seat, _, held):
+                        holders[seat] = held
+                    case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
+                        holders.pop(seat, None)
+            if not any(hash_fits(wanted, each) for each in holders.values()):
+                raise Refusal(Code.BAD_TOKEN, table=code)
+            self._openings.count(session)  # it costs no less than a new table
+            await self._make_room(self._origins.of(session.address))
+            self._coming.add(code)
+            try:
+                state = await folded(self._journal, code, entries, next(self._chances))
+                await self._journal.bring_back(code)
+            except TableDamaged:
+                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
+            finally:
+                self._coming.discard(code)
+            log.info("table brought back from the archive", extra=about(table=code))
+            return self._add(code, state)
+
+    async def close(self, code: str, reason: str | None) -> None:
+        """Close a table for good, wherever it is; those who are there are told, with the reason if any.
+
+        Raises Refusal if there is none, or JournalError, and changes nothing.
+        """
+        async with self._moving_lock(code):
+            if code in self._journal.archived:
+                await self._journal.remove(code)
+                log.warning("archived table removed by the host", extra=about(table=code))
+                return
+            if code in self._journal.codes_set_aside:
+                await self._journal.remove(code)
+                log.warning("damaged table removed by the host", extra=about(table=code))
+                return
+        await self.table(code).close(reason)
+
+    async def restore_damaged(self, code: str) -> Table | None:
+        """Put a damaged table back into play at its last whole move; return None if nothing of it is left.
+
+        Raises Refusal if none with this code is damaged, or JournalError, and changes nothing.
+        """
+        async with self._moving_lock(code):
+            self._check_not_stopping()
+            if code in self._journal.archived:
+                with contextlib.suppress(TableDamaged):  # which sets it aside
+                    await self._journal.archived_entries(code)
+            if code not in self._journal.codes_set_aside:
+                raise Refusal(Code.NO_SUCH_TABLE, table=code)
+            (stored,) = await self._journal.tables_set_aside([code])
+            state, whole = folded_as_far_as_possible(stored.entries, next(self._chances))
+            if not whole:
+                return None
+            await self._make_room(None)
+            self._coming.add(code)
+            try:
+                await self._journal.restore(code, whole)
+            finally:
+                self._coming.discard(code)
+            log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
+            return self._add(code, state)
+
+    def ended(self, code: str, *, failed: bool) -> None:
+        """Take note that a table has ended."""
+        del self.tables[code]
+        if failed:
+            self._failed.add(code)
+        self._changed()
+
+    def _check_not_stopping(self) -> None:
+        """Raise Refusal if the server is about to stop: a table that comes now would not get far."""
+        if (seconds := self._seconds_to_stop()) is not None:
+            raise Refusal(Code.SERVER_STOPPING, seconds=seconds)
+
+    def _moving_lock(self, code: str) -> asyncio.Lock:
+        """Return the lock of whoever takes the table `code` out of the archive or from those set aside."""
+        return self._moving.setdefault(code, asyncio.Lock())
+
+    async def _make_room(self, origin: str | None) -> None:
+        """Archive tables that everybody has left until there is room for one more, for an opener at `origin`.
+
+        Raises Refusal if none can be archived. The room is there until the caller awaits something else.
+        """
+        tried: set[Table] = set()
+        while len(self.tables) + len(self._coming) >= self._most_tables:
+            left = (table for table in self.tables.values() if table not in self._going | tried)
+            table = min(
+                (table for table in left if table.unattended_since is not None),
+                key=lambda table: self._worth(table, origin),
+                default=None,
+            )
+            if table is None:
+                raise Refusal(Code.TOO_MANY_TABLES)
+            tried.add(table)
+            self._going.add(table)  # so that another opener takes another one
+            try:
+                await table.archive_if_unattended()
+            finally:
+                self._going.discard(table)
+
+    def _worth(self, table: Table, origin: str | None) -> tuple[bool, bool, bool, bool, float]:
+        """Return a table's place in the order of archiving for an opener at `origin`.
+
+        First those that lose nothing, then those that `origin` opened; games that were played come last.
+        """
+        gathering = table.state.stage == "gathering"
+        lost = gathering or not self._journal.keeps_games
+        return (
+            lost,
+            table.state.opened.origin != origin,
+            lost and table.state.played,
+            gathering,
+            table.unattended_since or 0.0,
+        )
+
+    def _add(self, code: str, state: PersistentState) -> Table:
+        table = self.tables[code] = self._new_table(code, state)
+        self._changed()
+        return table
