@@ -12,7 +12,7 @@ from commands.parsing import WrongUse
 
 if TYPE_CHECKING:
     from client.network.transport import Access
-    from client.ui.game import Options, Visit
+    from client.ui.online.visit import Options, Visit
 
 
 async def visit_by_password(options: "Options") -> "Visit":

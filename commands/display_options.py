@@ -11,7 +11,7 @@ from commands.looking_back import looking_back
 
 if TYPE_CHECKING:
     from client.player.preferences import Preferences
-    from client.ui.game import Options
+    from client.ui.online.visit import Options
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
@@ -123,7 +123,7 @@ def name_of(arguments: argparse.Namespace) -> str:
 
 
 def options_of(arguments: argparse.Namespace, url: str) -> "Options":
-    from client.ui.game import Options
+    from client.ui.online.visit import Options
 
     return Options(
         url,

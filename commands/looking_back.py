@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from client.records.recording import Recording
-    from client.ui.game import LookingBack
+    from client.ui.online.visit import LookingBack
 
 
 def looking_back() -> "LookingBack":
     """Return what the client needs for finished games: what it saves goes into the current folder."""
-    from client.ui.game import LookingBack
+    from client.ui.online.visit import LookingBack
 
     return LookingBack(recording_of, Path.cwd())
 

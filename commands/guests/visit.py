@@ -9,7 +9,8 @@ from client.network.transport import Access
 from client.player.calling import Calling
 from client.player.colouring import Colouring
 from client.typed.names import fault_of
-from client.ui.game import LookingBack, Options, Visit, visit
+from client.ui.game import visit
+from client.ui.online.visit import LookingBack, Options, Visit
 from commands.guests.kept_seats import GuestSeats
 from commands.guests.limits import GuestLimits
 from commands.guests.terminal import GuestTerminal, TerminalClosed

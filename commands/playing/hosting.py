@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from client.player.seats import Seats
-    from client.ui.game import Options, SeatBots, Visit
+    from client.ui.online.visit import Options, SeatBots, Visit
     from commands.playing.kept_games import KeptGame
     from server.app import Running
     from server.config import Config
@@ -63,7 +63,7 @@ async def against_bots(
 
 async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
     """Continue a kept game against bots."""
-    from client.ui.game import Visit
+    from client.ui.online.visit import Visit
     from client.ui.texts.kept import game_not_continued
     from commands.playing.kept_games import continued
     from server.errors import JournalError
@@ -124,7 +124,8 @@ async def _against_bots(
 async def hosted(options: "Options", *, announced: bool) -> "Visit":
     """Serve for the network and play there too; any port will do, because the screen shows it."""
     from client.player.seats import Seats, seats_folder
-    from client.ui.game import Visit, visit
+    from client.ui.game import visit
+    from client.ui.online.visit import Visit
     from discovery.interfaces import switched_off
     from discovery.names import default_name
     from server.admin.endpoint import SOCKET_NAME

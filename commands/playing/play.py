@@ -14,7 +14,7 @@ from commands.playing.hosting import against_bots, going_on, log_for_later
 from commands.playing.start_screen import at_home
 
 if TYPE_CHECKING:
-    from client.ui.game import Visit
+    from client.ui.online.visit import Visit
     from engine.pieces import People
     from server.config import Config
 

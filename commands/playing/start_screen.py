@@ -18,7 +18,7 @@ from commands.playing.lessons import taught
 
 if TYPE_CHECKING:
     from client.player.preferences import Preferences
-    from client.ui.game import Options, Visit
+    from client.ui.online.visit import Options, Visit
     from client.ui.update.requests import Request
     from client.ui.update.state import StartLine, Ui
     from commands.playing.kept_games import KeptGame
@@ -99,7 +99,8 @@ def at_home(
             return 0
         if isinstance(request, requests.GoHome):
             continue
-        from client.ui.game import Options, report  # the menu appears sooner without the network's libraries
+        from client.ui.game import report  # the menu appears sooner without the network's libraries
+        from client.ui.online.visit import Options
 
         options = Options(
             "",
@@ -154,8 +155,8 @@ def _gone_where(
     import asyncio
 
     from client.player.seats import Seats, seats_folder
-    from client.ui.game import Visit
     from client.ui.lessons.course import Parting
+    from client.ui.online.visit import Visit
     from client.ui.update import requests
 
     match request:

@@ -15,13 +15,14 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from client.bots.brains import at_random
-from client.network.connection import connected
+from client.network.connection import Connection, connected
 from client.player.seats import Seats
 from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
 from client.tables.table import TableModel
 from client.ui import game as game_program
-from client.ui.game import Client, Options, run
+from client.ui.game import Client, run
+from client.ui.online.visit import Options
 from client.ui.update.state import Lobby, Result, Ui
 from engine.game import GameOptions
 from engine.legal import Legal
@@ -67,7 +68,7 @@ class Keyboard:
     async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
         """Wait until the client's state meets the condition."""
         async with asyncio.timeout(TIMEOUT):
-            while self.client is None or not seen(self.client._ui, self.client._connection.model):
+            while self.client is None or not seen(self.client._shown.ui, self.client._connection.model):
                 self.changed.clear()
                 await self.changed.wait()
 
@@ -78,10 +79,16 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
         keyboard = Keyboard(pipe)
 
         class ObservedClient(Client):
-            def _show(self, ui: Ui) -> None:
-                super()._show(ui)
-                keyboard.client = self
-                keyboard.changed.set()
+            def __init__(self, options: Options, connection: Connection) -> None:
+                super().__init__(options, connection)
+                show = self._shown.show
+
+                def observed(ui: Ui) -> None:
+                    show(ui)
+                    keyboard.client = self
+                    keyboard.changed.set()
+
+                monkeypatch.setattr(self._shown, "show", observed)
 
         monkeypatch.setattr(game_program, "Client", ObservedClient)
         yield keyboard
@@ -305,7 +312,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         may_answer.set()
         await keys.until(is_idle)
         assert keys.client is not None
-        assert "So it is." not in told(keys.client._ui)
+        assert "So it is." not in told(keys.client._shown.ui)
         keys.press("s")
         await keys.until(lambda ui, _: "no hints" in told(ui))
         await peer.send(allowed)
@@ -488,7 +495,7 @@ async def test_unusable_seat_files_do_not_end_the_game(
         await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
         await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert keys.client is not None
-        assert "a-secret" not in repr(keys.client._ui) + repr(keys.client._connection.model)
+        assert "a-secret" not in repr(keys.client._shown.ui) + repr(keys.client._connection.model)
         keys.press("q")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
@@ -579,7 +586,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
         await keys.until(lambda ui, _: ui.lost is not None and ui.company is None)
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
-        assert [each.text for each in keys.client._ui.talk.remarks] == ["hello", "anybody?"]
+        assert [each.text for each in keys.client._shown.ui.talk.remarks] == ["hello", "anybody?"]
         keys.press("q")
         assert await ann == 0
 

@@ -1,0 +1,1 @@
+"""What the program that plays on a server does there for its player."""

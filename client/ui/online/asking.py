@@ -1,0 +1,240 @@
+"""What the player asks for, carried out: most of it is asked of the server."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Protocol
+
+from msgspec import structs
+
+from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.tables.table import TableModel
+from client.ui.export.file import saved
+from client.ui.online.kept_seat import SeatKeeper
+from client.ui.online.listing import Listing
+from client.ui.online.shown import Shown
+from client.ui.online.table_requests import put_about_table
+from client.ui.online.visit import LookingBack, Options
+from client.ui.texts.kept import back_in_seat, bad_record, not_saved, nothing_saved_here, saved_as, seat_lost
+from client.ui.update import news, requests
+from client.ui.update.pages.replay import opened
+from client.ui.update.requests import Request
+from client.ui.update.state import Notice, Ui, hints_allowed
+from engine.errors import DamagedRecord
+from engine.events import LayTile, Place
+from engine.redaction import snapshot
+from engine.view import Phase
+from protocol.codes import Code
+
+_OF_NAMES: Final = "name-"  # what the codes of refused names begin with
+
+
+class End(Protocol):
+    """What ends the program."""
+
+    def __call__(self, *, home: bool) -> None:
+        """End it, and go to the start screen if `home`."""
+
+
+def running(model: TableModel) -> bool:
+    """Tell whether a game is running at the client's table."""
+    return model.view is not None and model.view.phase is not Phase.OVER
+
+
+class Requests:
+    """Carries out what the player asks for; `review` is called with a finished game that is to be shown."""
+
+    def __init__(
+        self,
+        options: Options,
+        connection: Connection,
+        shown: Shown,
+        keeper: SeatKeeper,
+        listing: Listing,
+        *,
+        review: Callable[[Ui], None],
+        end: End,
+    ) -> None:
+        self._options = options
+        self._connection = connection
+        self._shown = shown
+        self._keeper = keeper
+        self._listing = listing
+        self._review = review
+        self._end = end
+
+    async def ask(self, request: Request) -> None:
+        """Send the request, and show what the server refuses."""
+        try:
+            await self._put(request)
+        except (RequestRefused, ConnectFailed) as failure:
+            again = request.then if isinstance(request, requests.Rename) else request
+            of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
+            if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):
+                ui = replace(self._shown.ui, name=self._listing.name) if again is None else self._shown.ui
+                self._shown.show(news.name_refused(ui, str(failure), again))
+            else:
+                self._shown.show(news.refused(self._shown.ui, str(failure)))
+        except DamagedRecord as error:
+            self._shown.show(news.refused(self._shown.ui, bad_record(error)))
+        else:
+            if not isinstance(request, requests.Refresh):
+                self._shown.show(replace(self._shown.ui, busy=False, sent=None))
+
+    async def _put(self, request: Request) -> None:
+        connection, talk = self._connection, self._shown.ui.talk
+        if isinstance(request, requests.TableRequest):
+            await put_about_table(connection, request)
+            return
+        match request:
+            case LayTile() | Place():
+                await connection.play(request)
+            case requests.Refresh():
+                await self._list()
+            case requests.Open():
+                await self._open(request)
+            case requests.Join(table):
+                await self._join(table)
+            case requests.Watch(table):
+                await connection.watch(table, self._listing.name)
+            case requests.WatchNext(table):
+                await connection.leave()
+                await connection.watch(table, self._listing.name)
+                self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
+            case requests.Rematch():
+                seated = await connection.rematch()
+                self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
+                self._keeper.keep(structs.replace(seated, token=connection.model.token), self._shown.ui.name)
+            case requests.Vote(seat, agree):
+                await connection.vote(seat, agree=agree)
+            case requests.Rename():
+                await self._rename(request)
+            case requests.Start():
+                await connection.start()
+            case requests.Hint():
+                await self._hint()
+            case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.hosting.saves:
+                self._shown.show(news.refused(self._shown.ui, nothing_saved_here()))
+            case requests.Review() | requests.SaveRecord() | requests.SavePicture():
+                if self._options.looking_back is not None:
+                    await self._look_back(request, self._options.looking_back)
+            case requests.Say(text):
+                await connection.say(text)
+            case requests.SayInLobby(text):
+                await connection.say_in_lobby(text)
+            case requests.Leave():
+                await self.leave()
+                if self._options.filled:
+                    self._end(home=True)
+                    return
+                left = news.gone_on(self._shown.ui, connection.model)
+                self._shown.show(replace(left, name=self._listing.name, log=()))
+                await self._list()
+            case requests.GoHome():
+                self._end(home=True)
+            case requests.Quit():
+                self._end(home=False)
+
+    async def _rename(self, request: requests.Rename) -> None:
+        """Take another name, and ask again what was refused under the old one."""
+        connection = self._connection
+        if request.then is None and connection.has_lobby and connection.model.table is None:
+            await self._listing.enter(request.name)
+        self._listing.name = request.name
+        self._shown.show(replace(self._shown.ui, name=request.name))
+        if request.then is not None:
+            await self._put(request.then)
+
+    async def _open(self, request: requests.Open) -> None:
+        name, players = self._listing.name, request.players
+        seated = await self._connection.open_table(
+            players,
+            name,
+            random_layout=request.random_layout,
+            starting=request.starting,
+            absence=request.absence,
+            private=request.private,
+            hints=request.hints,
+        )
+        self._keeper.keep(seated, name)
+        if request.people is not None:
+            await self._connection.choose_people(request.people)
+        if self._options.filled and self._options.bots is not None:
+            self._options.bots(seated.table, players - 1)
+
+    async def _list(self) -> None:
+        tables = await self._connection.list_tables()
+        kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
+        self._shown.show(news.listed(self._shown.ui, tables, self._connection.model, kept))
+
+    async def _hint(self) -> None:
+        """Suggest a move, unless the game has gone on meanwhile, or the host allows no more hints."""
+        model, suggest = self._connection.model, self._options.suggest
+        if suggest is None or model.view is None or model.legal is None:
+            return
+        seen_at = model.seq
+        # In a thread, and on a copy: the screen and the connection go on.
+        view = snapshot(model.view, model.view.eyes)
+        suggestion = await asyncio.to_thread(suggest, view, model.legal)
+        if model.seq == seen_at and hints_allowed(self._shown.ui, model):
+            self._shown.show(news.suggested(self._shown.ui, suggestion, model))
+
+    async def _look_back(
+        self, request: requests.Review | requests.SaveRecord | requests.SavePicture, looking_back: LookingBack
+    ) -> None:
+        """Show or save the finished game; raises DamagedRecord if the server sends no record."""
+        table, text = self._connection.model.table, await self._connection.record()
+        recording = looking_back.read_record(text)
+        everything = recording.all_eyes
+        match request:
+            case requests.Review():
+                self._review(opened(recording, 0, everything))
+            case requests.SaveRecord():
+                self._save(looking_back, f"palatinus-{table}.txt", text)
+            case requests.SavePicture():
+                from client.ui.export.moment import as_svg  # noqa: PLC0415 - the screen appears sooner without
+
+                picture = as_svg(recording, recording.end, everything)
+                self._save(looking_back, f"palatinus-{table}.svg", picture)
+
+    def _save(self, looking_back: LookingBack, name: str, content: str) -> None:
+        if looking_back.folder is None:
+            return  # refused before
+        path = looking_back.folder / name
+        try:
+            path = saved(path, content)
+        except OSError as error:
+            self._shown.show(news.refused(self._shown.ui, not_saved(path, error)))
+        else:
+            self._shown.show(replace(self._shown.ui, notice=Notice(saved_as(path))))
+
+    async def _join(self, table: str) -> None:
+        """Take the seat that is kept at the table, or a free one."""
+        name = self._listing.name
+        # A client at a table cannot join another: the server says so below.
+        while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
+            try:
+                await self._connection.resume(table, held.token)
+            except RequestRefused as refusal:
+                if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
+                    self._keeper.release()
+                    raise
+                self._keeper.forget()
+                self._shown.log(seat_lost(table))
+            except BaseException:
+                self._keeper.release()
+                raise
+            else:
+                self._shown.show(replace(self._shown.ui, name=held.name))
+                self._shown.log(back_in_seat(held.name))
+                return
+        self._keeper.keep(await self._connection.join(table, name), name)
+
+    async def leave(self) -> None:
+        """Leave the table; the seat of a running game stays kept."""
+        kept = running(self._connection.model)
+        await self._connection.leave()
+        if kept:
+            self._keeper.release()
+        else:
+            self._keeper.forget()

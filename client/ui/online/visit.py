@@ -1,0 +1,85 @@
+"""What a visit to a server starts with, and how it ends."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from client.network.transport import FREE_ACCESS, Access
+from client.player.seats import Seats
+from client.records.recording import Recording
+from client.suggestion import Suggestion
+from client.ui.terminal.device import Device
+from engine.legal import Legal
+from engine.pieces import People, Seat
+from engine.view import View
+
+SeatBots = Callable[[str, int], None]
+Suggest = Callable[[View, Legal], Suggestion]
+
+
+@dataclass(frozen=True, slots=True)
+class LookingBack:
+    """What it takes to look back at a finished game.
+
+    `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
+    without one, none are.
+    """
+
+    read_record: Callable[[str], Recording]
+    folder: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the client starts.
+
+    With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
+    `starting` starts, or one drawn at random, and the player plays `people`, or one that is left; otherwise
+    it shows the lobby. `bots` seats a number of bots of this program at a table; what makes them fail
+    comes from `bots_failures`. With `filled` they take all other seats of every table that is opened, and
+    the game starts by itself when everybody is there. `suggest` gives hints where the table allows them.
+    With `home` there is a start screen to go back to. `addresses` are those that others join with, and
+    `found_as` returns the name under which they find the server, empty as long as they do not. In
+    `seats` the seat is kept for another time; without them it is lost with the client. With `confirms`
+    every move has to be confirmed. With `looking_back` finished games can be reviewed and saved. `news`
+    are the first lines of the log; `parting` says how to come back to the seat, if that is not by
+    joining, and `reminder` says so at every seat that is taken. `way_in` is the command that others type to
+    join, if it is another one, `device` the player's terminal, if it is not this program's.
+    """
+
+    url: str
+    name: str
+    table: str | None = None
+    watch: bool = False
+    players: int | None = None
+    random_layout: bool = False
+    starting: Seat | None = None
+    people: People | None = None
+    filled: bool = False
+    ascii: bool = False
+    bots: SeatBots | None = None
+    bots_failures: asyncio.Queue[str] | None = None
+    suggest: Suggest | None = None
+    access: Access = FREE_ACCESS
+    home: bool = False
+    addresses: tuple[str, ...] = ()
+    found_as: Callable[[], str] | None = None
+    seats: Seats | None = None
+    confirms: bool = False
+    looking_back: LookingBack | None = None
+    news: tuple[str, ...] = ()
+    parting: str = ""
+    reminder: str = ""
+    way_in: str = ""
+    device: Device | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """How a visit to a server ended: exit code, what there is to say, whether the start screen follows."""
+
+    code: int = 0
+    sentence: str = ""
+    home: bool = False
+    password_wanted: bool = False
