@@ -5,14 +5,14 @@ import contextlib
 import random
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import Final
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
 from client.network.refusals import describe_refusal
+from client.network.requests import Requests
 from client.network.transport import (
     FREE_ACCESS,
     Access,
@@ -25,62 +25,33 @@ from client.network.transport import (
     received,
     why_not,
 )
+from client.network.waiting import A, NoAnswer, RequestMessage, RequestRefused, Waiting
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
 from client.tables.table import Gap, Refreshed, TableModel
 from engine.draws import Share, pledge_of
-from engine.events import Command
-from engine.pieces import People
-from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     AddShare,
-    Arrange,
-    AskPause,
-    AtTable,
-    ChangeSeat,
-    ChangeSetting,
-    ChoosePeople,
     ClientMessage,
-    Dismiss,
     Done,
     DrawBegins,
-    EndGame,
     EnterLobby,
     Events,
-    GetRecord,
-    HandOver,
-    InLobby,
     JoinTable,
     Leave,
-    ListTables,
     OpenTable,
-    Ping,
-    Pong,
-    Record,
     Refused,
-    Rematch,
-    Remove,
     Resume,
-    Say,
     SayInLobby,
-    SayReady,
-    SeatBot,
     Seated,
     ServerMessage,
-    StartGame,
-    SubstituteNow,
     Sync,
-    Tables,
-    TableSummary,
-    Vote,
     Watch,
     Watching,
     Welcome,
 )
-from protocol.moves import move_message
-from protocol.settings import Setting
 from protocol.text import printable
 
 __all__ = [
@@ -100,51 +71,6 @@ _UPDATES_KEPT: Final = 1024
 # Refusals of a seat that is kept all the same.
 _TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED}
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
-
-
-class RequestRefused(Exception):
-    """The server refused one request, and nothing has changed; the text says why, in the language in use.
-
-    `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
-    seconds to wait if it may be asked again then.
-    """
-
-    def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
-        super().__init__(text)
-        self.code = code
-        self.rule = rule
-        self.retry_in = retry_in
-
-
-class NoAnswer(ConnectFailed):
-    """The server did not answer a request: it is not known whether it was carried out."""
-
-
-Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
-A = TypeVar("A", Done, Seated, Watching, Tables, Record, Pong)
-RequestMessage: TypeAlias = (
-    ListTables | InLobby | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
-)
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A request that has not been answered yet; its alarm is set only while there is a connection."""
-
-    message: RequestMessage
-    kind: type[Answer]
-    answer: asyncio.Future[Answer]
-    alarm: asyncio.TimerHandle | None = None
-
-    def silence(self) -> None:
-        if self.alarm is not None:
-            self.alarm.cancel()
-            self.alarm = None
-
-    def fail(self, error: Exception) -> None:
-        self.silence()
-        if not self.answer.done():
-            self.answer.set_exception(error)
 
 
 @contextlib.asynccontextmanager
@@ -174,7 +100,7 @@ async def connected(
             keeper.result()
 
 
-class Connection:
+class Connection(Requests):
     """One client's connection to a server; made by `connected`.
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
@@ -194,7 +120,7 @@ class Connection:
         self.closed: Closed | None = None
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, Waiting] = {}
         self._tokens_sent: dict[int, str] = {}  # by the ids of unanswered requests to resume
         self._share = _new_share()  # secret until the server calls for it
         self._last_id = random.randrange(_FIRST_IDS)
@@ -207,11 +133,7 @@ class Connection:
     def online(self) -> bool:
         return self._websocket is not None
 
-    # -- requests -----------------------------------------------------------------------------------
-
-    async def list_tables(self) -> list[TableSummary]:
-        """Return the tables that can be joined or watched, newest first."""
-        return (await self._asked(ListTables(self._next_id()), Tables)).tables
+    # -- requests that it keeps in mind -------------------------------------------------------------
 
     async def enter_lobby(self, name: str, tokens: Sequence[str] = ()) -> None:
         """Be listed among those who are online, and hear the lobby.
@@ -220,41 +142,6 @@ class Connection:
         """
         await self._asked(EnterLobby(self._next_id(), name, list(tokens)), Done)
         self.listed_as = name
-
-    async def say_in_lobby(self, text: str) -> None:
-        """Say something to everybody who hears the lobby."""
-        await self._asked(SayInLobby(self._next_id(), text), Done)
-
-    async def open_table(
-        self,
-        players: int,
-        name: str,
-        *,
-        random_layout: bool = False,
-        starting: int | None = None,
-        absence: Absence = WAIT,
-        program: bool = False,
-        private: bool = False,
-        hints: bool = False,
-    ) -> Seated:
-        """Open a table and take its seat 0, as a person or as a `program`."""
-        message = OpenTable(
-            self._next_id(),
-            players,
-            name,
-            random_layout,
-            starting,
-            absence,
-            program,
-            private,
-            hints,
-            self._pledge,
-        )
-        return await self._asked(message, Seated)
-
-    async def join(self, table: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
-        """Take a free seat at a table, the first one if none is named, as a person or as a `program`."""
-        return await self._asked(JoinTable(self._next_id(), table, name, seat, program, self._pledge), Seated)
 
     async def watch(self, table: str, name: str | None = None) -> Watching:
         """Watch a table; `name` is what the others see."""
@@ -267,87 +154,6 @@ class Connection:
         message = Resume(self._next_id(), table, token, after, self._pledge)
         self._tokens_sent[message.id] = token
         return await self._asked(message, Seated)
-
-    async def start(self) -> None:
-        """Start the game (host only)."""
-        await self._asked(StartGame(self._next_id()), Done)
-
-    async def play(self, command: Command) -> None:
-        """Lay the tile that was drawn, or place a piece from the hand."""
-        await self._asked(move_message(self._next_id(), command), Done)
-
-    async def say(self, text: str) -> None:
-        """Say something to everybody at the table."""
-        await self._asked(Say(self._next_id(), text), Done)
-
-    async def vote(self, seat: int, *, agree: bool) -> None:
-        """Agree, or no longer agree, that a bot plays for an absent player."""
-        await self._asked(Vote(self._next_id(), seat, agree), Done)
-
-    async def say_ready(self, *, on: bool) -> None:
-        """Say before the game that this player is ready, or take that back."""
-        await self._asked(SayReady(self._next_id(), on), Done)
-
-    async def change_seat(self, seat: int) -> None:
-        """Move to a free seat before the game."""
-        await self._asked(ChangeSeat(self._next_id(), seat), Done)
-
-    async def choose_people(self, people: People | None) -> None:
-        """Choose the people that this player plays, before the game; None for one that is left."""
-        await self._asked(ChoosePeople(self._next_id(), people), Done)
-
-    async def ask_pause(self, *, on: bool) -> None:
-        """Ask for a pause of the game, or agree to one; or end it, or take that back."""
-        await self._asked(AskPause(self._next_id(), on), Done)
-
-    async def change(self, setting: Setting) -> None:
-        """Change a setting of the table (host only, as all that follows)."""
-        await self._asked(ChangeSetting(self._next_id(), setting), Done)
-
-    async def seat_bot(self, level: str) -> None:
-        """Give a free seat to a bot of the server, before the game."""
-        await self._asked(SeatBot(self._next_id(), level), Done)
-
-    async def remove(self, seat: int) -> None:
-        """Remove the player of a seat, or a bot; in a running game a player who is away."""
-        await self._asked(Remove(self._next_id(), seat), Done)
-
-    async def dismiss(self, spectator: int) -> None:
-        """Remove the spectator with this number."""
-        await self._asked(Dismiss(self._next_id(), spectator), Done)
-
-    async def hand_over(self, seat: int) -> None:
-        """Make the player of a seat the host."""
-        await self._asked(HandOver(self._next_id(), seat), Done)
-
-    async def arrange(self, order: Sequence[int] | None) -> None:
-        """Give each seat to the player of the seat in `order`; None shuffles them."""
-        await self._asked(Arrange(self._next_id(), None if order is None else list(order)), Done)
-
-    async def substitute(self, seat: int) -> None:
-        """Have the stand-in play at once for a player who is away."""
-        await self._asked(SubstituteNow(self._next_id(), seat), Done)
-
-    async def end_game(self) -> None:
-        """End the running game without a result."""
-        await self._asked(EndGame(self._next_id()), Done)
-
-    async def rematch(self) -> Seated:
-        """Play again with the same players after a game: at another table, in the same seat."""
-        return await self._asked(Rematch(self._next_id(), self._pledge), Seated)
-
-    async def record(self) -> str:
-        """Return the record of the table's finished game."""
-        lines = (await self._asked(GetRecord(self._next_id()), Record)).lines
-        return "".join(f"{line}\n" for line in lines)
-
-    async def leave(self) -> None:
-        """Leave the table."""
-        await self._asked(Leave(self._next_id()), Done)
-
-    async def ping(self) -> None:
-        """Ask whether the server is there."""
-        await self._asked(Ping(self._next_id()), Pong)
 
     async def updates(self) -> AsyncIterator[Update]:
         """Yield what changes, for one reader; the last update is Closed.
@@ -374,7 +180,7 @@ class Connection:
     async def _asked(self, message: RequestMessage, kind: type[A]) -> A:
         if self.closed is not None:
             raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
-        waiting = _Waiting(message, kind, asyncio.get_running_loop().create_future())
+        waiting = Waiting(message, kind, asyncio.get_running_loop().create_future())
         self._waiting[message.id] = waiting
         try:
             if self._websocket is not None:
@@ -386,7 +192,7 @@ class Connection:
         assert isinstance(answer, kind)  # noqa: S101 - `_answer` lets no other kind through
         return answer
 
-    async def _put(self, websocket: ClientConnection, waiting: _Waiting) -> None:
+    async def _put(self, websocket: ClientConnection, waiting: Waiting) -> None:
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
         seconds = self._timeouts.answer
         error = NoAnswer(
@@ -446,9 +252,7 @@ class Connection:
             return  # the caller has given up
         waiting.silence()
         if isinstance(message, Refused):
-            waiting.fail(
-                RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message))
-            )
+            waiting.refuse(message)
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
         else:
@@ -597,9 +401,3 @@ class Connection:
 
 def _new_share() -> Share:
     return Share(secrets.token_hex(32))
-
-
-def _retry_in(message: Refused) -> int | None:
-    """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
-    seconds = (message.about or {}).get("seconds", "")
-    return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None

@@ -1,0 +1,84 @@
+"""Requests that wait for their answers, and what becomes of them without one."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from client.network.refusals import describe_refusal
+from client.network.transport import ConnectFailed
+from protocol.messages import (
+    AtTable,
+    Done,
+    GetRecord,
+    InLobby,
+    JoinTable,
+    ListTables,
+    OpenTable,
+    Ping,
+    Pong,
+    Record,
+    Refused,
+    Rematch,
+    Resume,
+    Seated,
+    Tables,
+    Watch,
+    Watching,
+)
+
+
+class RequestRefused(Exception):
+    """The server refused one request, and nothing has changed; the text says why, in the language in use.
+
+    `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
+    seconds to wait if it may be asked again then.
+    """
+
+    def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.rule = rule
+        self.retry_in = retry_in
+
+
+class NoAnswer(ConnectFailed):
+    """The server did not answer a request: it is not known whether it was carried out."""
+
+
+Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
+A = TypeVar("A", Done, Seated, Watching, Tables, Record, Pong)
+RequestMessage: TypeAlias = (
+    ListTables | InLobby | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
+)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that has not been answered yet; its alarm is set only while there is a connection."""
+
+    message: RequestMessage
+    kind: type[Answer]
+    answer: asyncio.Future[Answer]
+    alarm: asyncio.TimerHandle | None = None
+
+    def silence(self) -> None:
+        """Let the alarm not go off."""
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
+    def fail(self, error: Exception) -> None:
+        """Have the caller raise an error, unless it has given up."""
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def refuse(self, message: Refused) -> None:
+        """Have the caller raise what the server refused."""
+        self.fail(RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message)))
+
+
+def _retry_in(message: Refused) -> int | None:
+    """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
+    seconds = (message.about or {}).get("seconds", "")
+    return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None
