@@ -5,7 +5,9 @@ const longest = 30000; // milliseconds between two attempts to connect
 let pause = 500;
 
 function connect() {
-  const address = new URL(document.body.dataset.live + location.search, location.href);
+  const address = new URL(document.body.dataset.live, location.href);
+  // Not every browser says with a websocket which languages its user reads.
+  address.searchParams.set("lang", document.documentElement.lang);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(address);
   socket.onmessage = ({ data }) => {
