@@ -1,13 +1,22 @@
 """What all tests share."""
 
 import asyncio
+import contextlib
+import importlib
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+# Whatever is said of compiled code: without it, compiling is a third of what a program's start costs, and
+# there are hundreds of starts.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+from hypothesis import HealthCheck, settings  # noqa: E402 - a large library, compiled once
 
 # Whatever language the computer speaks, what the tests read is English.
 os.environ["LANGUAGE"] = "en"
@@ -19,7 +28,7 @@ os.environ["PALATINUS_MULTICAST"] = "none"
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
-from client.language import speak
+from client.language import speak  # noqa: E402 - what it finds is said above
 
 # No deadline: on a busy machine time says nothing about the code.
 settings.register_profile(
@@ -46,6 +55,29 @@ def pytest_asyncio_loop_factories(
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes test at the same time: half of its time a test waits for something."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Share the work of compiling the tests between the processes, which all need all of them.
+
+    Each process begins elsewhere in the list, and finds what others have compiled before.
+    """
+    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root = session.config.rootpath
+    folders = [folder for each in session.config.args if (folder := root / each).is_dir()]
+    names = [
+        ".".join(path.relative_to(root).with_suffix("").parts)
+        for folder in folders
+        for path in sorted(folder.rglob("test_*.py"))
+    ]
+    first = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in names[first:] + names[:first]:
+        with contextlib.suppress(
+            Exception, pytest.skip.Exception
+        ):  # what is wrong is reported when it is collected
+            importlib.import_module(name)
 
 
 @pytest.fixture

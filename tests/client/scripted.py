@@ -13,7 +13,7 @@ from client.tables.news import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
 
-TIMEOUT = 20.0  # seconds until a test gives up waiting, not how long anything should take
+TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 FAST_RETRIES = Timeouts(
     opening=TIMEOUT, answer=TIMEOUT, keep_trying=TIMEOUT, first_pause=0.001, longest_pause=0.01
 )

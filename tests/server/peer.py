@@ -55,7 +55,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
 
-TIMEOUT = 20.0  # seconds until a test gives up waiting, not how long anything should take
+TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 
 Message = TypeVar("Message")
 

@@ -307,8 +307,9 @@ async def test_a_request_without_an_answer_times_out() -> None:
 
     async with (
         scripted(act) as url,
-        connected(url, timeouts=dataclasses.replace(FAST_RETRIES, answer=0.05)) as connection,
+        connected(url, timeouts=FAST_RETRIES) as connection,
     ):
+        connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 seconds"):
             await connection.ping()
         connection._timeouts = FAST_RETRIES
@@ -712,7 +713,8 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
         await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=SHORT_TIMEOUTS) as connection:
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer):
             await connection.resume("ABCD", TOKEN)
         connection._timeouts = FAST_RETRIES

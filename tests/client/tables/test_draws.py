@@ -40,7 +40,7 @@ from server.app import Running, running
 from server.config import Config
 from server.tables import game_start, state
 from tests.client.bots.test_runner import play_randomly
-from tests.client.scripted import FAST_RETRIES, Peer, scripted
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, scripted
 from tests.engine.test_fairness import CheatingChance
 from tests.games import some_command
 
@@ -241,7 +241,7 @@ async def test_no_share_is_shown_twice() -> None:
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.open_table(3, "Ann")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             while connection.model.draws._broken_off < 3:  # noqa: ASYNC110 - no update tells it
                 await asyncio.sleep(0.005)
 
@@ -266,13 +266,13 @@ async def two_players(server: Running) -> AsyncIterator[tuple[Connection, Connec
 
 async def play(ann: Connection, bob: Connection) -> None:
     """Play the game to its end."""
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
         for seat, player in enumerate((ann, bob)):
             tasks.create_task(play_randomly(player, random.Random(seat)))
 
 
 async def until_over(client: Connection) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT):
         async for _ in client.updates():
             if client.model.view is not None and client.model.view.result is not None:
                 return

@@ -15,7 +15,7 @@ import pexpect
 import pyte
 
 ROOT = Path(__file__).parents[3]
-TIMEOUT = 30.0  # seconds until a test gives up waiting, not how long anything should take
+TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 
 KEYS = {
     "enter": "\r",

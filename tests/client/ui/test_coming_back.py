@@ -13,8 +13,6 @@ import pytest
 from tests.client.ui.pty_terminal import ROOT, Terminal
 from tests.client.ui.test_journey import empty_hexes, place_first_piece, text_on
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:

@@ -13,8 +13,6 @@ from tests.client.ui.pty_terminal import Terminal
 GAME = ("play", "--players", "3", "--random-layout", "--starts", "me", "--name", "Ann")
 TOKEN = "t" * 43
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:

@@ -16,8 +16,6 @@ from tests.client.ui.pty_terminal import ROOT, Terminal
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import Lay, PointTo, Read, Walk
 from client.ui.lessons.pages import PAGES, LessonPage
@@ -12,8 +10,6 @@ from commands.playing.lessons import practice
 from engine.board import Field, Hex
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import cursor, way_to
-
-pytestmark = pytest.mark.timeout(120)
 
 NUMBERS = {"m": "1", "m*": "2", "f": "3", "f*": "4", "s": "5"}
 # One way to do the exercises: which piece, and where.

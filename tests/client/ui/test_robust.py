@@ -12,8 +12,6 @@ from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_coming_back import bot_table, served
 from tests.client.ui.test_journey import TOP, cursor, empty_hexes, text_on, wait_for_smaller_hand
 
-pytestmark = pytest.mark.timeout(180)
-
 FOCUS_IN, FOCUS_OUT = "\x1b[I", "\x1b[O"
 
 
@@ -62,7 +60,7 @@ def test_a_move_made_without_a_connection_is_sent_later(environment: dict[str, s
             terminal.shows("Your earlier action will be sent")
             terminal.resize(100, 30)
             terminal.shows("No connection|Trying again")
-            terminal.resize(80, 24)
+            terminal.resize(120, 40)  # large enough for all the news that are to come
             with served(*data, port=address.rpartition(":")[2]):
                 terminal.shows("The connection is back", rf"Ann places \w+ on {goal}")
                 terminal.press("q", "y")

@@ -5,8 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from client.player.preferences import Preferences, remember, remembered
 from client.tables.table import TableModel
 from client.ui.draw.screen import drawn
@@ -127,7 +125,6 @@ def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
     remember(path / "under" / "a-file.json", kept)
 
 
-@pytest.mark.timeout(180)
 def test_the_first_minutes(tmp_path: Path) -> None:
     """A name, a game against bots, hosting with a bot, and a wrong address; the choices are remembered."""
     environment = {

@@ -12,6 +12,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
 from tests.server.peer import (
+    TIMEOUT,
     check_views,
     connected,
     connected_without_hello,
@@ -320,7 +321,7 @@ async def test_connections_beyond_the_limit_get_a_polite_503() -> None:
                     pass
             assert refusal.value.response.status_code == 503
             assert b"no room" in refusal.value.response.body
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             while True:
                 try:
                     async with connected(server.port) as later:

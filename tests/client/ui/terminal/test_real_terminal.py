@@ -95,7 +95,6 @@ def bells(terminal: Terminal) -> int:
     return terminal.raw.count(b"\a")
 
 
-@pytest.mark.timeout(120)
 def test_called_unless_the_window_has_the_focus(environment: dict[str, str]) -> None:
     """With bell, title and notice, and again at each turn."""
     arguments = ("play", "--players", "2", "--random-layout", "--starts", "me", "--name", "Ann")
