@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from client.network.connection import connected
 from commands.parsing import Parser, WrongUse
-from commands.serving.configuration import Kind, Option, namespace_of, options_of, printed, settings
+from commands.serving.configuration import namespace_of, printed, settings
+from commands.serving.options import Kind, Option, options_of
 from commands.serving.serve import add_serve
 from palatinus import main
 from server.config import Limits

@@ -27,7 +27,8 @@ from commands.parsing import (
     server_name,
     share,
 )
-from commands.serving.configuration import Setting, add_switch, mark_defaults, namespace_of, printed, settings
+from commands.serving.configuration import Setting, namespace_of, printed, settings
+from commands.serving.options import add_switch, mark_defaults
 
 if TYPE_CHECKING:
     from commands.guests.process import DoorProcess
