@@ -204,7 +204,6 @@ class _Server:
             access=self._access,
             limits=self._config.limits,
             levels=tuple(self._config.brains),
-            lobby_chat=self._config.lobby_chat,
         )
         await conversation.run()
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _RENEWED: Final = frozenset(
-    {"tls-cert", "tls-key", "trust-proxy", "proxy-protocol", "password-file", "verbose"}
+    {"tls-cert", "tls-key", "trust-proxy", "proxy-protocol", "password-file", "lobby-chat", "verbose"}
 )  # by SIGHUP
 
 

@@ -51,6 +51,10 @@ _WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a 
 class Lobby(Protocol):
     """The tables, as far as a conversation knows them; what cannot be done raises Refusal or JournalError."""
 
+    @property
+    def has_chat(self) -> bool:
+        """Tell whether people can be listed, and talk, in the lobby."""
+
     def encoded_list(self) -> msgspec.Raw:
         """Return the list of tables, ready to be sent."""
 
@@ -92,7 +96,6 @@ class Conversation:
         access: Access,
         limits: Limits,
         levels: Sequence[str],
-        lobby_chat: bool,
     ) -> None:
         self._connection = connection
         self._session = session
@@ -101,7 +104,6 @@ class Conversation:
         self._access = access
         self._limits = limits
         self._levels = levels  # of the bots that the server seats
-        self._lobby_chat = lobby_chat  # whether there is one
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -144,7 +146,7 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
         self._session.client = printable(message.client)
-        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels), self._lobby_chat))
+        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels), self._lobby.has_chat))
         self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:

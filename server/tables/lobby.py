@@ -86,6 +86,7 @@ class Lobby:
             place_of=self.public.place_of,
             name_held=self.public.name_held,
             seed=config.seed,
+            is_open=config.lobby_chat,
         )
 
     def restore(self, kept: Mapping[str, PersistentState]) -> None:
@@ -112,6 +113,11 @@ class Lobby:
         self._stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
+
+    @property
+    def has_chat(self) -> bool:
+        """Tell whether people can be listed, and talk, in the lobby."""
+        return self._lobby_chat.is_open
 
     def encoded_list(self) -> msgspec.Raw:
         """Return the list of tables, ready to be sent."""
@@ -156,7 +162,7 @@ class Lobby:
 
     def talk(self, session: Session, message: InLobby) -> None:
         """List the session among those who are online, or say something in the lobby; raises Refusal."""
-        if not self._config.lobby_chat:
+        if not self._lobby_chat.is_open:
             raise Refusal(Code.NO_LOBBY_CHAT)
         match message:
             case EnterLobby(_, str(name), tokens):
@@ -202,6 +208,10 @@ class Lobby:
         Raises Refusal if there is no such table, or JournalError, and changes nothing.
         """
         return await self._registry.table(code).remove_player(seat)
+
+    def open_chat(self, *, on: bool) -> None:
+        """Let people be listed, and talk, in the lobby from now on, or no more."""
+        self._lobby_chat.open(on=on)
 
     # -- what tables ask ----------------------------------------------------------------------------
 

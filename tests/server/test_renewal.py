@@ -93,9 +93,13 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
 
         certify(tmp_path)
         (tmp_path / "password").write_text("new\n")
+        with (tmp_path / "serve.toml").open("a") as file:
+            file.write("lobby-chat = false\n")
         await hang_up(server, "INFO the configuration is renewed")
         async with peer_at(server.port, tmp_path / "ca.pem", "new") as late:
-            assert isinstance(await late.receive(), Welcome)
+            welcome = await late.receive()
+            assert isinstance(welcome, Welcome)
+            assert not welcome.lobby
         with pytest.raises(ssl.SSLCertVerificationError):
             async with peer_at(server.port, tmp_path / "old.pem", "new"):
                 pass

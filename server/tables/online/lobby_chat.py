@@ -49,7 +49,9 @@ class LobbyChat:
         place_of: Callable[[Session], Place],
         name_held: Callable[[Session, str, Collection[str]], bool],
         seed: int | None,
+        is_open: bool,
     ) -> None:
+        self.is_open = is_open
         self._timers = timers
         self._tasks = tasks
         self._place_of = place_of
@@ -117,6 +119,13 @@ class LobbyChat:
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
+    def open(self, *, on: bool) -> None:
+        """Have a list and a chat from now on, or neither: then nobody is shown the others, nor forgotten."""
+        if self.is_open != on:
+            self.is_open = on
+            self._list_outdated = True
+            self._begin_soon()
+
     def hide(self) -> None:
         """Take note that a table has become private, or has ceased to be: nobody is sent the old list."""
         self._list_outdated = True
@@ -181,7 +190,7 @@ class LobbyChat:
         if person.shown != self._list_number:
             person.shown = self._list_number
             person.session.post(self._list)
-        if person.heard < self._last:
+        if self.is_open and person.heard < self._last:
             frame = self._frame_after(person.heard)
             person.heard = self._last
             person.session.post(frame)
@@ -189,7 +198,7 @@ class LobbyChat:
     def _list_people(self) -> None:
         """Make the list of who is online anew; nobody is sent the same one again."""
         self._list_outdated = False
-        frame = framed(self._people.listed(self._place_of))
+        frame = framed(self._people.listed(self._place_of) if self.is_open else Online([]))
         if frame != self._list:
             self._list, self._list_number = frame, self._list_number + 1
 

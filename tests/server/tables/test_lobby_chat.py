@@ -280,6 +280,25 @@ async def test_a_server_can_do_without() -> None:
         assert await says(anna, "hello") == "no-lobby-chat"
 
 
+async def test_a_running_server_can_begin_to_do_without() -> None:
+    """Nobody is shown the others any more, or hears what was said; later all of it is there again."""
+    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
+        anna = await entered(stack, server.port, "Anna")
+        assert await says(anna, "hello") == "said"
+        await heard(anna, 1)
+        server.lobby.open_chat(on=False)
+        await sees(anna)
+        assert await says(anna, "anybody?") == "no-lobby-chat"
+        bruno = await stack.enter_async_context(connected(server.port))
+        assert [each.lobby for each in bruno.received if isinstance(each, Welcome)] == [False]
+        assert (await bruno.refused(EnterLobby(bruno.next_id(), "Bruno"))).code == "no-lobby-chat"
+        assert not lists(bruno)
+        server.lobby.open_chat(on=True)
+        await bruno.done(EnterLobby(bruno.next_id(), "Bruno"))
+        await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
+        assert [each.text for each in await heard(bruno, 1)] == ["hello"]
+
+
 async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
     """Each is sent one list on coming and at most one in each round; the list is bounded, with a count."""
     many = PEOPLE_LISTED + 20
