@@ -15,6 +15,7 @@ from commands.finished_games.records import add_check, add_export, add_replay
 from commands.finished_games.score import add_score
 from commands.guests.command import add_guests
 from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
+from commands.playing.arena import add_arena
 from commands.playing.bot import add_bot
 from commands.playing.join import add_join
 from commands.playing.learn import add_learn
@@ -121,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
         add_history,
         add_join,
         add_bot,
+        add_arena,
         add_replay,
         add_export,
         add_score,

@@ -8,18 +8,16 @@ counts as its fraction, so with equal brains the first wins one game in as many 
 
 import argparse
 import random
-import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from client.bots.arena.match import Player, played
 from client.bots.brains import NamedBrain, brain_named
 from client.bots.win_shares import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
-from engine.redaction import snapshot
-from engine.view import eyes_of
 
 _BATCHES: Final = 20
 
@@ -36,31 +34,23 @@ class Outcome:
     longest: float
 
 
-def played(first: NamedBrain, second: NamedBrain, players: int, number: int) -> Outcome:
+def duel(first: NamedBrain, second: NamedBrain, players: int, number: int) -> Outcome:
     """Play game `number` of a duel; the first brain has seat `number` modulo the players."""
     own = Seat(number % players)
     rng = random.Random(f"{players} {number}")
     game = Game.new(GameOptions(players), RandomChance(rng))
-    moves, seconds, longest = 0, 0.0, 0.0
-    while (legal := game.legal()) is not None:
-        brain = first if legal.seat == own else second
-        view = snapshot(game.view, eyes_of(legal.seat))
-        began = time.process_time()
-        command = brain.choose(view, legal, rng)
-        if legal.seat == own:
-            took = time.process_time() - began
-            moves, seconds, longest = moves + 1, seconds + took, max(longest, took)
-        game.apply(command)
-    result = game.view.result
-    assert result is not None
+    brains = [first if seat == own else second for seat in range(players)]
+    sides = [Player(brain.name, brain.choose, rng) for brain in brains]
+    result = played(game, sides)
     points = [tally.points for tally in result.tallies]
     share = 1 / len(result.winners) if own in result.winners else 0.0
     others = (sum(points) - points[own]) / (players - 1)
-    return Outcome(share, points[own], others, moves, seconds, longest)
+    times = sides[own].times
+    return Outcome(share, points[own], others, len(times), sum(times), max(times))
 
 
 def _batch(first: str, second: str, players: int, numbers: range) -> list[Outcome]:
-    return [played(brain_named(first), brain_named(second), players, number) for number in numbers]
+    return [duel(brain_named(first), brain_named(second), players, number) for number in numbers]
 
 
 def _line(players: int, outcomes: Sequence[Outcome]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from bench.brains import played
+from client.bots.arena.match import Player, begun, played
 from client.bots.brains import brain_named
 from client.bots.runner import BotOptions, run_bots
 from engine.events import LayTile, Place
@@ -43,9 +43,11 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("modules")
 def test_the_documents_brains_play_whole_games(name: str) -> None:
     """Laying tiles, with two peoples and with one."""
-    brain = brain_named(f"{name}:choose")
+    brains = [brain_named(f"{name}:choose"), brain_named("random")]
     for players in (2, 3):
-        played(brain, brain_named("random"), players, 0)
+        rng = random.Random(players)
+        seated = [Player(brain.name, brain.choose, rng) for brain in (*brains, brains[1])[:players]]
+        played(begun(players, rng), seated)
 
 
 @pytest.mark.usefixtures("modules")

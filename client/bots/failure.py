@@ -1,18 +1,39 @@
 """What a brain's author is told when the brain fails: the file, the line and the error."""
 
+import sys
 import traceback
+from typing import Any
 
 from client.language import _
+from engine.events import Command, LayTile, Place
 
 
-def describe_failure(name: str, error: Exception, own: str | None) -> str:
+class BrainFailed(Exception):
+    """A brain raised an exception or returned no command; the text says which and what."""
+
+
+def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
+    """Return what to raise because the brain `name`, the function `choose`, has raised `error`."""
+    own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
+    return BrainFailed(describe_failure(name, error, own))
+
+
+def checked_command(name: str, returned: object) -> Command:
+    """Return what the brain `name` has returned; raises BrainFailed if it is no command."""
+    if isinstance(returned, LayTile | Place):
+        return returned
+    text = _("The brain {name} returned {what} instead of a command.")
+    raise BrainFailed(text.format(name=name, what=repr(returned)))
+
+
+def describe_failure(name: str, error: BaseException, own: str | None) -> str:
     """Return that the brain `name` failed, and where: in its file `own`, if the error passed through it."""
     file, line = _origin(error, own)
     text = _("The brain {name} failed in {file}, line {line}: {error}.")
     return text.format(name=name, file=file, line=line, error=_error(error))
 
 
-def _origin(error: Exception, own: str | None) -> tuple[str, int]:
+def _origin(error: BaseException, own: str | None) -> tuple[str, int]:
     if isinstance(error, SyntaxError) and error.filename is not None:
         return error.filename, error.lineno or 0
     frames = traceback.extract_tb(error.__traceback__)
@@ -20,7 +41,7 @@ def _origin(error: Exception, own: str | None) -> tuple[str, int]:
     return frame.filename, frame.lineno or 0
 
 
-def _error(error: Exception) -> str:
+def _error(error: BaseException) -> str:
     if isinstance(error, SyntaxError):  # which is printed with the line and a mark under it
         return f"{type(error).__name__}: {error.msg}"
     return "".join(traceback.format_exception_only(error)).strip()

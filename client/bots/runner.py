@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.failure import describe_failure
+from client.bots.failure import BrainFailed, brain_failure, checked_command
 from client.bots.results import JsonLines, Results, Sentences
 from client.bots.search.brain import SearchBrain
 from client.bots.search.processes import SearchFailed, searched
@@ -25,7 +25,7 @@ from client.tables.news import Closed
 from client.tables.table import TableClosed
 from engine.components import DEALS
 from engine.errors import Fault
-from engine.events import Command, GameEnded, LayTile, Place
+from engine.events import Command, GameEnded
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
@@ -37,10 +37,6 @@ _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
 _TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
-
-
-class BrainFailed(Exception):
-    """A brain raised an exception or returned no command; the text says which and what."""
 
 
 class UnfairDraws(Exception):
@@ -337,17 +333,13 @@ class _Bot:
         try:
             if isinstance(choose, SearchBrain):
                 return await searched(choose, view, model.legal, self._rng, self._cores)
-            command = await asyncio.to_thread(choose, view, model.legal, self._rng)
+            returned = await asyncio.to_thread(choose, view, model.legal, self._rng)
         except SearchFailed as error:
             text = _("The brain {name} failed: {error}.")
             raise BrainFailed(text.format(name=self._brain.name, error=error)) from error
         except Exception as error:
-            own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
-            raise BrainFailed(describe_failure(self._brain.name, error, own)) from error
-        if not isinstance(command, LayTile | Place):
-            text = _("The brain {name} returned {what} instead of a command.")
-            raise BrainFailed(text.format(name=self._brain.name, what=repr(command)))
-        return command
+            raise brain_failure(self._brain.name, choose, error) from error
+        return checked_command(self._brain.name, returned)
 
     def _name(self, number: int) -> str:
         return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"

@@ -1,0 +1,97 @@
+"""What brains have reached in the games of an arena."""
+
+import itertools
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from client.bots.arena.outcomes import GameOutcome
+from client.bots.arena.ratings import Rating, rated
+from client.bots.arena.schedule import Entrant
+from client.bots.win_shares import wilson
+
+
+@dataclass(slots=True)
+class Share:
+    """How many games were won among how many; a part of a victory counts as that part."""
+
+    games: int = 0
+    wins: float = 0.0
+    points: int = 0
+
+    def add(self, won: float, points: int = 0) -> None:
+        """Count a game."""
+        self.games += 1
+        self.wins += won
+        self.points += points
+
+    @property
+    def share(self) -> float:
+        return self.wins / self.games
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 95% interval of the share."""
+        return wilson(self.share, self.games)
+
+    @property
+    def mean_points(self) -> float:
+        return self.points / self.games
+
+
+@dataclass(slots=True)
+class Standing:
+    """What one brain has reached: its games count as often as it had a seat in them."""
+
+    name: str
+    seats: list[Share]
+    rating: Rating
+    total: Share = field(default_factory=Share)
+    against: dict[str, Share] = field(default_factory=dict)  # by the other's name, how often it was ahead
+    moves: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+
+    @property
+    def mean_seconds(self) -> float:
+        """Return how long a move took on average."""
+        return self.seconds / self.moves
+
+
+def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]) -> list[Standing]:
+    """Return the standings of all brains that have played, the best rated first.
+
+    The order in which the games were finished makes no difference.
+    """
+    in_order = sorted(outcomes, key=lambda outcome: outcome.number)
+    ratings = rated(len(names), in_order)
+    found = [
+        Standing(name, [Share() for _ in range(players)], rating)
+        for name, rating in zip(names, ratings, strict=True)
+    ]
+    for outcome in in_order:
+        _add(found, outcome)
+    return sorted(
+        (standing for standing in found if standing.total.games), key=lambda each: -each.rating.mean
+    )
+
+
+def _add(found: Sequence[Standing], outcome: GameOutcome) -> None:
+    for number, own in enumerate(outcome.seats):
+        standing = found[own.entrant]
+        standing.total.add(own.share, own.points)
+        standing.seats[number].add(own.share, own.points)
+        standing.moves += own.moves
+        standing.seconds += own.seconds
+        standing.longest = max(standing.longest, own.longest)
+    for one, other in itertools.permutations({seat.entrant for seat in outcome.seats}, 2):
+        # A game counts once, however many seats they have in it.
+        ahead = statistics.fmean(_ahead(outcome, one, other))
+        found[one].against.setdefault(found[other].name, Share()).add(ahead)
+
+
+def _ahead(outcome: GameOutcome, own: Entrant, other: Entrant) -> Iterator[float]:
+    """Yield for each seat of `own` and each of `other` whether the first is ahead: a half if neither is."""
+    for mine, theirs in itertools.product(outcome.seats, repeat=2):
+        if (mine.entrant, theirs.entrant) == (own, other):
+            yield 0.5 if mine.rank == theirs.rank else float(mine.rank > theirs.rank)

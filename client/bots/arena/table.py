@@ -1,0 +1,129 @@
+"""The standings of an arena as tables for people, and as JSON for programs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from wcwidth import wcswidth
+
+from client.bots.arena.schedule import Schedule
+from client.bots.arena.standings import Share, Standing
+from client.language import _, counted
+
+
+def lines(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> list[str]:
+    """Return all tables, in the language in use; without `times` the same seed gives the same text."""
+    told = [_heading(schedule, played)]
+    if not found:
+        return told
+    told += ["", *_overall(found, times=times)]
+    told += ["", _("Wins by seat, seat 1 starting:"), *_by_seat(schedule, found)]
+    told += ["", _("How often the brain of the line is ahead of the other:"), *_pairs(found)]
+    return told
+
+
+def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> dict[str, Any]:
+    """Return everything that the tables show."""
+    return {
+        "version": 1,
+        "players": schedule.players,
+        "seed": schedule.seed,
+        "alone": schedule.names[0] if schedule.alone else None,
+        "random_layout": schedule.random_layout,
+        "games": played,
+        "planned": schedule.games,
+        "brains": [_brain_json(standing, times=times) for standing in found],
+    }
+
+
+def _heading(schedule: Schedule, played: int) -> str:
+    form = counted(
+        "{played} of {n} game, seed {seed}.", "{played} of {n} games, seed {seed}.", schedule.games
+    )
+    sentences = (
+        form.format(played=played, n=schedule.games, seed=schedule.seed),
+        _("Equal brains would win {share}.").format(share=f"{1 / schedule.players:.1%}"),
+        _("In brackets: 95 per cent intervals."),
+    )
+    return " ".join(sentences)
+
+
+def _overall(found: Sequence[Standing], *, times: bool) -> list[str]:
+    heads = [_("brain"), _("games"), _("wins"), "", _("points"), _("rating"), ""]
+    rows = [
+        [
+            standing.name,
+            str(standing.total.games),
+            f"{standing.total.share:.1%}",
+            _interval(standing.total, ".1f"),
+            f"{standing.total.mean_points:.1f}",
+            f"{standing.rating.mean:.1f}",
+            f"±{standing.rating.reach:.1f}",
+        ]
+        for standing in found
+    ]
+    if times:
+        heads += [_("ms a move"), _("longest")]
+        for row, standing in zip(rows, found, strict=True):
+            row += [f"{1000 * standing.mean_seconds:.2f}", f"{1000 * standing.longest:.1f}"]
+    return _aligned([heads, *rows])
+
+
+def _by_seat(schedule: Schedule, found: Sequence[Standing]) -> list[str]:
+    heads = [_("brain"), *(str(seat) for seat in range(1, schedule.players + 1))]
+    return _aligned([heads, *([each.name, *map(_short, each.seats)] for each in found)])
+
+
+def _pairs(found: Sequence[Standing]) -> list[str]:
+    names = [standing.name for standing in found]
+    rows = [[each.name, *(_short(each.against.get(name)) for name in names)] for each in found]
+    return _aligned([["", *names], *rows])
+
+
+def _short(share: Share | None) -> str:
+    if share is None or not share.games:
+        return "-"
+    return f"{share.share:.0%} {_interval(share, '.0f')}"
+
+
+def _interval(share: Share, form: str) -> str:
+    low, high = share.interval
+    return f"[{format(100 * low, form)}, {format(100 * high, form)}]"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines: the first column to the left, the others to the right."""
+    widths = [max(map(wcswidth, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_padded(row, widths)).rstrip() for row in rows]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        space = " " * (width - wcswidth(cell))
+        yield space + cell if column else cell + space
+
+
+def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
+    told = {
+        "name": standing.name,
+        **_share_json(standing.total),
+        "rating": {"mean": standing.rating.mean, "deviation": standing.rating.deviation},
+        "seats": [{"seat": seat, **_share_json(share)} for seat, share in enumerate(standing.seats, start=1)],
+        "ahead_of": {
+            name: {"games": share.games, "share": share.share, "interval": share.interval}
+            for name, share in standing.against.items()
+        },
+    }
+    if times:
+        told["seconds"] = {"mean": standing.mean_seconds, "longest": standing.longest}
+    return told
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    if not share.games:
+        return {"games": 0, "share": None, "interval": None, "points": None}
+    return {
+        "games": share.games,
+        "share": share.share,
+        "interval": share.interval,
+        "points": share.mean_points,
+    }

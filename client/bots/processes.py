@@ -1,0 +1,85 @@
+"""Work in processes of their own, so that the connections and screens of this one never wait for it."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar, TypeVarTuple
+
+from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
+
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
+
+# A process that is killed, for lack of memory say, is replaced; so is one that is late, as all are when this
+# program is stopped for a while by Ctrl-Z.
+ATTEMPTS: Final = 3
+_LOST: Final = (
+    BrokenWorkerProcess,
+    ProcessLookupError,
+    TimeoutError,
+)  # the second if it ended while it started
+
+
+class ProcessesLost(Exception):
+    """The processes ended or did not answer, again and again."""
+
+
+def _nothing() -> None:
+    """Show that the process answers."""
+
+
+async def in_process(
+    function: Callable[[*Arguments], Result],
+    *arguments: *Arguments,
+    limiter: CapacityLimiter,
+    seconds: float | None = None,
+    lost: Callable[[], None] = _nothing,
+) -> Result:
+    """Return what the function returns in a process of its own; it must not raise one of the errors lost.
+
+    If the process ends, or takes longer than so many seconds, `lost` is called, and another process has to do
+    the work; after some attempts, ProcessesLost is raised. The processes stay for what comes next, and end
+    with the event loop; one whose work is cancelled ends at once.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            async with asyncio.timeout(seconds):
+                await _ready_process(limiter)
+                return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
+        except _LOST as error:
+            if attempt == ATTEMPTS:
+                raise ProcessesLost from error
+            lost()
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _ready_process(limiter: CapacityLimiter) -> None:
+    """Wait until there is a process, even if cancelled: anyio loses sight of one that is just starting."""
+    with _interrupts_held():
+        starting = asyncio.ensure_future(to_process.run_sync(_nothing, limiter=limiter))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await asyncio.wait([starting])
+            raise
+
+
+_holding = 0
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Have Ctrl-C wait, and processes that are started meanwhile not hear it: it is for this one alone."""
+    global _holding  # noqa: PLW0603 - it is the state of this thread
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    _holding += 1
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        _holding -= 1
+        if not _holding:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

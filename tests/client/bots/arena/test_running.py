@@ -1,0 +1,137 @@
+"""Games of an arena: the same wherever they are played, and what happens when one fails."""
+
+import asyncio
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from client.bots.arena.match import GameFailed, Player, begun, play, played
+from client.bots.arena.outcomes import GameOutcome
+from client.bots.arena.running import GameNotPlayed, play_all
+from client.bots.arena.schedule import Schedule
+from client.bots.brain import Brain
+from client.bots.brains import at_random
+from client.bots.failure import BrainFailed
+from engine.events import Command, LayTile
+from engine.game import Game
+from engine.legal import Legal
+from engine.record import replayed
+from engine.view import View
+from tests.server.peer import eventually
+
+
+def without_times(outcome: GameOutcome) -> GameOutcome:
+    return replace(outcome, seats=tuple(replace(seat, seconds=0.0, longest=0.0) for seat in outcome.seats))
+
+
+def unexpected(number: int) -> None:
+    """No process ends by itself."""
+    raise AssertionError(number)
+
+
+async def test_a_game_is_the_same_wherever_it_is_played() -> None:
+    """In this process or in others, in any order; a search decides by its chance too."""
+    schedule = Schedule(("greedy", "search:100"), 2, 1, seed=5, random_layout=True)
+    here = [play(schedule, pairing, "en", records=True) for pairing in schedule.pairings()]
+    there: list[GameOutcome] = []
+    await play_all(schedule, 2, there.append, unexpected, records=True)
+    there.sort(key=lambda outcome: outcome.number)
+    assert [without_times(outcome) for outcome in there] == [without_times(outcome) for outcome in here]
+    layouts = set()
+    for outcome in there:
+        assert outcome.record is not None
+        game = replayed(outcome.record)
+        assert game.view.result is not None
+        assert [tally.points for tally in game.view.result.tallies] == [s.points for s in outcome.seats]
+        layouts.add((tuple(game.view.tiles), tuple(game.view.laurels.items())))
+    assert len(layouts) == 1
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return what writes a module `brainy`, which processes import too; its folder has a place for marks."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "brainy", raising=False)
+
+    def write(body: str) -> Path:
+        lines = ["import os, time", "from pathlib import Path", f"MARK = Path({str(tmp_path / 'mark')!r})"]
+        lines += ["def choose(view, legal, rng):", *(f"    {line}" for line in body.splitlines())]
+        lines += ["    return next(legal.commands())"]
+        (tmp_path / "brainy.py").write_text("\n".join(lines), encoding="utf-8")
+        return tmp_path / "mark"
+
+    return write
+
+
+BRAINY = Schedule(("random", "brainy:choose"), 2, 1, seed=1)
+
+
+async def test_a_game_whose_process_ends_is_played_again(module: Callable[[str], Path]) -> None:
+    """And somebody is told."""
+    mark = module("if not MARK.exists():\n    MARK.touch()\n    os.kill(os.getpid(), 9)")
+    outcomes: list[GameOutcome] = []
+    lost: list[int] = []
+    await play_all(BRAINY, 1, outcomes.append, lost.append)
+    assert mark.exists()
+    assert (lost, [outcome.number for outcome in outcomes]) == ([1], [1, 2])
+
+
+async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callable[[str], Path]) -> None:
+    module("os.kill(os.getpid(), 9)")
+    lost: list[int] = []
+    with pytest.raises(GameNotPlayed, match="game 1 ended, 3 times in a row"):
+        await play_all(BRAINY, 1, lambda _: None, lost.append)
+    assert lost == [1, 1]
+
+
+async def test_an_arena_that_is_cancelled_leaves_no_process(module: Callable[[str], Path]) -> None:
+    """Though a brain thinks for ever."""
+    mark = module("with MARK.open('a') as file:\n    file.write(f'{os.getpid()}\\n')\ntime.sleep(600)")
+    arena = asyncio.create_task(play_all(BRAINY, 2, lambda _: None, unexpected))
+    await eventually(lambda: mark.exists() and mark.read_text().count("\n") == 2)
+    arena.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await arena
+    assert not any(map(psutil.pid_exists, map(int, mark.read_text().split())))
+
+
+async def test_a_brain_that_fails_ends_the_arena(module: Callable[[str], Path]) -> None:
+    """Saying where in the author's file; the record is the game so far."""
+    module("if len(view.placed) > 5:\n    raise SystemExit('no more')")
+    with pytest.raises(GameFailed) as failed:
+        await play_all(BRAINY, 1, lambda _: None, unexpected)
+    assert failed.value.number == 1
+    assert "brain brainy:choose failed in " in failed.value.text
+    assert "brainy.py, line 6: SystemExit: no more." in failed.value.text
+    assert len(replayed(failed.value.record).view.placed) == 7
+
+
+def no_command(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    return None  # type: ignore[return-value]
+
+
+def no_such_place(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    return LayTile(legal.seat, 7, 0)
+
+
+@pytest.mark.parametrize(
+    ("brain", "told"),
+    [
+        (no_command, "The brain mine returned None instead of a command."),
+        (
+            no_such_place,
+            "The brain mine chose .*position=7.*, which is not allowed: 7 is not an outer position",
+        ),
+    ],
+)
+def test_what_is_no_move_is_told(brain: Brain, told: str) -> None:
+    """With the reason that a server would give."""
+    game: Game = begun(2, random.Random(1))
+    seated = [Player("mine", brain, random.Random(1)), Player("random", at_random, random.Random(1))]
+    with pytest.raises(BrainFailed, match=told):
+        played(game, seated)

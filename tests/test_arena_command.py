@@ -1,0 +1,128 @@
+"""`palatinus arena`: its tables, records and JSON, and how it ends early."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from palatinus import main
+from tests.server.peer import eventually
+from tests.test_docs import ROOT
+
+ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
+
+
+def test_the_same_seed_gives_the_same_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """However many games are played at the same time; the records are those of the games."""
+    folder = tmp_path / "records"
+    assert main([*ARENA, "--no-times", "-j", "1"]) == 0
+    alone = capsys.readouterr()
+    assert main([*ARENA, "--no-times", "-j", "2", "--records", str(folder)]) == 0
+    table, errors = capsys.readouterr()
+    assert (alone.out, alone.err, errors) == (table, "", "")
+    assert table.startswith("6 of 6 games, seed 1. Equal brains would win 33.3%.")
+    assert [line.split()[0] for line in table.splitlines()[3:5]] == ["greedy", "random"]
+    records = sorted(folder.iterdir())
+    assert [record.name for record in records] == [f"game-{number}.txt" for number in range(1, 7)]
+    for record in records:
+        assert main(["check", str(record)]) == 0
+        assert "a finished game; points: " in capsys.readouterr().out
+    assert "# seat 0 is random-1\n# seat 1 is random-2\n# seat 2 is greedy\n" in records[0].read_text()
+    assert main([*ARENA, "--records", str(folder)]) == 2
+    assert "is not empty: name a new folder" in capsys.readouterr().err
+
+
+def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["arena", "greedy", "random", "--games", "2", "-j", "1", "--seed", "7", "--alone", "--json"])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert (told["games"], told["planned"], told["seed"], told["alone"]) == (2, 2, 7, "greedy")
+    best = told["brains"][0]
+    assert best["name"] == "greedy"
+    assert best["games"] == sum(seat["games"] for seat in best["seats"]) == 2
+    assert best["interval"][0] <= best["share"] <= best["interval"][1]
+    assert best["ahead_of"]["random"]["games"] == 2
+    assert best["seconds"]["longest"] >= best["seconds"]["mean"] > 0
+
+
+def test_a_brain_that_fails_is_told_with_file_and_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, with the table of the games before; the record shows the game so far."""
+    module = tmp_path / "hasty.py"
+    module.write_text("def choose(view, legal, rng):\n    return view.hands['H']\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hasty", raising=False)
+    folder = tmp_path / "records"
+    assert main(["arena", "hasty:choose", "random", "-j", "1", "--records", str(folder)]) == 1
+    out, errors = capsys.readouterr()
+    assert out.startswith("0 of 100 games, seed 1.")
+    assert errors == f"palatinus: game 1: The brain hasty:choose failed in {module}, line 2: KeyError: 'H'.\n"
+    assert main(["check", str(folder / "game-001.txt")]) == 0
+    assert "a running game of 2 players" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["greedy"], "needs two brains or more"),
+        (["greedy", "random", "greedy"], "the brain greedy is named twice"),
+        (["greedy", "greedier"], "There is no brain called 'greedier'"),
+        (["greedy", "random", "--records", "/dev/null/records"], "cannot write /dev/null/records"),
+    ],
+)
+def test_wrong_use_is_one_line(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["arena", *words]) == 2
+    out, errors = capsys.readouterr()
+    assert (out, errors.count("\n")) == ("", 1)
+    assert reason in errors
+
+
+def test_without_the_package_for_ratings_it_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any game is played."""
+    for module in ("standings", "ratings"):
+        monkeypatch.delitem(sys.modules, f"client.bots.arena.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "openskill", None)
+    monkeypatch.delitem(sys.modules, "openskill.models", raising=False)
+    assert main(ARENA) == 2
+    assert re.fullmatch(r"palatinus: the package openskill.* is missing: run .*\n", capsys.readouterr().err)
+
+
+async def test_ctrl_c_prints_the_table_so_far(tmp_path: Path) -> None:
+    """In a terminal, which shows how far it is; no process stays behind."""
+    mark = tmp_path / "mark"
+    (tmp_path / "pensive.py").write_text(
+        "import time\nfrom pathlib import Path\nmoves = 0\n"
+        "def choose(view, legal, rng):\n"
+        "    global moves\n"
+        "    moves += 1\n"
+        "    if moves > 40:\n"
+        f"        Path({str(mark)!r}).touch()\n"
+        "        time.sleep(600)\n"
+        "    return next(legal.commands())\n",
+        encoding="utf-8",
+    )
+    words = [str(ROOT / "palatinus.py"), "arena", "random", "pensive:choose", "-j", "1"]
+    terminal = pexpect.spawn(sys.executable, words, cwd=tmp_path, timeout=60, dimensions=(24, 100))
+    try:
+        await eventually(mark.exists)
+        terminal.expect(r"[1-9]/100 time left")
+        processes = psutil.Process(terminal.pid).children(recursive=True)
+        assert processes
+        terminal.sendintr()
+        terminal.expect(r"Interrupted\.\r\n[1-9] of 100 games, seed 1\.")
+        terminal.expect("random")
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+        assert terminal.exitstatus == 130
+        assert not any(process.is_running() for process in processes)
+    finally:
+        terminal.close(force=True)
