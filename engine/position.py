@@ -8,7 +8,7 @@ import functools
 import random
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias
 
 from engine.board import FIELDS
@@ -43,8 +43,9 @@ class Hand:
     """
 
     counts: tuple[int, int, int]  # merchants, farmers, soldiers
-    after: Mapping[Kind, "Hand"]
-    draws: Draws
+    # All hands to come, too many to print.
+    after: Mapping[Kind, "Hand"] = field(repr=False)
+    draws: Draws = field(repr=False)
 
 
 def hand_of(seat: int, pieces: Mapping[Piece, int], soldierless_at: int) -> Hand:
@@ -123,14 +124,14 @@ class Position:
         """Return what the seat on turn may place, on any of the `free` fields (R4.1, R4.3)."""
         return tuple(self.hands[self.turn].after)
 
-    def play(self, kind: Kind, field: int) -> None:
+    def play(self, kind: Kind, on: int) -> None:
         """Place a piece of the seat on turn.
 
         Raises KeyError for a kind that may not be placed, ValueError for a field that is not free.
         """
         hand = self.hands[self.turn].after[kind]
-        self.free.remove(field)
-        self.board[field] = occupant(self.turn, kind)
+        self.free.remove(on)
+        self.board[on] = occupant(self.turn, kind)
         self.hands[self.turn] = hand
         self.turn = (self.turn + 1) % len(self.hands)
         self.left -= 1

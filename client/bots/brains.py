@@ -13,6 +13,7 @@ from typing import Final
 from client.bots.brain import Brain
 from client.bots.failure import describe_failure
 from client.bots.greedy import greedy
+from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain
 from client.language import N_, _
 from engine.events import Command
@@ -74,17 +75,19 @@ def bots_by_level() -> dict[str, Brain]:
 
 
 def brain_named(text: str) -> NamedBrain:
-    """Return the brain named `text`, or one of the user's own, `module:attribute`; raises NoSuchBrain.
+    """Return the brain or level named `text`, or the user's own, `module:attribute`; raises NoSuchBrain.
 
     The module can be in the current folder. `search:N` is a search of N simulations a move.
     """
     if (brain := BRAINS.get(text)) is not None:
         return brain
+    if (level := LEVELS.get(text)) is not None:
+        return NamedBrain(level.name, level.choose, level.temper)
     module_name, colon, attribute = text.partition(":")
     if module_name == _SEARCH and attribute.isascii() and attribute.isdecimal():
         return _search_of(int(attribute))
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
-        known = ", ".join(BRAINS)
+        known = ", ".join((*LEVELS, *BRAINS))
         raise NoSuchBrain(
             _(
                 "There is no brain called {name}. Choose {known}, or your own, written module:attribute."

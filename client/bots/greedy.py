@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Sequence
 from typing import Final
 
 from client.bots.outlook import Outlook, spring_influence
@@ -17,27 +18,32 @@ _KEPT: Final = {Kind.MERCHANT: 0.0, Kind.FARMER: 0.0, Kind.SOLDIER: 1.5}
 
 def greedy(view: View, legal: Legal, rng: random.Random) -> Command:
     """Choose the move with the best expected end for the seat; `rng` breaks ties."""
-    return _lay(view, legal, rng) if isinstance(legal, LegalLays) else _place(view, legal, rng)
+    if isinstance(legal, LegalLays):
+        return best_lay(view, legal, rng)
+    kind, field = best_place(view, legal, legal.fields, rng)
+    # To this brain neither the wolf nor the people of a piece matters.
+    return Place(legal.seat, rng.choice([piece for piece in legal.pieces if piece.kind is kind]), field)
 
 
-def _place(view: View, legal: LegalPlaces, rng: random.Random) -> Place:
+def best_place(
+    view: View, legal: LegalPlaces, fields: Sequence[Field], rng: random.Random
+) -> tuple[Kind, Field]:
+    """Return which kind of piece promises most, on which of some legal fields."""
     outlook = Outlook(view, legal.seat)
-    pieces = {kind: [piece for piece in legal.pieces if piece.kind is kind] for kind in Kind}
+    held = {piece.kind for piece in legal.pieces}
     best: list[tuple[Kind, Field]] = []
     best_score = -math.inf
     for kind in Kind:
-        for field in legal.fields if pieces[kind] else ():
+        for field in fields if kind in held else ():
             score = outlook.after(field, kind) - _KEPT[kind]
             if score > best_score:
                 best, best_score = [], score
             if score == best_score:
                 best.append((kind, field))
-    kind, field = rng.choice(best)
-    # To this brain neither the wolf nor the people of a piece matters.
-    return Place(legal.seat, rng.choice(pieces[kind]), field)
+    return rng.choice(best)
 
 
-def _lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
+def best_lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
     """Lay springs together if this seat places first, and so can take the best field, else apart."""
     assert view.drawn is not None  # noqa: S101 - to lay is legal only with a tile in hand
     first = legal.seat == view.start.starting

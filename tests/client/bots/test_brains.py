@@ -12,6 +12,7 @@ from hypothesis import assume, given
 
 from client.bots import outlook
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, bots_by_level, brain_named
+from client.bots.levels import LEVELS
 from client.bots.outlook import Outlook
 from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
@@ -28,7 +29,13 @@ from protocol.snapshot import snapshot_message, view_of
 from tests.games import begun, finished_games, games, seeds
 
 EVERY_BRAIN = pytest.mark.parametrize(
-    "brain", [BRAINS["random"], BRAINS["greedy"], brain_named("search:100")], ids=list(BRAINS)
+    "brain",
+    [
+        brain_named(name)
+        for name in ("random", "greedy", "search:100", *LEVELS)
+        if name not in LEVELS or not LEVELS[name].searches  # the others search like search:100
+    ],
+    ids=lambda brain: brain.name,
 )
 
 
@@ -204,11 +211,11 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert brain_named("my_brains:mine").choose is at_random
     assert brain_named("greedy") is BRAINS["greedy"]
     for text, reason in (
-        ("greedier", "Choose random, greedy, search, or your own"),
-        ("my_brains:", "Choose random"),
-        (":mine", "Choose random"),
+        ("greedier", "Choose slave, plebeian, citizen, senator, consul, random, greedy, search, or your own"),
+        ("my_brains:", "Choose slave"),
+        (":mine", "Choose slave"),
         ("no_such_module:mine", "cannot be imported"),
-        ("..bots:mine", "Choose random"),
+        ("..bots:mine", "Choose slave"),
         ("my_brains:yours", "has no 'yours'"),
         ("my_brains:number", "cannot be called"),
         ("search:99", "Choose 100 to 1000000"),

@@ -1,0 +1,121 @@
+"""The levels: five opponents for people, the weakest first, each with a temper of its own.
+
+Each beats the one before; `docs/bots.md` shows how often, and with which command that was measured.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from client.bots.brain import Brain
+from client.bots.greedy import best_lay, best_place
+from client.bots.search.brain import SearchBrain
+from client.language import N_
+from engine.events import Command, Place
+from engine.legal import Legal, LegalLays, random_command
+from engine.pieces import Kind, Piece
+from engine.view import View
+
+_OVERLOOKED: Final = 0.75  # the share of the fields that a plebeian does not look at
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An opponent that people choose by name; `title` and `temper` are shown translated."""
+
+    name: str  # as people type it, the same in every language
+    title: str
+    temper: str  # what it likes and where it is weak, in a sentence
+    choose: Brain
+
+    @property
+    def searches(self) -> bool:
+        """Return whether it thinks for long, and so in a process of its own (`client.bots.search`)."""
+        return isinstance(self.choose, SearchBrain)
+
+
+def slave(view: View, legal: Legal, rng: random.Random) -> Command:
+    """Place on any field beside an own piece what promises most there; lay tiles at random."""
+    if isinstance(legal, LegalLays):
+        return random_command(legal, rng)
+    own = {field for field, seat in view.owners.items() if seat == legal.seat}
+    near = [field for field in legal.fields if own.intersection(view.layout.adjacent(field))]
+    kind, field = best_place(view, legal, [rng.choice(near or legal.fields)], rng)
+    return Place(legal.seat, rng.choice(_of_kind(legal.pieces, kind)), field)
+
+
+def plebeian(view: View, legal: Legal, rng: random.Random) -> Command:
+    """Choose like the greedy brain, but overlook many fields and keep the wolves for the end."""
+    if isinstance(legal, LegalLays):
+        return best_lay(view, legal, rng)
+    fields = rng.sample(legal.fields, max(1, round(len(legal.fields) * (1.0 - _OVERLOOKED))))
+    kind, field = best_place(view, legal, fields, rng)
+    pieces = _of_kind(legal.pieces, kind)
+    return Place(legal.seat, rng.choice([piece for piece in pieces if not piece.wolf] or pieces), field)
+
+
+def citizen(view: View, legal: Legal, rng: random.Random) -> Command:
+    """Choose like the greedy brain, and place the wolves first."""
+    if isinstance(legal, LegalLays):
+        return best_lay(view, legal, rng)
+    kind, field = best_place(view, legal, legal.fields, rng)
+    pieces = _of_kind(legal.pieces, kind)
+    return Place(legal.seat, rng.choice([piece for piece in pieces if piece.wolf] or pieces), field)
+
+
+def _of_kind(pieces: Sequence[Piece], kind: Kind) -> list[Piece]:
+    return [piece for piece in pieces if piece.kind is kind]
+
+
+LEVELS: Final[Mapping[str, Level]] = MappingProxyType(
+    {
+        level.name: level
+        for level in (
+            Level(
+                "slave",
+                N_("Slave"),
+                N_(
+                    "Stays close to its own pieces, on any field, and takes what fits there: "
+                    "most hills are yours."
+                ),
+                slave,
+            ),
+            Level(
+                "plebeian",
+                N_("Plebeian"),
+                N_(
+                    "Takes what it sees, but overlooks most fields; it plays openly and "
+                    "keeps its wolves for last."
+                ),
+                plebeian,
+            ),
+            Level(
+                "citizen",
+                N_("Citizen"),
+                N_(
+                    "Loves wolves and plays them first; it overlooks no field, "
+                    "but thinks only one move ahead."
+                ),
+                citizen,
+            ),
+            Level(
+                "senator",
+                N_("Senator"),
+                N_(
+                    "Imagines thousands of games for each move and guesses your wolves; long plans escape it."
+                ),
+                SearchBrain(4_000, 2.0),
+            ),
+            Level(
+                "consul",
+                N_("Consul"),
+                N_(
+                    "Takes seconds to imagine tens of thousands of games; slow, but it forgives few mistakes."
+                ),
+                SearchBrain(30_000, 5.0),
+            ),
+        )
+    }
+)
