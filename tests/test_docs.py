@@ -32,7 +32,7 @@ DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sort
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 SERVE = "Options of `palatinus serve`"
-CODE = ("bench", "client", "commands", "engine", "protocol", "server", "tests")
+CODE = ("bench", "client", "commands", "engine", "environment", "protocol", "server", "tests")
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
 ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
 
