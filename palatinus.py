@@ -10,6 +10,7 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling
 from client.player.colouring import Colouring, Colours, Theme, choose_colouring
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
+from commands.finished_games.analysis import add_analyse
 from commands.finished_games.history import add_history
 from commands.finished_games.records import add_check, add_export, add_replay
 from commands.finished_games.score import add_score
@@ -125,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         add_arena,
         add_replay,
         add_export,
+        add_analyse,
         add_score,
         add_check,
     ):

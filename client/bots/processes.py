@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar, TypeVarTuple
@@ -19,6 +20,16 @@ _LOST: Final = (
     ProcessLookupError,
     TimeoutError,
 )  # the second if it ended while it started
+
+
+class _WithoutReaping(logging.Filter):
+    """Leaves out asyncio's warning that a process which was ended had been waited for already."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith("Unknown child process pid")
+
+
+logging.getLogger("asyncio").addFilter(_WithoutReaping())
 
 
 class ProcessesLost(Exception):

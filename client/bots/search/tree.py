@@ -12,7 +12,7 @@ Intelligence 175, 2011). The final board does not care in which order it was fil
 import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.search.averages import Averages
@@ -106,15 +106,22 @@ class _Node:
 
 
 class Search:
-    """A search for the seat on turn of `view`, in the placing phase."""
+    """A search for the seat on turn of `view`, in the placing phase.
 
-    def __init__(self, view: View, rng: random.Random) -> None:
-        assert view.turn is not None  # noqa: S101 - in the placing phase it is somebody's turn
+    When all pieces are placed it is nobody's turn: then the worlds alone differ.
+    `told`, if any, is called with the utilities that each simulation came to.
+    """
+
+    def __init__(
+        self, view: View, rng: random.Random, told: Callable[[list[float]], None] | None = None
+    ) -> None:
+        self._told = told
+        turn = 0 if view.turn is None else view.turn
         self._rng = rng
         self._worlds = Worlds(view)
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
-        self._order = [(view.turn + ply) % view.seats for ply in range(view.to_place)]
+        self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]
         self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
         self._averages = Averages(view.seats, self._free, self._free + self._worlds.hidden)
         self._root = _Node()
@@ -230,6 +237,8 @@ class Search:
     def _count(self, board: list[Occupant], worth: list[float], path: list[tuple[_Node, int]]) -> None:
         """Count the end of a simulation at the nodes of its path, and for the averages."""
         self.simulations += 1
+        if self._told is not None:
+            self._told(worth)
         self._averages.add(board, worth)
         weights, known = _WEIGHTS, len(_WEIGHTS)
         for (node, chosen), seat in zip(path, self._order, strict=False):

@@ -8,6 +8,7 @@ _WIN: Final = (
     0.7  # the rest is for the margin, so that a search sees progress where all its games are won or lost
 )
 _MARGIN: Final = 1.0 - _WIN
+_LOST: Final = _MARGIN / 2  # a loser's lead is negative, a winner's is not
 _DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
 
 
@@ -16,6 +17,12 @@ def utilities(packed: list[PackedScore]) -> list[float]:
     best, second = sorted(packed, reverse=True)[:2]
     won = _WIN / packed.count(best)
     return [_worth(score - second, won) if score == best else _worth(score - best, 0.0) for score in packed]
+
+
+def win_shares(worth: list[float]) -> list[float]:
+    """Return each seat's share of the win, from the utilities: a loser's is below all winners'."""
+    won = [each > _LOST for each in worth]
+    return [1.0 / sum(won) if each else 0.0 for each in won]
 
 
 def _worth(lead: PackedScore, won: float) -> float:

@@ -1,0 +1,1 @@
+"""Finished games judged: everybody's chance of winning after each move, and which moves were better."""

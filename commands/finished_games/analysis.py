@@ -1,0 +1,115 @@
+"""`palatinus analyse`: everybody's chances of winning move by move, and the moves that decided a game."""
+
+import argparse
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Final
+
+from client.language import _
+from commands.finished_games.records import recording_in
+from commands.parsing import Commands, WrongUse, positive
+from commands.progress import progress
+
+if TYPE_CHECKING:
+    from client.bots.analysis.analyst import Effort
+    from client.records.analysis import Analysis
+    from client.records.recording import Recording
+
+_INTERRUPTED: Final = 130
+_WIDEST: Final = 100  # columns of text that are read with ease
+
+
+def add_analyse(commands: Commands) -> None:
+    analyse = commands.add_parser(
+        "analyse",
+        help=_("everybody's chances of winning move by move, better moves, and what decided a game"),
+    )
+    analyse.add_argument("file", help=_("a record, or - for standard input"))
+    add_effort(analyse)
+    analyse.set_defaults(run=_analyse)
+
+
+def add_effort(analyse: argparse.ArgumentParser) -> None:
+    """Add the options that say how a game is analysed, and what is written."""
+    analyse.add_argument(
+        "--simulations",
+        type=positive,
+        metavar="N",
+        default=None,
+        help=_("games played out to judge each moment (default: 1000); more take longer"),
+    )
+    analyse.add_argument(
+        "--seed", type=int, metavar="N", default=0, help=_("another number judges a little differently")
+    )
+    analyse.add_argument(
+        "-j", "--cores", type=positive, metavar="N", default=1, help=_("processor cores to use (default: 1)")
+    )
+    analyse.add_argument("--json", action="store_true", help=_("print JSON"))
+
+
+def _analyse(arguments: argparse.Namespace) -> int:
+    return analyse_record(arguments.file, arguments)
+
+
+def analyse_record(file: str, arguments: argparse.Namespace) -> int:
+    """Analyse a record as the arguments say; return the exit code.
+
+    Ctrl-C stops the analysis, and what there is of it is written.
+    """
+    import asyncio
+
+    from client.bots.analysis.analyst import AnalysisFailed, NothingToAnalyse, analysed
+    from engine.events import Placed
+
+    effort = _effort(arguments)
+    recording = recording_in(file)
+    found: Analysis | None = None
+    code = 0
+    moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
+    with progress(_("Moves"), moments) as step:
+
+        def told(analysis: "Analysis") -> None:
+            nonlocal found
+            for _moment in range(analysis.judged - (0 if found is None else found.judged)):
+                step()
+            found = analysis
+
+        try:
+            asyncio.run(analysed(recording, effort, told))
+        except KeyboardInterrupt:
+            code = _INTERRUPTED
+        except NothingToAnalyse:
+            text = _("{file}: the game is not finished: only a finished game can be analysed")
+            raise WrongUse(text.format(file=file)) from None
+        except AnalysisFailed as error:
+            print(f"palatinus: {error}", file=sys.stderr)
+            code = 1
+    if found is not None and found.judged:
+        _write(recording, found, arguments)
+    return code
+
+
+def _effort(arguments: argparse.Namespace) -> "Effort":
+    from client.bots.analysis.analyst import SIMULATIONS, USUAL_SIMULATIONS, Effort
+
+    simulations: int = arguments.simulations or USUAL_SIMULATIONS
+    if simulations not in SIMULATIONS:
+        text = _("cannot judge by {n} simulations: choose {least} to {most}")
+        raise WrongUse(text.format(n=simulations, least=SIMULATIONS[0], most=SIMULATIONS[-1]))
+    if arguments.cores > (most := os.cpu_count() or 1):
+        text = _("cannot use {n} cores: choose 1 to {most}")
+        raise WrongUse(text.format(n=arguments.cores, most=most))
+    return Effort(simulations, arguments.seed, arguments.cores)
+
+
+def _write(recording: "Recording", analysis: "Analysis", arguments: argparse.Namespace) -> None:
+    from client.ui.export.analysis import analysis_json, analysis_text
+
+    if arguments.json:
+        content = analysis_json(recording, analysis)
+    else:
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        content = analysis_text(recording, analysis, width)
+    sys.stdout.write(content)
+    sys.stdout.flush()

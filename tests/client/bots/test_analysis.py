@@ -1,0 +1,154 @@
+"""Games analysed: chances that add up, better moves, and processes that end."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.bots.analysis.analyst import Effort, NothingToAnalyse, analysed
+from client.bots.analysis.calibration import chances_of
+from client.bots.analysis.moves import judged, moments
+from client.bots.greedy import greedy
+from client.bots.search.utility import utilities, win_shares
+from client.records.analysis import Analysis
+from client.records.recording import Recording
+from engine.events import Command, Place, Placed
+from engine.game import Game, GameOptions, RandomChance
+from engine.redaction import snapshot
+from engine.view import Phase, eyes_of
+from tests.client.bots.test_search import search_processes
+from tests.games import played
+from tests.server.peer import eventually
+
+EFFORT = Effort(simulations=60, seed=3)
+BLUNDER = 21  # a game of this seed is won before its last move, and lost by it
+
+
+def won_by(game: Game, command: Command) -> bool:
+    """Tell whether the game is won, alone, by the player of its last move."""
+    end = Game(game.events, RandomChance(random.Random(0)))
+    end.apply(command)
+    return end.view.result is not None and end.view.result.winners == (command.seat,)
+
+
+def with_a_blunder(seed: int) -> Game:
+    """Return a game of two greedy bots, of which one throws its victory away with the very last piece."""
+    rng = random.Random(seed)
+    game = Game.new(GameOptions(2, random_layout=True), RandomChance(rng))
+    while (legal := game.legal()) is not None:
+        if game.view.to_place == 1:
+            game.apply(next(command for command in legal.commands() if not won_by(game, command)))
+        else:
+            game.apply(greedy(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+    return game
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return Recording.of(with_a_blunder(BLUNDER).events, {0: "Anna", 1: "Bruno"})
+
+
+@pytest.fixture(scope="module")
+def analysis(recording: Recording) -> Analysis:
+    return asyncio.run(analysed(recording, EFFORT, lambda _: None))
+
+
+def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analysis: Analysis) -> None:
+    """Each move begins where the one before it has ended."""
+    assert analysis.complete
+    assert [sum(chances) for chances in analysis.curve] == pytest.approx([1.0] * len(analysis.curve))
+    assert analysis.curve[-1] == analysis.result
+    assert [move.before for move in analysis.moves] == list(analysis.curve[:-1])
+    placed = [event for event in recording.events if isinstance(event, Placed)]
+    assert len(placed) == len(analysis.moves) == analysis.wanted
+    assert [move.number for move in analysis.moves] == list(range(1, len(placed) + 1))
+    for stop in range(recording.moves + 1):
+        found = analysis.move_at(stop)
+        assert found is None if stop == 0 else found is not None and found.after == analysis.at(stop)
+    assert analysis.at(recording.end) is None
+
+
+def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) -> None:
+    """It is named, with a move that was better."""
+    blunder = analysis.deciding[0]
+    assert blunder.number == recording.moves
+    assert blunder.before[blunder.seat] > 0.7
+    assert blunder.after[blunder.seat] < 0.6
+    assert blunder.better is not None
+    assert blunder.better.gain > 0.2
+    before = recording.view(recording.moves - 1, eyes_of(blunder.seat))
+    assert blunder.better.move.piece in before.hands[blunder.seat]
+    assert blunder.better.move.field not in before.placed
+
+
+def test_a_moment_is_judged_alike_anywhere(recording: Recording, analysis: Analysis) -> None:
+    """In this process as in another one, and whatever else is judged there."""
+    moment = moments(recording, analysis.result)[-3]
+    verdict = judged(moment, EFFORT.simulations, EFFORT.seed)
+    assert (verdict.chances, verdict.better) == (analysis.moves[-3].after, analysis.moves[-3].better)
+
+
+async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recording: Recording) -> None:
+    """What is there so far has been told, move by move."""
+    await eventually(lambda: not search_processes())
+    told: list[Analysis] = []
+    working = asyncio.create_task(analysed(recording, Effort(100), told.append))
+    await eventually(lambda: bool(told) and len(told[-1].moves) > 1)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    await eventually(lambda: not search_processes())
+    assert not told[-1].complete
+    assert [each.judged for each in told] == sorted(each.judged for each in told)
+    assert told[0].curve == ()
+
+
+async def test_an_unfinished_game_is_not_analysed() -> None:
+    """Its hidden pieces are still hidden from somebody."""
+    game = played(GameOptions(3, random_layout=True), seed=1, commands=20)
+    with pytest.raises(NothingToAnalyse):
+        await analysed(Recording.of(game.events, {}), EFFORT, lambda _: None)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_there_is_a_moment_for_every_placement(players: int) -> None:
+    """However many players there are, and whether they laid the tiles or not."""
+    game = played(GameOptions(players, random_layout=players % 2 == 0), seed=players)
+    recording = Recording.of(game.events, {})
+    result = (1.0, *[0.0] * (players - 1))
+    start, *moves = moments(recording, result)
+    assert start.move is None
+    assert start.open.phase is Phase.PLACING
+    assert start.open.eyes == recording.all_eyes
+    assert [each.move for each in moves] == [
+        Place(event.seat, event.piece, event.field) for event in game.events if isinstance(event, Placed)
+    ]
+    for each in moves:
+        assert each.own is not None
+        assert each.move is not None
+        assert each.own.eyes == {each.move.seat}
+    assert moves[-1].came_to == result
+
+
+shares = st.lists(st.floats(0.001, 1.0), min_size=2, max_size=5).map(
+    lambda parts: tuple(part / sum(parts) for part in parts)
+)
+
+
+@given(shares, st.floats(0.0, 1.0))
+def test_a_stretch_keeps_the_order(found: tuple[float, ...], placed: float) -> None:
+    """The chances add up to 1, and whoever has more wins in the simulations has the better chances."""
+    chances = chances_of(found, placed)
+    assert sum(chances) == pytest.approx(1.0)
+    order = sorted(range(len(found)), key=found.__getitem__)
+    assert [chances[seat] for seat in order] == pytest.approx(sorted(chances))
+
+
+@given(st.lists(st.integers(0, 60 * 256), min_size=2, max_size=5))
+def test_winners_are_told_from_the_utilities(scores: list[int]) -> None:
+    """A win that is shared counts in parts."""
+    winners = scores.count(max(scores))
+    expected = [1 / winners if score == max(scores) else 0.0 for score in scores]
+    assert win_shares(utilities(scores)) == pytest.approx(expected)
