@@ -15,8 +15,9 @@ from protocol.messages import Hello, Refused, Welcome
 from server.app import running
 from server.config import Config, Limits
 from tests.client.ui.pty_terminal import Terminal
+from tests.program import PROGRAM, ran
 from tests.server.peer import TIMEOUT, connected_without_hello
-from tests.server.process import PROGRAM, serving
+from tests.server.process import serving
 
 PASSWORD = "seven hills, één wolf"
 
@@ -33,17 +34,11 @@ def authority(tmp_path: Path) -> Path:
 
 async def bot(port: int, *options: str, scheme: str = "ws", password: str | None = None) -> tuple[int, str]:
     """Let two bots play a game, with a password in the environment; return exit code and output."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(PROGRAM), "bot", f"{scheme}://127.0.0.1:{port}"),
-        *("--seats", "2", "--brain", "random", "--lang", "en", *options),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "PALATINUS_PASSWORD": password or ""},
+    words = ("bot", f"{scheme}://127.0.0.1:{port}", "--seats", "2", "--brain", "random", "--lang", "en")
+    code, out, err = await ran(
+        *words, *options, environment={**os.environ, "PALATINUS_PASSWORD": password or ""}
     )
-    async with asyncio.timeout(TIMEOUT):
-        said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    return code, out + err
 
 
 async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority: Path) -> None:
@@ -144,17 +139,10 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
 
 async def test_a_server_is_not_open_to_all_because_its_password_is_empty() -> None:
     """An empty variable is a slip of whoever set it; the server says so and does not start."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(PROGRAM), "serve", "--port", "0", "--memory", "--lang", "en"),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        env={**os.environ, "PALATINUS_PASSWORD": ""},
-    )
-    async with asyncio.timeout(TIMEOUT):
-        out, err = await process.communicate()
-    assert (process.returncode, out) == (2, b"")
-    assert err == b"palatinus: PALATINUS_PASSWORD is empty: write the password into it, or remove it\n"
+    words = ("serve", "--port", "0", "--memory", "--lang", "en")
+    code, out, err = await ran(*words, environment={**os.environ, "PALATINUS_PASSWORD": ""})
+    assert (code, out) == (2, "")
+    assert err == "palatinus: PALATINUS_PASSWORD is empty: write the password into it, or remove it\n"
 
 
 async def test_a_server_serves_on_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:
@@ -168,10 +156,7 @@ async def test_a_server_serves_on_when_nobody_reads_what_it_prints(tmp_path: Pat
     async with asyncio.timeout(TIMEOUT):
         status = None
         while status != 0 and server.returncode is None:
-            asking = (sys.executable, str(PROGRAM), "admin", *data, "status")
-            admin = await asyncio.create_subprocess_exec(*asking, stdout=PIPE, stderr=PIPE)
-            await admin.communicate()
-            status = admin.returncode
+            status, _, _ = await ran("admin", *data, "status")
         server.terminate()
         _, err = await server.communicate()
     assert (status, server.returncode) == (0, 0)

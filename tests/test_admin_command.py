@@ -6,23 +6,13 @@ import random
 import re
 import sqlite3
 import stat
-import sys
-from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 
 from engine.record import replayed
 from protocol.messages import Announced, Refused, Stopping
-from tests.server.peer import TIMEOUT, connected, full_table, game, play_on
-from tests.server.process import PROGRAM, serving
-
-
-async def ran(*words: str | Path) -> tuple[int, str, str]:
-    """Run the command line; return the exit code, the output and the errors."""
-    command = (sys.executable, str(PROGRAM), *map(str, words))
-    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-    async with asyncio.timeout(TIMEOUT):
-        out, err = await process.communicate()
-    return process.returncode or 0, out.decode(), err.decode()
+from tests.program import ran
+from tests.server.peer import connected, full_table, game, play_on
+from tests.server.process import serving
 
 
 async def told(data: Path, *words: str | Path) -> str:

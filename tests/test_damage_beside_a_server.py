@@ -13,9 +13,9 @@ from engine.record import replayed
 from protocol.codes import Code
 from protocol.messages import Resume
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.program import ran
 from tests.server.peer import Peer, connected, full_table, game, play_on
 from tests.server.process import serving
-from tests.test_admin_command import ran
 
 
 async def tables(data: Path, *words: str | Path, code: int = 0) -> tuple[str, str]:

@@ -20,8 +20,9 @@ import pytest
 
 from palatinus import main
 from tests.guests.visitor import connection, new_key, visiting
+from tests.program import PROGRAM
 from tests.server.peer import TIMEOUT
-from tests.server.process import PROGRAM, Serving, serving
+from tests.server.process import Serving, serving
 
 OPENSSH = shutil.which("ssh")
 

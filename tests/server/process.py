@@ -3,26 +3,18 @@
 import asyncio
 import contextlib
 import re
-import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
+from tests.program import Program, started
 from tests.server.peer import TIMEOUT
-
-PROGRAM = Path(__file__).parents[2] / "palatinus.py"
-# A module that is None cannot be imported: the server is as it would be without uvloop.
-WITHOUT_UVLOOP = (
-    "import runpy, sys; sys.modules['uvloop'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
-)
 
 
 @dataclass
 class Serving:
     """A server process that has announced its address."""
 
-    process: Process
+    process: Program
     port: int
     announced: list[str]
 
@@ -33,18 +25,11 @@ class Serving:
         return self.process.returncode or 0, out.decode(), err.decode()
 
 
-async def started(*options: str, uvloop: bool = True) -> Process:
-    """Start a server, on uvloop if that is installed and not forbidden."""
-    begin = (str(PROGRAM),) if uvloop else ("-c", WITHOUT_UVLOOP, str(PROGRAM))
-    return await asyncio.create_subprocess_exec(
-        sys.executable, *begin, "serve", *options, stdout=PIPE, stderr=PIPE
-    )
-
-
 @contextlib.asynccontextmanager
-async def serving(*options: str, uvloop: bool = True) -> AsyncIterator[Serving]:
+async def serving(*options: str, imported: bool = True, uvloop: bool = True) -> AsyncIterator[Serving]:
     """Run a server process on a free port, and kill it in the end if it is still running."""
-    process = await started("--host", "127.0.0.1", "--port", "0", *options, uvloop=uvloop)
+    words = ("serve", "--host", "127.0.0.1", "--port", "0", *options)
+    process = await started(*words, imported=imported, uvloop=uvloop)
     try:
         assert process.stdout is not None
         announced: list[str] = []
@@ -62,7 +47,7 @@ async def serving(*options: str, uvloop: bool = True) -> AsyncIterator[Serving]:
 
 async def refused_to_start(*options: str) -> tuple[int, str]:
     """Run a server that cannot start; return its exit code and its error message."""
-    process = await started(*options)
+    process = await started("serve", *options)
     async with asyncio.timeout(TIMEOUT):
         out, err = await process.communicate()
     assert out == b""

@@ -28,9 +28,10 @@ from server.config import Config
 from server.errors import StartError
 from server.net.access import Access
 from server.net.certificate import loaded
+from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
-from tests.server.process import PROGRAM, Serving, refused_to_start, serving
+from tests.server.process import Serving, refused_to_start, serving
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 

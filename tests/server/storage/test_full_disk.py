@@ -59,7 +59,7 @@ async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(tmp_path: Pat
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, hard))  # which the server inherits
     try:
-        process = serving("--data", str(tmp_path))
+        process = serving("--data", str(tmp_path), imported=False)
         server = await process.__aenter__()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))

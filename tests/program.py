@@ -1,0 +1,178 @@
+"""`palatinus` in a process of its own, for a small part of what its start costs.
+
+Nearly all of a start is importing. Here a process that has imported everything forks itself for each program,
+so that a test can stop, interrupt and kill it. That the program starts from nothing is shown by the tests in
+terminals, and by all that say `imported=False`.
+"""
+
+import asyncio
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from typing import TypeAlias
+
+from palatinus import main
+from tests.server.peer import TIMEOUT
+
+PROGRAM = Path(__file__).parents[1] / "palatinus.py"
+# What servers, bots and the commands beside a server import when they need it.
+_IMPORTED = (
+    "palatinus",
+    "server.process",
+    "server.admin.client",
+    "server.admin.service",
+    "server.storage.sqlite.damage.repair",
+    "server.storage.sqlite.data_folder",
+    "server.web.site",
+    "client.bots.brains",
+    "client.bots.runner",
+    "client.ui.web.pages",
+    "uvloop",
+)
+# A module that is None cannot be imported: the program runs as it would without uvloop.
+_WITHOUT_UVLOOP = (
+    "import runpy, sys; sys.modules['uvloop'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+)
+
+
+class ForkedProgram:
+    """A running program, with the methods of asyncio's `Process` that tests use."""
+
+    def __init__(
+        self, process: ForkServerProcess, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
+    ) -> None:
+        self._process = process
+        self.stdout = stdout
+        self.stderr = stderr
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    async def wait(self) -> int:
+        """Wait for the end; return the exit code, or less than 0 for the signal that ended the program."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._process.sentinel, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(self._process.sentinel)
+        assert self.returncode is not None
+        return self.returncode
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        """Wait for the end; return the rest of the output and of the errors."""
+        out, err, _ = await asyncio.gather(self.stdout.read(), self.stderr.read(), self.wait())
+        return out, err
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+Program: TypeAlias = Process | ForkedProgram
+
+
+async def started(
+    *words: str | Path,
+    environment: Mapping[str, str] | None = None,
+    imported: bool = True,
+    uvloop: bool = True,
+) -> Program:
+    """Start the program with these arguments; nothing is typed, and what it prints is to be read.
+
+    Unless `imported`, it is started from nothing, as it is by a user. It runs on uvloop if that is installed
+    and not forbidden.
+    """
+    given = dict(os.environ if environment is None else environment)
+    context = _fork_server() if imported else None
+    if context is None:
+        begin = (str(PROGRAM),) if uvloop else ("-c", _WITHOUT_UVLOOP, str(PROGRAM))
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, *begin, *map(str, words)), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=given
+        )
+    (out, to_out), (err, to_err) = context.Pipe(duplex=False), context.Pipe(duplex=False)
+    start = _Start([str(word) for word in words], given, Path.cwd(), uvloop, to_out, to_err)
+    process = context.Process(target=start.run)
+    process.start()
+    for connection in (to_out, to_err):
+        connection.close()
+    return ForkedProgram(process, await _reader(out), await _reader(err))
+
+
+async def ran(*words: str | Path, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Run the program to its end; return the exit code, the output and the errors."""
+    process = await started(*words, environment=environment)
+    async with asyncio.timeout(TIMEOUT):
+        out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+@functools.cache
+def _fork_server() -> ForkServerContext | None:
+    """Return what forks, None where no process can."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return None
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_IMPORTED))
+    return context
+
+
+async def _reader(connection: Connection) -> asyncio.StreamReader:
+    """Return what reads from a pipe; the connection is closed."""
+    reader = asyncio.StreamReader()
+    pipe = os.fdopen(os.dup(connection.fileno()), "rb", buffering=0)
+    connection.close()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a process needs that has been forked to be the program."""
+
+    words: list[str]
+    environment: dict[str, str]
+    folder: Path
+    uvloop: bool
+    out: Connection
+    err: Connection
+
+    def run(self) -> None:
+        """Be the program."""
+        with Path(os.devnull).open("rb") as nothing:
+            for number, file in enumerate((nothing.fileno(), self.out.fileno(), self.err.fileno())):
+                os.dup2(file, number)
+        self.out.close()
+        self.err.close()
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+        os.environ.clear()
+        os.environ.update(self.environment)
+        os.chdir(self.folder)
+        if not self.uvloop:
+            sys.modules["uvloop"] = None  # type: ignore[assignment]
+        sys.argv = [str(PROGRAM), *self.words]
+        sys.exit(main())
