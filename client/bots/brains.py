@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Final
 
 from client.bots.brain import Brain
@@ -64,6 +64,13 @@ def _module_file(error: Exception) -> str:
     return imported[-1] if imported else files[-1]
 
 
+def _origin(module: ModuleType) -> str:
+    """Return the file or folder of the module: it may not be the one that the user means."""
+    if module.__spec__ is not None and module.__spec__.origin is not None:
+        return module.__spec__.origin
+    return ", ".join(getattr(module, "__path__", ()))
+
+
 def bots_by_level() -> dict[str, Brain]:
     """Return the brains of the bots that a server seats, by their levels, the weakest first.
 
@@ -106,8 +113,8 @@ def brain_named(text: str) -> NamedBrain:
     choose = getattr(module, attribute, None)
     if choose is None:
         raise NoSuchBrain(
-            _("The module {name} has no {attribute}.").format(
-                name=repr(module_name), attribute=repr(attribute)
+            _("The module {name} ({origin}) has no {attribute}.").format(
+                name=repr(module_name), origin=_origin(module), attribute=repr(attribute)
             )
         )
     if not callable(choose):

@@ -15,7 +15,16 @@ class BrainFailed(Exception):
 def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
     """Return what to raise because the brain `name`, the function `choose`, has raised `error`."""
     own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
+    code = getattr(choose, "__code__", None)
+    if code is not None and _origin(error, own)[0] != own:  # such as the wrong number of parameters
+        return BrainFailed(_failed(name, (code.co_filename, code.co_firstlineno), error))
     return BrainFailed(describe_failure(name, error, own))
+
+
+def forbidden_choice(name: str, command: Command, reason: str) -> BrainFailed:
+    """Return what to raise because the brain `name` has chosen a command that the rules forbid."""
+    text = _("The brain {name} chose {command}, which is not allowed: {reason}")
+    return BrainFailed(text.format(name=name, command=command, reason=reason))
 
 
 def checked_command(name: str, returned: object) -> Command:
@@ -28,7 +37,11 @@ def checked_command(name: str, returned: object) -> Command:
 
 def describe_failure(name: str, error: BaseException, own: str | None) -> str:
     """Return that the brain `name` failed, and where: in its file `own`, if the error passed through it."""
-    file, line = _origin(error, own)
+    return _failed(name, _origin(error, own), error)
+
+
+def _failed(name: str, origin: tuple[str, int], error: BaseException) -> str:
+    file, line = origin
     text = _("The brain {name} failed in {file}, line {line}: {error}.")
     return text.format(name=name, file=file, line=line, error=_error(error))
 

@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.failure import BrainFailed, brain_failure, checked_command
+from client.bots.failure import BrainFailed, brain_failure, checked_command, forbidden_choice
 from client.bots.results import JsonLines, Results, Sentences
 from client.bots.search.brain import SearchBrain
 from client.bots.search.processes import SearchFailed, searched
@@ -319,8 +319,11 @@ class _Bot:
         except RequestRefused as refusal:
             if refusal.code == Code.PAUSED:
                 return False
-            if refusal.code not in _TOO_LATE:
-                raise  # with these codes the stand-in moves or has moved; the next events will show it
+            if refusal.code in _TOO_LATE:
+                return True  # the stand-in moves or has moved; the next events will show it
+            if refusal.rule is not None:
+                raise forbidden_choice(self._brain.name, command, str(refusal)) from refusal
+            raise
         return True
 
     async def _chosen(self) -> Command:

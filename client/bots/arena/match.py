@@ -11,7 +11,7 @@ from client.bots.arena.outcomes import GameOutcome, SeatOutcome
 from client.bots.arena.schedule import Pairing, Schedule
 from client.bots.brain import Brain
 from client.bots.brains import brain_named
-from client.bots.failure import BrainFailed, brain_failure, checked_command
+from client.bots.failure import BrainFailed, brain_failure, checked_command, forbidden_choice
 from client.language import _, speaking
 from engine.errors import IllegalCommand
 from engine.events import Command, GameEnded
@@ -67,9 +67,8 @@ def played(game: Game, players: Sequence[Player]) -> GameEnded:
         try:
             game.apply(command)
         except IllegalCommand as error:
-            text = _("The brain {name} chose {command}, which is not allowed: {reason}")
             reason = _(error.text).format(**error.about)
-            raise BrainFailed(text.format(name=player.name, command=command, reason=reason)) from error
+            raise forbidden_choice(player.name, command, reason) from error
     result = game.view.result
     assert result is not None  # noqa: S101 - without legal moves it is over
     return result

@@ -1,6 +1,7 @@
 """Brains: always legal, never better informed than their seat, and as strong as they should be."""
 
 import copy
+import json
 import random
 import re
 import sys
@@ -12,6 +13,7 @@ from hypothesis import assume, given
 
 from client.bots import outlook
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, bots_by_level, brain_named
+from client.bots.failure import brain_failure
 from client.bots.levels import LEVELS
 from client.bots.outlook import Outlook
 from engine.board import FIELDS, TILES
@@ -217,11 +219,27 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
         ("no_such_module:mine", "cannot be imported"),
         ("..bots:mine", "Choose slave"),
         ("my_brains:yours", "has no 'yours'"),
+        ("json:mine", rf"The module 'json' \({re.escape(json.__file__)}\) has no 'mine'"),
+        ("sys:mine", r"The module 'sys' \(built-in\) has no 'mine'"),
         ("my_brains:number", "cannot be called"),
         ("search:99", "Choose 100 to 1000000"),
     ):
         with pytest.raises(NoSuchBrain, match=reason):
             brain_named(text)
+
+
+def test_a_brain_with_other_parameters_is_shown_where_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its author's file, and not where it was called."""
+    file = tmp_path / "brain_of_one.py"
+    file.write_text('"""A brain."""\n\ndef mine(view):\n    pass\n', encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    choose = brain_named("brain_of_one:mine").choose
+    with pytest.raises(TypeError) as error:
+        choose(View(eyes_of(Seat(0))), LegalPlaces(Seat(0), (), ()), random.Random(0))
+    told = str(brain_failure("mine", choose, error.value))
+    assert told.startswith(f"The brain mine failed in {file}, line 3: TypeError: mine() takes 1 positional")
 
 
 @pytest.mark.parametrize(

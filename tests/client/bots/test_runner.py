@@ -202,13 +202,14 @@ async def test_the_server_goes_away_for_good() -> None:
 
 
 async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An illegal move ends the run with the server's sentence."""
+    """An illegal move ends the run with the brain's name, the move and the server's sentence."""
     always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
     monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
     async with running(Config()) as server:
         code, _, errors = await run_to_the_end(options(server, seats=2, brains=("stubborn",)))
     assert code == 1
-    assert errors.startswith("Position 1 is taken.")
+    assert errors.startswith("The brain stubborn chose LayTile(seat=")
+    assert ", position=1, orientation=0), which is not allowed: Position 1 is taken." in errors
 
 
 def test_result_lines() -> None:
