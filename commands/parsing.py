@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from server.errors import HostError
 
 _LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
+_MOST_SHARE: Final = 64  # processors
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
 
@@ -109,10 +110,10 @@ def share(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if _LEAST_SHARE <= value <= 1:
+    if _LEAST_SHARE <= value <= _MOST_SHARE:
         return value
-    said = _("{word} is not a share: choose {least} to 1")
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE))
+    said = _("{word} is not a share: choose {least} to {most}")
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE, most=_MOST_SHARE))
 
 
 def server_name(text: str) -> str:

@@ -24,6 +24,16 @@ class Choose(Protocol):
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
 
 
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """A brain that takes long for a move, and so thinks in a process of its own, where it is imported."""
+
+    choose: Choose
+
+
+Brain: TypeAlias = Choose | InProcess
+
+
 class Pages(Protocol):
     """How pages for browsers are drawn, whole or in parts: HTML by the ids of the elements that it fills.
 
@@ -111,10 +121,15 @@ class Limits:
     unattended_seconds: float = 3600.0  # before a running table that everyone has left is archived
     archived_tables: int = 10_000  # kept in the journal, some 2 KiB each; unplayed and older ones go first
     archived_per_address: int = 100  # opened from one address; if it has more, its own games go first
-    stand_in_seconds: float = 1.0  # before the stand-in or a bot moves, however long it thinks
+    stand_in_seconds: float = 1.0  # before the stand-in or a bot moves; 1.5 to 4 times that among people
     pages_per_address: int = 600  # for browsers, within a minute; with websockets that follow a page
     pages_cpu: float = 0.25  # the share of one processor's time in which all pages are drawn
-    bots_cpu: float = 0.5  # the share of one processor's time in which all of them together think
+    bots_cpu: float = (
+        0.5  # how many processors' time all of them together think; above 1 in several processes
+    )
+    bots_seconds: float = (
+        30.0  # for a move of one that searches, with its wait for others; then it moves simply
+    )
 
 
 def _untold(_name: str) -> None:
@@ -152,9 +167,11 @@ class Config:
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     pages: Pages | None = None  # how pages for browsers are drawn; None shows them none
-    stand_in: Choose | None = None  # the brain that plays for absent players; None moves at random
+    stand_in: Brain | None = None  # the brain that plays for absent players; None moves at random
+    human_pace: bool = True  # bots at a table of several people take their time for a move
     lobby_chat: bool = True  # and the list of who is online
-    brains: Mapping[str, Choose] = field(default_factory=dict)  # of the bots that it seats, by levels
+    brains: Mapping[str, Brain] = field(default_factory=dict)  # of the bots that it seats, by levels
+    former_brains: Mapping[str, Brain] = field(default_factory=dict)  # of levels that older tables may have
     seed: int | None = None  # for reproducible games, which draw from it alone; None is random
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the clock for the tables

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client.bots.levels import LEVELS
 from client.network.connection import connected
 from commands.parsing import Parser, WrongUse
 from commands.serving.configuration import namespace_of, printed, settings
@@ -60,6 +61,8 @@ def values(option: Option) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
     if option.action.type is not None and option.action.type is not Path and option.kind is not Kind.NUMBER:
         text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
+    if option.key == "stand-in":
+        text = st.sampled_from(list(LEVELS))
     if option.key == "name":
         text = st.sampled_from(["attic", 'Anna\'s "attic"', "mansarde 2", "чердак"])
     match option.kind:
@@ -134,10 +137,18 @@ def test_records_that_are_not_to_be_kept_are_written_nowhere(tmp_path: Path) -> 
 def test_bots_can_be_switched_off_and_given_another_share(tmp_path: Path) -> None:
     text = "bots = false\nbots-cpu = 0.25"
     assert (chosen([], text, tmp_path).bots, chosen([], text, tmp_path).bots_cpu) == (False, 0.25)
-    found = chosen(["--bots", "--bots-cpu", "1"], text, tmp_path)
-    assert (found.bots, found.bots_cpu) == (True, 1.0)
+    found = chosen(["--bots", "--bots-cpu", "2"], text, tmp_path)
+    assert (found.bots, found.bots_cpu) == (True, 2.0)
     usual = chosen([], "", tmp_path)
     assert (usual.bots, usual.bots_cpu) == (True, Limits().bots_cpu)
+
+
+def test_the_stand_in_has_the_level_that_is_wanted(tmp_path: Path) -> None:
+    """By default one that takes no process."""
+    usual, text = chosen([], "", tmp_path), 'stand-in = "slave"'
+    assert not LEVELS[usual.stand_in].searches
+    assert chosen([], text, tmp_path).stand_in == "slave"
+    assert chosen(["--stand-in", "consul"], text, tmp_path).stand_in == "consul"
 
 
 def test_the_lobby_has_a_chat_unless_it_is_switched_off(tmp_path: Path) -> None:
@@ -176,8 +187,12 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         ('data = "x"\nmemory = true', "line 2: memory and data exclude each other: leave out one of them."),
         ("port = 1\nport = 2", "line 2: this is not TOML: Cannot overwrite a value."),
         ("# port\n\nport 7733", "line 3: this is not TOML: Expected '=' after a key in a key/value pair."),
-        ("bots-cpu = 0", "line 1: bots-cpu: '0' is not a share: choose 0.01 to 1."),
-        ("bots-cpu = nan", "line 1: bots-cpu: 'nan' is not a share: choose 0.01 to 1."),
+        ("bots-cpu = 0", "line 1: bots-cpu: '0' is not a share: choose 0.01 to 64."),
+        ("bots-cpu = nan", "line 1: bots-cpu: 'nan' is not a share: choose 0.01 to 64."),
+        (
+            'stand-in = "best"',
+            "line 1: stand-in: 'best' is not a level: choose one of slave, plebeian, ",
+        ),
         ("bots-cpu = true", "line 1: bots-cpu needs a number without quotation marks, not true."),
         ("records = ~/x", "line 1: this is not TOML: Invalid value."),
     ],

@@ -71,16 +71,6 @@ def _origin(module: ModuleType) -> str:
     return ", ".join(getattr(module, "__path__", ()))
 
 
-def bots_by_level() -> dict[str, Brain]:
-    """Return the brains of the bots that a server seats, by their levels, the weakest first.
-
-    A search is not among them: a server's bots think in its own process, which it would slow down.
-    """
-    return {
-        brain.name: brain.choose for brain in BRAINS.values() if not isinstance(brain.choose, SearchBrain)
-    }
-
-
 def brain_named(text: str) -> NamedBrain:
     """Return the brain or level named `text`, or the user's own, `module:attribute`; raises NoSuchBrain.
 
@@ -89,7 +79,7 @@ def brain_named(text: str) -> NamedBrain:
     if (brain := BRAINS.get(text)) is not None:
         return brain
     if (level := LEVELS.get(text)) is not None:
-        return NamedBrain(level.name, level.choose, level.temper)
+        return NamedBrain(level.name, level.choose, level.told.temper)
     module_name, colon, attribute = text.partition(":")
     if module_name == _SEARCH and attribute.isascii() and attribute.isdecimal():
         return _search_of(int(attribute))

@@ -12,7 +12,8 @@ from typing import Final
 from client.bots.brain import Brain
 from client.bots.greedy import best_lay, best_place
 from client.bots.search.brain import SearchBrain
-from client.language import N_
+from client.levels import LEVELS as TOLD
+from client.levels import LevelText
 from engine.events import Command, Place
 from engine.legal import Legal, LegalLays, random_command
 from engine.pieces import Kind, Piece
@@ -23,12 +24,15 @@ _OVERLOOKED: Final = 0.75  # the share of the fields that a plebeian does not lo
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """An opponent that people choose by name; `title` and `temper` are shown translated."""
+    """An opponent that people choose by name, and what they are told about it."""
 
-    name: str  # as people type it, the same in every language
-    title: str
-    temper: str  # what it likes and where it is weak, in a sentence
+    told: LevelText
     choose: Brain
+
+    @property
+    def name(self) -> str:
+        """Return its name as people type it."""
+        return self.told.name
 
     @property
     def searches(self) -> bool:
@@ -69,53 +73,15 @@ def _of_kind(pieces: Sequence[Piece], kind: Kind) -> list[Piece]:
     return [piece for piece in pieces if piece.kind is kind]
 
 
-LEVELS: Final[Mapping[str, Level]] = MappingProxyType(
+_BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
     {
-        level.name: level
-        for level in (
-            Level(
-                "slave",
-                N_("Slave"),
-                N_(
-                    "Stays close to its own pieces, on any field, and takes what fits there: "
-                    "most hills are yours."
-                ),
-                slave,
-            ),
-            Level(
-                "plebeian",
-                N_("Plebeian"),
-                N_(
-                    "Takes what it sees, but overlooks most fields; it plays openly and "
-                    "keeps its wolves for last."
-                ),
-                plebeian,
-            ),
-            Level(
-                "citizen",
-                N_("Citizen"),
-                N_(
-                    "Loves wolves and plays them first; it overlooks no field, "
-                    "but thinks only one move ahead."
-                ),
-                citizen,
-            ),
-            Level(
-                "senator",
-                N_("Senator"),
-                N_(
-                    "Imagines thousands of games for each move and guesses your wolves; long plans escape it."
-                ),
-                SearchBrain(4_000, 2.0),
-            ),
-            Level(
-                "consul",
-                N_("Consul"),
-                N_(
-                    "Takes seconds to imagine tens of thousands of games; slow, but it forgives few mistakes."
-                ),
-                SearchBrain(30_000, 5.0),
-            ),
-        )
+        "slave": slave,
+        "plebeian": plebeian,
+        "citizen": citizen,
+        "senator": SearchBrain(4_000, 2.0),
+        "consul": SearchBrain(30_000, 5.0),
     }
+)
+LEVELS: Final[Mapping[str, Level]] = MappingProxyType(
+    {told.name: Level(told, _BRAINS[told.name]) for told in TOLD}
 )

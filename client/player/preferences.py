@@ -9,6 +9,7 @@ from msgspec import DecodeError, Meta, Struct, json
 from msgspec.structs import replace
 from platformdirs import user_state_path
 
+from client.levels import FOR_BEGINNERS
 from client.player.calling import Calling, Notices
 from client.typed.address import same_server
 from engine.pieces import People
@@ -26,7 +27,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     players: Annotated[int, Meta(ge=2, le=5)] = 3
     random_layout: bool = False
     people: People | None = None
-    brain: str = "greedy"
+    brain: str = FOR_BEGINNERS
     bell: bool = True
     title: bool = True
     notices: Notices = Notices.AUTO

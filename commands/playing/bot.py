@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from client.language import _
+from client.levels import LEVELS
 from commands.access import access_of, add_access
 from commands.parsing import Commands, table_code, wrong_use
 
@@ -19,9 +20,9 @@ def add_bot(commands: Commands) -> None:
         default="greedy",
         metavar="BRAIN[,BRAIN...]",
         help=_(
-            "random, greedy (default), search, search:SIMULATIONS, or your own as module:attribute; with "
-            "several, the bots take them in turn"
-        ),
+            "a level ({levels}), random, greedy (default), search, search:SIMULATIONS, or your own as "
+            "module:attribute; with several, the bots take them in turn"
+        ).format(levels=", ".join(level.name for level in LEVELS)),
     )
     bot.add_argument(
         "--players", type=int, default=2, metavar="N", help=_("players at a new table (default: 2)")

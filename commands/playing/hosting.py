@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from client.language import _
 from client.typed.address import DEFAULT_PORT
 from commands.finished_games.past_games import kept_here
+from commands.levels import with_bots
 from commands.parsing import data_folder, describe_host_error
 
 if TYPE_CHECKING:
@@ -165,11 +166,9 @@ async def hosted(options: "Options", *, announced: bool) -> "Visit":
 
 def _server_here(config: "Config") -> "AbstractAsyncContextManager[Running]":
     """Serve in this process."""
-    from client.bots.brains import bots_by_level
-    from client.bots.greedy import greedy
     from server.app import running
 
-    return running(replace(config, stand_in=greedy, brains=bots_by_level()))
+    return running(with_bots(config))
 
 
 class _BotsHere(NamedTuple):

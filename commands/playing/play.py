@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from client.language import _
+from client.levels import FOR_BEGINNERS, LEVELS
 from commands.display_options import add_display_options, options_of
 from commands.finished_games.past_games import kept_here
 from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
@@ -39,7 +40,12 @@ def add_game(play: argparse.ArgumentParser) -> None:
         help=_("number of players, you included (default: 3)"),
     )
     play.add_argument(
-        "--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=_("see palatinus bot --help")
+        "--brain",
+        default=FOR_BEGINNERS,
+        metavar="LEVEL[,LEVEL...]",
+        help=_("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})").format(
+            levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS
+        ),
     )
     play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()

@@ -52,21 +52,23 @@ def at_home(
 
     import msgspec
 
-    from client.bots.brains import BRAINS
+    from client.levels import LEVELS, usual_level
     from client.player.calling import prefer_calling
     from client.player.preferences import preferences_file, remember
     from client.typed.names import default_name
     from client.ui.start import run
     from client.ui.texts.kept import games_damaged
     from client.ui.update import requests
-    from client.ui.update.state import BrainChoice, Notice, Start, Ui
+    from client.ui.update.state import Notice, Start, Ui
     from commands.playing.kept_games import kept_games
 
-    brains = tuple(BrainChoice(brain.name, brain.description) for brain in BRAINS.values())
-    chosen = next((at for at, brain in enumerate(brains) if brain.name == preferences.brain), 0)
+    levels = tuple(level.name for level in LEVELS)
+    chosen = preferences.brain if preferences.brain in levels else usual_level(levels)
     ui = Ui(
         preferences.name or default_name(),
-        page=Start(brains, chosen, preferences.servers, calling=preferences.calling, chosen=line),
+        page=Start(
+            levels, levels.index(chosen), preferences.servers, calling=preferences.calling, chosen=line
+        ),
         new_table=requests.Open(preferences.players, preferences.random_layout, people=preferences.people),
     )
     failed: set[Path] = set()
@@ -79,7 +81,7 @@ def at_home(
         ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
-        brain = brains[start.brain].name
+        brain = levels[start.level]
         preferences = msgspec.structs.replace(
             preferences,
             name=ui.name,

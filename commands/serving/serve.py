@@ -15,6 +15,7 @@ from commands.access import PASSWORD_VARIABLE, add_password, password_is_empty, 
 from commands.finished_games.past_games import MOST_KEPT
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import add_guest_limits, need_asyncssh
+from commands.levels import STAND_IN, level_name, with_bots
 from commands.parsing import (
     Commands,
     DefaultFolder,
@@ -140,7 +141,20 @@ def add_serve(commands: Commands) -> None:
         type=share,
         metavar="SHARE",
         default=0.5,
-        help=_("the share of one processor's time in which all bots think (default: %(default)s)"),
+        help=_("how many processors' time all bots may take to think (default: %(default)s)"),
+    )
+    serve.add_argument(
+        "--bots-pace",
+        choices=("human", "quick"),
+        default="human",
+        help=_("human: at a table of several people, bots take 1.5 to 4 seconds for a move; quick: 1 second"),
+    )
+    serve.add_argument(
+        "--stand-in",
+        type=level_name,
+        metavar="LEVEL",
+        default=STAND_IN,
+        help=_("the level of the bot that plays for absent players (default: %(default)s)"),
     )
     add_switch(
         serve,
@@ -301,8 +315,6 @@ def _check(chosen: argparse.Namespace) -> None:
 
 
 def _config(chosen: argparse.Namespace) -> "Config":
-    from client.bots.brains import bots_by_level
-    from client.bots.greedy import greedy
     from server.config import Config
     from server.net.addresses import only_here
 
@@ -310,7 +322,7 @@ def _config(chosen: argparse.Namespace) -> "Config":
     records, most_records = chosen.records, None
     if records is None and data is not None and chosen.history is not False:
         records, most_records = data / "records", MOST_KEPT
-    return Config(
+    config = Config(
         host=chosen.host,
         port=chosen.port,
         data=data,
@@ -322,15 +334,15 @@ def _config(chosen: argparse.Namespace) -> "Config":
         trusted_proxies=tuple(chosen.trust_proxy or ()),
         proxy_header=chosen.proxy_protocol,
         password=password_of(chosen),
-        stand_in=greedy,
-        brains=bots_by_level() if chosen.bots else {},
         announce=_announced_as(chosen),
         admin=_admin_socket(chosen),
         pages=_pages() if chosen.web else None,
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
+        human_pace=chosen.bots_pace == "human",
         lobby_chat=chosen.lobby_chat,
         limits=_limits(chosen),
     )
+    return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
 def _announced_as(chosen: argparse.Namespace) -> "Announce | None":

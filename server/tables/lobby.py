@@ -75,7 +75,7 @@ class Lobby:
         self._guesses = GuessLimit(config.limits, self._timers.time)
         self._timers_stopped = False
         self._counts = counts
-        self._stand_in = StandIn(config.stand_in, config.brains, config.seed, config.limits.bots_cpu)
+        self._stand_in = StandIn(config, tasks)
         if not only_here(config.host):
             read_list()
         self._chat = ChatLimits(config.limits, self._timers.time)

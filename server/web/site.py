@@ -24,8 +24,8 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Asked, Page
 from server.net.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
-from server.tables.absence.fair_thread import FairThread
 from server.tables.lobby import Lobby
+from server.thinking.fair_thread import FairThread
 from server.web.asked import FRONT, TABLES, address_asked, from_own_page, languages, table_asked, way_home
 from server.web.live_page import LivePage
 from server.web.page_session import PageSession, Parts, page_frame

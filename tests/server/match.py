@@ -272,6 +272,7 @@ async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match
         stand_in=lambda view, legal, _rng: script.command(view, legal),
         brains={"scripted": lambda view, legal, _rng: script.command(view, legal)},
         seed=script.seed,
+        human_pace=False,
         limits=LIMITS,
         timers=lambda: clock,
     )

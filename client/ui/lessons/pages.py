@@ -35,11 +35,14 @@ class Shown(enum.Enum):
     HAND = enum.auto()
     TILE = enum.auto()
     SCORING = enum.auto()
+    LEVELS = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class LessonPage:
     """A page: its text, what is to be done, what is said when it is, and the moment it shows.
+
+    A page that shows the levels of bots has them in place of the board.
 
     In the texts `{field}`, `{least}`, `{spring}` and `{arrow}` stand for the goal's and the glyphs'.
     """
@@ -376,7 +379,11 @@ PAGES: Final = (
                 " are theirs too. With four or five, hands are smaller."
             ),
         ),
-        N_("Enter: play against two bots now. q: leave. Later, start a game with: palatinus play"),
+        N_(
+            "Enter: play against two bots now. q: leave. Later, choose a level:"
+            " palatinus play --brain citizen"
+        ),
         _LAID,
+        shown=Shown.LEVELS,
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from client.levels import usual_level
 from client.network.connection import Connection, RequestRefused
 from client.network.refusals import describe_refusal
 from client.ui.update import requests
@@ -39,11 +40,11 @@ async def put_about_table(connection: Connection, request: requests.TableRequest
 
 
 def _level(levels: Sequence[str], wanted: str | None) -> str:
-    """Return the level of the bot that is wanted, the best of the server's unless one is named."""
+    """Return the level of the bot that is wanted: one for beginners, unless one is named."""
     if not levels:
         raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
     if wanted is None:
-        return levels[-1]
+        return usual_level(tuple(levels))
     if wanted not in levels:
         about = {"level": wanted, "levels": ", ".join(levels)}
         refused = Refused(Code.NO_SUCH_LEVEL, "", about=about)

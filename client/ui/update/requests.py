@@ -43,7 +43,7 @@ class Start(Struct, frozen=True):
 
 
 class SeatBot(Struct, frozen=True):
-    """Let a bot of the server take a free seat of this table; of the best level unless one is named."""
+    """Let a bot of the server take a free seat of this table; for beginners unless a level is named."""
 
     level: str | None = None
 

@@ -32,13 +32,6 @@ _AS_USUAL: Final = Calling()
 # -- the pages ------------------------------------------------------------------------------------
 
 
-class BrainChoice(Struct, frozen=True):
-    """A brain of bots as the start screen offers it."""
-
-    name: str
-    description: str
-
-
 class StartLine(enum.Enum):
     """What can be chosen on the start screen, besides the servers joined before."""
 
@@ -59,14 +52,14 @@ class LeftGame(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start screen: the brains to play against, one of them chosen, and the servers joined before.
+    """The start screen: the levels of bots, one of them chosen, and the servers joined before.
 
     `left` is the game that can be continued, `calling` how the player is called. `chosen` is the line that
     the player is on.
     """
 
-    brains: tuple[BrainChoice, ...]
-    brain: int = 0
+    levels: tuple[str, ...]
+    level: int = 0
     servers: tuple[str, ...] = ()
     left: LeftGame | None = None
     calling: Calling = _AS_USUAL

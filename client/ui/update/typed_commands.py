@@ -87,7 +87,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["bot", level] if level != "remove" and _LEVEL.fullmatch(level.lower()):
             return requests.SeatBot(level.lower())
         case ["bot", *_others]:
-            example = "bot greedy, bot remove greedy-1"
+            example = "bot senator, bot remove senator-1"
             return Misread(_("Type it like this: {example}").format(example=example))
         case [verb, *rest] if verb in commands.VERBS:
             return commands.meaning(verb, rest, model)

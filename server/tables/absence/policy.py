@@ -173,11 +173,12 @@ def votes_needed(voters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
-    """The stand-in's move for the turn after this many events, and why it moves."""
+    """The stand-in's move for the turn after this many events, why it moves, and when it is to be made."""
 
     events: int
     by: Substitute
     command: asyncio.Future[Command]
+    due: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class ActingPolicy:
         self._state = state
         self._seated = seated
         self._stand_in = stand_in
-        self._pause = limits.stand_in_seconds
+        self._grain = limits.stand_in_seconds
         self._scheduler = scheduler
         self._absences: dict[Seat, Absence] = {}
         self._overdue: set[Seat] = set()
@@ -285,7 +286,7 @@ class ActingPolicy:
         self._stop_unwanted_move()  # everybody may have left meanwhile
         if move.command.done():
             return self._substitute_move
-        move.command.add_done_callback(lambda _: self._make_move_now(move))
+        move.command.add_done_callback(lambda _: self._make_late_move(move))
         return None
 
     def time_taken(self) -> int:
@@ -373,18 +374,23 @@ class ActingPolicy:
             self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
-        """Have the stand-in choose. It moves after a set time: how long it thinks might reveal its hand."""
+        """Have the stand-in choose. It moves after a drawn time: how long it thinks might reveal its hand."""
         events = len(game.events)
         self._stop_turn()
         player = self._state.players[_on_turn(game)]
         level = None if player is None else player.level
         thought = self._stand_in.thinks(game, level, self._state.opened.origin)
-        self._substitute_move = SubstituteMove(events, by, thought)
-        self._turn_timer = self._scheduler.after(self._pause, MoveDue(events))
+        among_people = by == "bot" and len(self._people_here) > 1
+        pause = self._stand_in.pace.pause(game.view, among_people=among_people)
+        self._substitute_move = SubstituteMove(events, by, thought, self._scheduler.time() + pause)
+        self._turn_timer = self._scheduler.after(pause, MoveDue(events))
 
-    def _make_move_now(self, move: SubstituteMove) -> None:
+    def _make_late_move(self, move: SubstituteMove) -> None:
+        """Have a move made that was not chosen in time, so many whole grains late: no exact time is told."""
         if self._substitute_move is move:  # else it was stopped meanwhile
-            self._turn_timer = self._scheduler.after(0, MoveDue(move.events))
+            late = self._scheduler.time() - move.due
+            rest = -late % self._grain if self._grain else 0.0
+            self._turn_timer = self._scheduler.after(rest, MoveDue(move.events))
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

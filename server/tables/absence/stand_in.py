@@ -2,33 +2,53 @@
 
 import asyncio
 import logging
+import pickle
 import random
-from collections.abc import Mapping
+from typing import Final
 
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, random_command
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
-from server.config import Choose
+from protocol.codec import BadMessage, decode_client, encode
+from protocol.messages import Lay, PlacePiece
+from protocol.moves import command_of
+from protocol.snapshot import snapshot_message
+from server.config import Brain, Choose, Config, InProcess
 from server.logs import about
-from server.tables.absence.fair_thread import FairThread
+from server.tables.absence.pace import Pace
+from server.thinking.fair_thread import FairThread
+from server.thinking.messages import Answer, Question
+from server.thinking.processes import NoAnswer, ThinkingProcesses
 
 log = logging.getLogger(__name__)
 
+_ILLEGAL: Final = "chose what is not legal"
+_WHOLE_PROCESSOR: Final = 1.0
+_ATTEMPTS_IN_TIME: Final = 3  # that a process may be given up and there is still time for another
+
 
 class StandIn:
-    """Chooses moves for all tables: for absent players with one brain, for bots with that of their level."""
+    """Chooses moves for all tables: for absent players with one brain, for bots with that of their level.
 
-    def __init__(
-        self, choose: Choose | None, brains: Mapping[str, Choose], seed: int | None, share: float
-    ) -> None:
-        self.levels = tuple(brains)
-        self._choose = choose
-        self._brains = brains
-        self._rng = random.SystemRandom() if seed is None else random.Random(seed)
-        self._thread: FairThread[Command] = FairThread("bots", share)
-        self._complained = False
+    Brains that take long think in processes; the others in a thread, which is also there when no process is.
+    """
+
+    def __init__(self, config: Config, tasks: asyncio.TaskGroup) -> None:
+        self.levels = tuple(config.brains)
+        self._choose = config.stand_in
+        self._brains = {**config.former_brains, **config.brains}
+        self._simple = _simple(self._choose, *list(config.brains.values())[::-1])
+        self._rng = random.SystemRandom() if config.seed is None else random.Random(config.seed)
+        self.pace = Pace(config.limits.stand_in_seconds, config.seed, human=config.human_pace)
+        self._tasks = tasks
+        limits = config.limits
+        self._seconds = limits.bots_seconds
+        self._thread: FairThread[Command] = FairThread("bots", min(limits.bots_cpu, _WHOLE_PROCESSOR))
+        self._processes = ThinkingProcesses(tasks, limits.bots_cpu, limits.bots_seconds / _ATTEMPTS_IN_TIME)
+        self._thoughts: set[asyncio.Task[Command]] = set()
+        self._complained_of_brain = self._complained_of_process = False
 
     def thinks(self, game: Game, level: str | None, origin: str) -> asyncio.Future[Command]:
         """Start thinking for the seat on turn, at a table that was opened from `origin`.
@@ -38,12 +58,39 @@ class StandIn:
         legal = game.legal()
         assert legal is not None  # noqa: S101 - a stand-in is asked in a running game
         view = snapshot(game.view, eyes_of(legal.seat))
-        choose = self._choose if level is None else self._brains.get(level, self._choose)
-        return self._thread.do(lambda: self._chosen(choose, view, legal), origin)
+        brain = self._choose if level is None else self._brains.get(level, self._choose)
+        if not isinstance(brain, InProcess):
+            return self._quickly(brain, view, legal, origin)
+        thought = self._tasks.create_task(self._elsewhere(brain, view, legal, origin))
+        self._thoughts.add(thought)
+        thought.add_done_callback(self._thoughts.discard)
+        return thought
 
     def close(self) -> None:
         """Stop thinking."""
         self._thread.close()
+        for thought in self._thoughts:
+            thought.cancel()
+        self._processes.close()
+
+    def _quickly(
+        self, brain: Choose | None, view: View, legal: Legal, origin: str
+    ) -> asyncio.Future[Command]:
+        return self._thread.do(lambda: self._chosen(brain, view, legal), origin)
+
+    async def _elsewhere(self, brain: InProcess, view: View, legal: Legal, origin: str) -> Command:
+        """Think in a process; if that fails or takes too long, with the best of the simple brains."""
+        question = question_about(brain, view, legal, self._rng.getrandbits(64))
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await self._processes.ask(question, origin)
+        except (NoAnswer, TimeoutError):
+            self._complain_of_process("no answer in time")
+        else:
+            if (command := _command_in(answer, legal)) is not None:
+                return command
+            self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
+        return await self._quickly(self._simple, view, legal, origin)
 
     def _chosen(self, choose: Choose | None, view: View, legal: Legal) -> Command:
         if choose is None:
@@ -52,14 +99,44 @@ class StandIn:
             command = choose(view, legal, self._rng)
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
             # Only its type is logged: the message may reveal the seat's hand.
-            self._complain(f"raised {type(error).__name__}")
+            self._complain_of_brain(f"raised {type(error).__name__}")
         else:
             if isinstance(command, LayTile | Place) and command in list(legal.commands()):
                 return command
-            self._complain("chose what is not legal")
+            self._complain_of_brain(_ILLEGAL)
         return random_command(legal, self._rng)
 
-    def _complain(self, what: str) -> None:
-        if not self._complained:
-            self._complained = True
-            log.warning("the stand-in failed and moves at random", extra=about(reason=what))
+    def _complain_of_brain(self, why: str) -> None:
+        if not self._complained_of_brain:  # once is enough
+            self._complained_of_brain = True
+            log.warning("the stand-in failed and moves at random", extra=about(reason=why))
+
+    def _complain_of_process(self, why: str) -> None:
+        if not self._complained_of_process:
+            self._complained_of_process = True
+            log.warning("a bot failed and a simpler one moves for it", extra=about(reason=why))
+
+
+def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Question:
+    """Return all that a process is told: what the seat on turn sees and may do."""
+    frame = encode(snapshot_message(view, 0, legal))
+    return Question(pickle.dumps(brain.choose), legal.seat, seed, frame)
+
+
+def _simple(*brains: Brain | None) -> Choose | None:
+    """Return the first of the brains that does not take long."""
+    return next((brain for brain in brains if brain is not None and not isinstance(brain, InProcess)), None)
+
+
+def _command_in(answer: Answer, legal: Legal) -> Command | None:
+    """Return the answer's command, if it is a legal one."""
+    if answer.error:
+        return None
+    try:
+        message = decode_client(answer.move)
+    except BadMessage:
+        return None
+    if not isinstance(message, Lay | PlacePiece):
+        return None
+    command = command_of(legal.seat, message)
+    return command if command in list(legal.commands()) else None

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 
 from client.bots import outlook
-from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, bots_by_level, brain_named
+from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.failure import brain_failure
 from client.bots.levels import LEVELS
 from client.bots.outlook import Outlook
@@ -198,11 +198,6 @@ def test_greedy_beats_random(players: int) -> None:
         assert game.view.result is not None
         won += own in game.view.result.winners
     assert won >= 7
-
-
-def test_a_server_seats_no_search() -> None:
-    """Its bots think in its own process, which a search would slow down for all tables."""
-    assert list(bots_by_level()) == ["random", "greedy"]
 
 
 def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:

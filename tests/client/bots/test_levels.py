@@ -85,5 +85,5 @@ def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
 def test_levels_are_brains() -> None:
     """By their names, as everywhere; only those that search need processes of their own."""
     for name, level in LEVELS.items():
-        assert brain_named(name) == NamedBrain(name, level.choose, level.temper)
+        assert brain_named(name) == NamedBrain(name, level.choose, level.told.temper)
     assert [level.searches for level in LEVELS.values()] == [False, False, False, True, True]

@@ -12,7 +12,7 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
-from client.ui.update.state import BrainChoice, LeftGame, Search, Start, StartLine, Ui
+from client.ui.update.state import LeftGame, Search, Start, StartLine, Ui
 from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
@@ -26,11 +26,7 @@ NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
 UI = Ui(
     "Ann",
-    page=Start(
-        (BrainChoice("random", "plays any legal move"), BrainChoice("greedy", "looks one move ahead")),
-        brain=1,
-        servers=SERVERS,
-    ),
+    page=Start(("slave", "plebeian"), level=1, servers=SERVERS),
 )
 
 
@@ -38,7 +34,7 @@ def test_every_line_can_be_chosen() -> None:
     """By keys, and by clicking twice."""
     for down, request in (
         (0, requests.Learn()),
-        (1, requests.PlayBots(3, "greedy", random_layout=False)),
+        (1, requests.PlayBots(3, "plebeian", random_layout=False)),
         (2, requests.Host()),
         (4, requests.LookBack()),
         (5, requests.GoTo(SERVERS[0])),
@@ -53,14 +49,14 @@ def test_every_line_can_be_chosen() -> None:
 
 def test_a_game_against_bots_is_set_up() -> None:
     assert request_after(UI, NOWHERE, "5", "x", "s", "enter") == requests.PlayBots(
-        5, "random", random_layout=True
+        5, "slave", random_layout=True
     )
     assert request_after(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(
-        3, "greedy", random_layout=False
+        3, "plebeian", random_layout=False
     )
     for times, people in ((2, People.SABINES), (5, People.ARCADIANS), (6, None)):
         assert request_after(UI, NOWHERE, *"p" * times, "enter") == requests.PlayBots(
-            3, "greedy", random_layout=False, people=people
+            3, "plebeian", random_layout=False, people=people
         )
 
 
@@ -145,9 +141,9 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}")
         terminal.press("b")
-        terminal.shows("random", "► greedy")
+        terminal.shows("► Plebeian", "Consul", "plays openly")
         terminal.press("enter")
-        terminal.shows(r"greedy-1 +\(bot\)", "Waiting for 1 more")
+        terminal.shows(r"plebeian-1 +\(bot\)", "Waiting for 1 more")
         terminal.press("escape")
         terminal.shows("the lobby")
         terminal.press("escape")

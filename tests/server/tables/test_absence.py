@@ -563,8 +563,9 @@ def test_any_sequence_of_absences_and_votes(
         state = PersistentState(entries, RandomChance(random.Random(1)))
         state.fold_move(Played(0, StartGame(1), []), begun(state.options, 1).events)
         here: dict[Seat, Session] = {}
-        stand_in = StandIn(at_random, {}, 1, 0.5)
-        scheduler = Scheduler(asyncio.get_running_loop(), asyncio.TaskGroup(), fail_if_due)
+        tasks = asyncio.TaskGroup()
+        stand_in = StandIn(Config(stand_in=at_random), tasks)
+        scheduler = Scheduler(asyncio.get_running_loop(), tasks, fail_if_due)
         policy = ActingPolicy(state, here, stand_in, Limits(), scheduler)
         overdue: set[int] = set()
         for what, number, *on in steps:

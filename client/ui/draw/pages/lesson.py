@@ -5,9 +5,11 @@ from dataclasses import replace
 from msgspec import structs
 
 from client.language import _
+from client.levels import LEVELS, describe_level, describe_temper
 from client.ui.draw.board import Marks
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import EMPTY, Line, beside, ends, line, stacked, wrapped
+from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import AroundGame
 from client.ui.draw.pages.playing import PlayingDrawing, in_hand
 from client.ui.draw.pages.result import ResultDrawing
@@ -63,6 +65,12 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
     """A lesson's running game: the lesson's text, and the part of the panel that it is about."""
 
     lesson: Lesson
+
+    def body(self, width: int, height: int) -> Block:
+        if PAGES[self.lesson.number].shown is not Shown.LEVELS:
+            return PlayingDrawing.body(self, width, height)
+        text = lesson_text(self.lesson, self.glyphs, width - 4)
+        return with_news(Block(tuple(beside(line("  "), row) for row in text)), self.ui, width, height)
 
     def small_body(self, width: int, height: int) -> Block:
         return small_table_block(
@@ -132,7 +140,18 @@ def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
     lines = [ends(line(_(page.title), "class:heading"), line(number, "class:faint"), width)]
     for paragraph in text_of(page, glyphs):
         lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
-    return lines
+    return [*lines, *_levels(width)] if page.shown is Shown.LEVELS else lines
+
+
+def _levels(width: int) -> list[Line]:
+    """Return the levels of bots, each with its temper."""
+    rows = []
+    for level in LEVELS:
+        title = f"{describe_level(level.name)}: "
+        first, *others = wrapped(f"{title}{describe_temper(level.name)}", width)
+        rows.append(beside(line(title, "class:key"), line(first[len(title) :])))
+        rows += [line(f"  {row}") for row in wrapped(" ".join(others), width - 2)]
+    return [*rows, EMPTY]
 
 
 def above(text: list[Line], below: Block, height: int) -> Block:

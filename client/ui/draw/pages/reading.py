@@ -72,7 +72,7 @@ HOST_COMMANDS: Final = (
     ("absence bot:60s", N_("what happens when a player is away or slow")),
     ("starts Bob, random", N_("who starts; before the game")),
     ("swap 1 3, shuffle", N_("swap two seats, shuffle all; before the game")),
-    ("bot, bot random", N_("seat a bot, or one at that level; before the game")),
+    ("bot, bot senator", N_("seat a bot, or one at that level; before the game")),
     ("start", N_("start the game, once every seat is taken")),
     ("remove Bob", N_("remove a player (in a game: if away) or a spectator")),
     ("stand-in Bob", N_("have a bot play at once for a player who is away")),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from client.language import N_, _, counted
+from client.levels import describe_level, describe_temper
 from client.player.calling import Calling, Notices
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
@@ -95,9 +96,9 @@ def _describe_people(people: People | None) -> str:
 
 def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
     """Return how a game against bots would be, and how the player is called, with the keys that change it."""
-    brain = start.brains[start.brain]
+    level = start.levels[start.level]
     style = "" if start.chosen is StartLine.PLAY else "class:faint"
-    strength = _("bots: {name} ({description})")
+    strength = _("bots: {level}. {temper}")
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),
         (
@@ -107,7 +108,7 @@ def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
             else _("the players lay the tiles"),
         ),
         ("p", _describe_people(ui.new_table.people)),
-        ("s", strength.format(name=brain.name, description=_(brain.description))),
+        ("s", strength.format(level=describe_level(level), temper=describe_temper(level))),
         ("b,t,d", _describe_calling(start.calling)),
     )
     rows = [line("  " + _("A game against bots"), "class:heading")]

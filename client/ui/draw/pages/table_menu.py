@@ -40,7 +40,9 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         (EMPTY, None),
     ]
     lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
-    room = max(height - 7, 1)
+    about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
+    below = wrapped(about or _who_may(menu, model), width - 4)
+    room = max(height - 6 - max(len(below), 1), 1)
     first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
     for at, choice in enumerate(lines[first : first + room], start=first):
         sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
@@ -51,11 +53,8 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
             said = line(choice.text, "" if choice.effect is not None else "class:faint")
             text = beside(line("    "), sign, said)
         rows.append((text, ChooseLine(at)))
-    if words := _who_may(menu, model):
-        rows += [
-            (EMPTY, None),
-            *((line(f"  {row}", "class:faint"), None) for row in wrapped(words, width - 4)),
-        ]
+    if below:
+        rows += [(EMPTY, None), *((line(f"  {row}", "class:faint"), None) for row in below)]
     return with_news(block_of(rows, width), ui, width, height)
 
 
@@ -71,6 +70,9 @@ def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         for part, words in enumerate(wrapped(choice.text, width - 2)):
             sign = glyphs.pointer if chosen and not part else " "
             rows.append((line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
+        if chosen:
+            about = wrapped(choice.about, width - 4)
+            rows += [(line(f"    {words}", "class:faint"), ChooseLine(at)) for words in about]
     rows += [(each, None) for each in paragraphs([_who_may(menu, model)], width, "class:faint")]
     return short_list(ui, block_of(rows, width), width, height)
 

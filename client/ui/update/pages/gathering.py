@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from client.language import _
+from client.levels import usual_level
 from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
@@ -45,7 +46,7 @@ def _choosing_people(ui: Ui, model: TableModel) -> Ui:
 
 
 def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
-    """Seat a bot; if the server has several levels, ask for one, beginning with the best."""
+    """Seat a bot; if the server has several levels, ask for one."""
     state, levels = model.state, ui.hosting.levels
     if state is None:
         return ui, None
@@ -58,5 +59,5 @@ def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
     elif len(levels) == 1:
         return ui, requests.SeatBot(levels[0])
     else:
-        return replace(ui, overlay=TableMenu(MenuPage.BOT, len(levels) - 1)), None
+        return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
     return replace(ui, notice=Notice(text)), None

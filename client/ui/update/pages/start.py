@@ -44,8 +44,8 @@ def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
             chosen = structs.replace(table, people=people)
             return replace(_at_line(ui, start, StartLine.PLAY), new_table=chosen), None
         case Act.BRAIN:
-            brain = (start.brain + 1) % len(start.brains)
-            return _at_line(ui, replace(start, brain=brain), StartLine.PLAY), None
+            level = (start.level + 1) % len(start.levels)
+            return _at_line(ui, replace(start, level=level), StartLine.PLAY), None
         case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
             return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
         case Act.NAME:
@@ -75,9 +75,9 @@ def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
         case StartLine.LEARN:
             return ui, requests.Learn()
         case StartLine.PLAY:
-            brain = start.brains[start.brain].name
+            level = start.levels[start.level]
             table = ui.new_table
-            return ui, requests.PlayBots(table.players, brain, table.random_layout, table.people)
+            return ui, requests.PlayBots(table.players, level, table.random_layout, table.people)
         case StartLine.HOST:
             return ui, requests.Host()
         case StartLine.HISTORY:

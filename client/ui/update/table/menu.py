@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from msgspec import Struct
 
 from client.language import _
+from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel
 from client.ui.texts.people import describe_mute, names_of, spectator_name
 from client.ui.texts.pieces import PEOPLES
@@ -45,11 +46,15 @@ Effect: TypeAlias = Request | Entry | MenuPage | Mute
 
 
 class Choice(Struct, frozen=True):
-    """A line of the menu, with the sign of a people if it is about one; without an effect it only tells."""
+    """A line of the menu, with the sign of a people if it is about one; without an effect it only tells.
+
+    `about` is said below the menu while the player is on the line.
+    """
 
     text: str
     effect: Effect | None = None
     people: People | None = None
+    about: str = ""
 
 
 def opened_menu(ui: Ui, model: TableModel) -> Ui:
@@ -121,7 +126,10 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
         case MenuPage.PEOPLE:
             return tuple(_peoples(model, state))
         case MenuPage.BOT:
-            return tuple(Choice(level, requests.SeatBot(level)) for level in levels)
+            return tuple(
+                Choice(describe_level(level), requests.SeatBot(level), about=describe_temper(level))
+                for level in levels
+            )
         case MenuPage.SWAP:
             return tuple(
                 Choice(

@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
+from client import levels
 from client.language import LANGUAGES, speak
 from client.records.past_games import PastGame
 from client.suggestion import Suggestion
@@ -68,7 +69,7 @@ from tests.client.ui.seen import (
 from tests.engine.test_fairness import cheated
 from tests.games import begun, played
 
-LEVELS = ("random", "greedy")
+LEVELS = tuple(level.name for level in levels.LEVELS)
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 TABLES = (
     TableSummary("KXQT", "Bob", 3, 1, "gathering"),
@@ -181,7 +182,7 @@ def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
     assert model.state is not None
-    bot = SeatSummary("greedy-1", here=True, level="greedy", people="L")
+    bot = SeatSummary("senator-1", here=True, level="senator", people="L")
     model.state = structs.replace(model.state, seats=[*model.state.seats[:2], bot])
     return ui, model
 

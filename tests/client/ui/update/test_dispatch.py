@@ -258,13 +258,16 @@ def test_a_spectator_watches_the_next_game_too() -> None:
 
 
 def test_the_host_seats_bots() -> None:
-    """The only level at once; of several, the best is chosen already. Otherwise a notice says why not."""
+    """The only level at once; of several, one is chosen already. Otherwise a notice says why not."""
     free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
     model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
     one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
     assert request_after(one, model, "b") == requests.SeatBot("greedy")
     assert request_after(two, model, "b", "enter") == requests.SeatBot("greedy")
     assert request_after(two, model, "b", "up", "enter") == requests.SeatBot("random")
+    levels = Ui("Ann", hosting=Hosting(levels=("slave", "plebeian", "citizen")))
+    assert request_after(levels, model, "b", "enter") == requests.SeatBot("plebeian")
+    assert request_after(levels, model, "b", "down", "enter") == requests.SeatBot("citizen")
     full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))
     guest = TableModel("KXQT", Seat(1), state=model.state)
     notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}

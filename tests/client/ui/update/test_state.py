@@ -6,7 +6,6 @@ from client.tables.table import TableModel
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
 from client.ui.update.state import (
-    BrainChoice,
     Gathering,
     Lobby,
     Playing,
@@ -54,7 +53,7 @@ def test_choices_stay_on_the_same_page() -> None:
 
 
 def test_a_page_without_a_server_stays() -> None:
-    start = Start((BrainChoice("greedy", "looks one move ahead"),))
+    start = Start(("plebeian",))
     assert followed(Ui("Ann", page=start), RUNNING).page == start
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.tables.absence.fair_thread import FairThread
+from server.thinking.fair_thread import FairThread
 
 
 @pytest.fixture

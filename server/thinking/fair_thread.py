@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
+
+from server.thinking.turns import Turns
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ class FairThread(Generic[T]):
         # One thread: more of them would compete with the event loop for the interpreter, and gain nothing.
         self._thread = ThreadPoolExecutor(1, name)
         self._rest = 1 / share - 1
-        self._waiting: dict[str, deque[tuple[asyncio.Future[T], Callable[[], T]]]] = {}  # in turn
+        self._turns: Turns[tuple[asyncio.Future[T], Callable[[], T]]] = Turns()
         self._busy = False
         self._pause: asyncio.TimerHandle | None = None
         self._closed = False
@@ -28,7 +29,7 @@ class FairThread(Generic[T]):
     def do(self, work: Callable[[], T], asker: str) -> asyncio.Future[T]:
         """Do `work` when it is the asker's turn, unless the future is cancelled before."""
         wanted: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(asker, deque()).append((wanted, work))
+        self._turns.add(asker, (wanted, work))
         if not self._busy:
             self._begin()
         return wanted
@@ -36,7 +37,7 @@ class FairThread(Generic[T]):
     def close(self) -> None:
         """Begin nothing more."""
         self._closed = True
-        self._waiting.clear()
+        self._turns.clear()
         if self._pause is not None:
             self._pause.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -52,14 +53,9 @@ class FairThread(Generic[T]):
             working.add_done_callback(lambda done: self._ended(wanted, done))
 
     def _next(self) -> tuple[asyncio.Future[T], Callable[[], T]] | None:
-        while self._waiting:
-            asker = next(iter(self._waiting))
-            queue = self._waiting.pop(asker)
-            wanted, work = queue.popleft()
-            if queue:
-                self._waiting[asker] = queue  # after all others
-            if not wanted.cancelled():
-                return wanted, work
+        while (following := self._turns.next()) is not None:
+            if not following[0].cancelled():
+                return following
         return None
 
     def _ended(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:

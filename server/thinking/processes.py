@@ -1,0 +1,146 @@
+"""Processes that think for the server: started with the first question, replaced when they fail."""
+
+import asyncio
+import logging
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from server.logs import about
+from server.thinking.cpu_share import CpuShare
+from server.thinking.messages import Answer, Question
+from server.thinking.turns import Turns
+from server.thinking.worker_process import WorkerLost, WorkerProcess
+
+log = logging.getLogger(__name__)
+
+_ATTEMPTS: Final = 2  # to answer a question, each in another process
+_IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
+_SECONDS_BETWEEN_LINES: Final = 60.0
+
+
+class NoAnswer(Exception):
+    """The processes ended or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    question: Question
+    answer: asyncio.Future[Answer]
+
+
+class ThinkingProcesses:
+    """Answers questions by turns for those who ask, in a `share` of a processor's time or of several.
+
+    There are as many processes as the share needs: one, unless it is more than 1. A question is given up
+    in a process after so many `seconds`.
+    """
+
+    def __init__(
+        self, tasks: asyncio.TaskGroup, share: float, seconds: float, idle_seconds: float = _IDLE_SECONDS
+    ) -> None:
+        self._tasks = tasks
+        self._share = CpuShare(share, asyncio.get_running_loop().time)
+        self._most = math.ceil(share)
+        self._seconds = seconds
+        self._idle_seconds = idle_seconds
+        self._turns: Turns[_Asked] = Turns()
+        self._working: set[asyncio.Task[None]] = set()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._next_line = -math.inf
+        self._closed = False
+
+    def ask(self, question: Question, asker: str) -> asyncio.Future[Answer]:
+        """Have the question answered when it is the asker's turn, unless the future is cancelled before.
+
+        The future fails with NoAnswer.
+        """
+        asked = _Asked(question, asyncio.get_running_loop().create_future())
+        if self._closed:
+            asked.answer.cancel()
+            return asked.answer
+        self._turns.add(asker, asked)
+        if self._idle:
+            self._idle.popleft().set_result(None)
+        elif len(self._working) < self._most:
+            task = self._tasks.create_task(self._work())
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
+        return asked.answer
+
+    def close(self) -> None:
+        """End all processes; the task group waits for their end."""
+        self._closed = True
+        self._turns.clear()
+        for task in self._working:
+            task.cancel()
+
+    async def _work(self) -> None:
+        """Answer questions, each with the process of the last one if that is still good."""
+        worker: WorkerProcess | None = None
+        try:
+            while (asked := await self._next()) is not None:
+                worker = await self._answered(asked, worker)
+                await asyncio.sleep(self._share.seconds_to_rest())
+        finally:
+            if (task := asyncio.current_task()) is not None:
+                self._working.discard(task)  # before anything is asked again
+            if worker is not None:
+                await worker.end()
+
+    async def _next(self) -> _Asked | None:
+        """Return the next question that somebody still waits for; None if there has been none for long."""
+        while True:
+            if (asked := self._waiting()) is not None:
+                return asked
+            news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._idle.append(news)
+            try:
+                async with asyncio.timeout(self._idle_seconds):
+                    await news
+            except TimeoutError:
+                if news in self._idle:
+                    self._idle.remove(news)
+                return self._waiting()
+
+    def _waiting(self) -> _Asked | None:
+        while (asked := self._turns.next()) is not None:
+            if not asked.answer.done():
+                return asked
+        return None
+
+    async def _answered(self, asked: _Asked, worker: WorkerProcess | None) -> WorkerProcess | None:
+        """Answer the question, and return the process for the next one, if it is good for that."""
+        time = asyncio.get_running_loop().time
+        for _attempt in range(_ATTEMPTS):
+            begun = time()
+            try:
+                async with asyncio.timeout(self._seconds):
+                    if worker is None:
+                        worker = await WorkerProcess.started()
+                    answer = await worker.answer(asked.question)
+            except (WorkerLost, TimeoutError, OSError) as error:
+                self._share.use(time() - begun)
+                self._warn(error)
+                if worker is not None:
+                    await worker.end()
+                worker = None
+            except asyncio.CancelledError:
+                if worker is not None:
+                    await worker.end()
+                raise
+            else:
+                self._share.use(answer.seconds)
+                if not asked.answer.done():
+                    asked.answer.set_result(answer)
+                return worker
+        if not asked.answer.done():
+            asked.answer.set_exception(NoAnswer("the processes ended or did not answer"))
+        return None
+
+    def _warn(self, error: Exception) -> None:
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_line:
+            self._next_line = now + _SECONDS_BETWEEN_LINES
+            log.warning("a process in which bots think is replaced", extra=about(reason=type(error).__name__))

@@ -1,0 +1,67 @@
+"""A process that thinks, as the server sees it."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from typing import Any, Final
+
+import msgspec
+
+from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Answer, Question, answer_in, framed
+
+# -P: a module in the current folder must not stand in for one of these.
+_COMMAND: Final = (sys.executable, "-P", "-m", "server.thinking.worker")
+
+
+class WorkerLost(Exception):
+    """The process has ended, or answers nonsense."""
+
+
+class WorkerProcess:
+    """Answers questions, one at a time."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def started(cls) -> "WorkerProcess":
+        """Start a process; raises OSError if the system does not let it."""
+        # In a group of its own: Ctrl-C in the terminal is the server's, with which this process ends.
+        group: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+            group = {"creationflags": flags}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        process = await asyncio.create_subprocess_exec(
+            *_COMMAND, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """Return the system's number of the process."""
+        return self._process.pid
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the answer; raises WorkerLost."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None  # noqa: S101 - both are pipes
+        assert stdout is not None  # noqa: S101
+        try:
+            stdin.write(framed(question))
+            await stdin.drain()
+            length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
+            if length > MOST_BYTES:
+                raise WorkerLost(f"an answer of {length} bytes")
+            return answer_in(await stdout.readexactly(length))
+        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+            raise WorkerLost(type(error).__name__) from error
+
+    async def end(self) -> None:
+        """End the process, whatever it does."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()

@@ -1,0 +1,219 @@
+"""Thinking in processes: by turns, in a share of the processors' time, whatever becomes of a process."""
+
+import asyncio
+import contextlib
+import random
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import assume, given
+
+from engine.game import Game, GameOptions
+from engine.legal import LegalPlaces
+from engine.redaction import snapshot
+from engine.view import eyes_of
+from protocol.codec import decode_client, decode_server
+from protocol.events import legal_of
+from protocol.messages import Lay, PlacePiece, Snapshot
+from protocol.moves import command_of
+from protocol.snapshot import view_of
+from server.config import Choose, InProcess
+from server.tables.absence.stand_in import question_about
+from server.thinking.cpu_share import CpuShare
+from server.thinking.messages import Question
+from server.thinking.processes import NoAnswer, ThinkingProcesses
+from server.thinking.turns import Turns
+from tests.client.bots.test_brains import with_swapped_wolves
+from tests.games import games, played, seeds
+from tests.server.peer import TIMEOUT, eventually
+from tests.server.thinking.brains import Waiting, ending, hanging, steady
+
+WHOLE = 1.0  # processor
+GAME = played(GameOptions(2, random_layout=True), 1, 3)
+
+
+def thinkers() -> list[psutil.Process]:
+    """Return the processes that think for this one."""
+    found = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "server.thinking.worker" in process.cmdline():
+                found.append(process)
+    return found
+
+
+def ask_in(game: Game, brain: Choose, seed: int = 1) -> Question:
+    """Return the question what the seat on turn is to do."""
+    legal = game.legal()
+    assert legal is not None
+    return question_about(InProcess(brain), snapshot(game.view, eyes_of(legal.seat)), legal, seed)
+
+
+@contextlib.asynccontextmanager
+async def processes(
+    share: float = WHOLE, seconds: float = TIMEOUT, idle_seconds: float = TIMEOUT
+) -> AsyncIterator[ThinkingProcesses]:
+    """Answer questions while the context lasts; no process is left after it."""
+    async with asyncio.TaskGroup() as tasks:
+        thinking = ThinkingProcesses(tasks, share, seconds, idle_seconds)
+        yield thinking
+        thinking.close()
+    assert not thinkers()
+
+
+# -- what is asked and answered ---------------------------------------------------------------------
+
+
+@given(games())
+def test_a_process_sees_what_the_seat_sees(game: Game) -> None:
+    """What crosses the pipe is the seat's own view and its legal moves, unchanged."""
+    assume(not game.over)
+    legal = game.legal()
+    assert legal is not None
+    received = decode_server(ask_in(game, steady).snapshot)
+    assert isinstance(received, Snapshot)
+    assert view_of(received, legal.seat) == snapshot(game.view, eyes_of(legal.seat))
+    assert received.legal is not None
+    assert legal_of(received.legal, legal.seat) == legal
+
+
+@given(games(), seeds)
+def test_hidden_pieces_do_not_change_what_a_process_is_told(game: Game, seed: int) -> None:
+    """R4.2: two games that look alike to a seat lead to the same bytes."""
+    legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
+    assert legal is not None
+    twin = with_swapped_wolves(game, legal.seat)
+    assume(twin.view.placed != game.view.placed)
+    assert ask_in(twin, steady, seed) == ask_in(game, steady, seed)
+
+
+async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
+    """It has the same view and chance, comes after the server for the processor, and stays for the next."""
+    legal = GAME.legal()
+    assert legal is not None
+    pids = set()
+    async with processes() as thinking:
+        for seed in (1, 2):
+            answer = await thinking.ask(ask_in(GAME, steady, seed), "a")
+            move = decode_client(answer.move)
+            assert isinstance(move, Lay | PlacePiece)
+            there = snapshot(GAME.view, eyes_of(legal.seat))
+            assert command_of(legal.seat, move) == steady(there, legal, random.Random(seed))
+            (process,) = thinkers()
+            if sys.platform != "win32":
+                assert process.nice() == psutil.Process().nice() + 10
+            pids.add(process.pid)
+    assert len(pids) == 1
+
+
+# -- turns and shares ---------------------------------------------------------------------------------
+
+
+def test_askers_take_turns() -> None:
+    turns: Turns[str] = Turns()
+    for asker, work in ("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3"), ("c", "c1"), ("b", "b2"):
+        turns.add(asker, work)
+    done = [turns.next() for _ in range(7)]
+    assert done == ["a1", "b1", "c1", "a2", "b2", "a3", None]
+
+
+def test_what_was_not_used_lately_may_be_used_at_once() -> None:
+    """Up to what 60 seconds save; after that everything has to be waited for."""
+    now = [100.0]
+    share = CpuShare(0.5, lambda: now[0], saved=60.0)
+    share.use(30.0)
+    assert share.seconds_to_rest() == 0.0
+    share.use(2.0)
+    assert share.seconds_to_rest() == pytest.approx(4.0)
+    now[0] += 4.0
+    assert share.seconds_to_rest() == 0.0
+    now[0] += 1000.0
+    share.use(31.0)
+    assert share.seconds_to_rest() == pytest.approx(2.0)
+
+
+async def test_a_larger_share_has_more_processes(tmp_path: Path) -> None:
+    """Two of them think at the same time about what two ask; a third question waits."""
+    brain = Waiting(tmp_path)
+    async with processes(share=1.5) as thinking:
+        answers = [thinking.ask(ask_in(GAME, brain), asker) for asker in "abc"]
+        await eventually(lambda: len(brain.thinkers()) == 2)
+        assert sorted(brain.thinkers()) == sorted(each.pid for each in thinkers())
+        brain.go_on()
+        assert len({answer.move for answer in await asyncio.gather(*answers)}) == 1
+        assert len(thinkers()) == 2
+
+
+async def test_what_nobody_waits_for_is_not_begun(tmp_path: Path) -> None:
+    brain = Waiting(tmp_path)
+    async with processes() as thinking:
+        first = thinking.ask(ask_in(GAME, brain), "a")
+        unwanted, last = (thinking.ask(ask_in(GAME, brain), "a") for _ in range(2))
+        await eventually(lambda: bool(brain.thinkers()))
+        unwanted.cancel()
+        first.cancel()  # it has begun: its answer is dropped
+        brain.go_on()
+        await last
+        assert len(brain.thinkers()) == 2
+
+
+# -- processes that fail --------------------------------------------------------------------------------
+
+
+async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
+    """The question is asked again, and answered."""
+    brain = Waiting(tmp_path)
+    async with processes() as thinking:
+        answer = thinking.ask(ask_in(GAME, brain), "a")
+        await eventually(lambda: len(brain.thinkers()) == 1)
+        psutil.Process(brain.thinkers()[0]).kill()
+        await eventually(lambda: len(brain.thinkers()) == 2)
+        brain.go_on()
+        assert (await answer).move
+        assert [each.pid for each in thinkers()] == [brain.thinkers()[1]]
+
+
+async def test_a_process_that_died_between_two_questions_is_replaced() -> None:
+    async with processes() as thinking:
+        first = await thinking.ask(ask_in(GAME, steady), "a")
+        (process,) = thinkers()
+        process.kill()
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).move == first.move
+
+
+@pytest.mark.parametrize("brain", [hanging, ending])
+async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
+    """None of them is left, and the next question is answered."""
+    async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:
+        with pytest.raises(NoAnswer):
+            await thinking.ask(ask_in(GAME, brain), "a")
+        await eventually(lambda: not thinkers())
+    async with processes() as thinking:
+        with contextlib.suppress(NoAnswer):
+            await thinking.ask(ask_in(GAME, ending), "a")
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).move
+
+
+async def test_a_process_without_questions_ends() -> None:
+    """The next question starts another."""
+    async with processes(idle_seconds=0.01) as thinking:
+        for _ in range(2):
+            assert (await thinking.ask(ask_in(GAME, steady), "a")).move
+            await eventually(lambda: not thinkers())
+
+
+async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
+    """Not in the middle of a thought either, nor of a start; nothing is answered after it."""
+    brain = Waiting(tmp_path)
+    async with processes() as thinking:
+        answer = thinking.ask(ask_in(GAME, brain), "a")
+        await eventually(lambda: bool(brain.thinkers()))
+    assert not answer.done()
+    async with processes() as thinking:
+        thinking.ask(ask_in(GAME, brain), "a")
+        await asyncio.sleep(0)
+    assert thinking.ask(ask_in(GAME, brain), "a").cancelled()
