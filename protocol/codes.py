@@ -98,6 +98,7 @@ class CloseCode(enum.IntEnum):
     GOING_AWAY = 1001
     UNSUPPORTED_DATA = 1003
     POLICY_VIOLATION = 1008
+    SERVICE_RESTART = 1012  # another server may have the table: connect again
     TAKEN_OVER = 4000  # the same seat token came in on another connection
 
 
@@ -115,3 +116,4 @@ class CloseReason(enum.StrEnum):
     TOO_MANY_BAD_MESSAGES = "too-many-bad-messages"
     TOO_MANY_WRONG_TOKENS = "too-many-wrong-tokens"
     TAKEN_OVER = "taken-over"
+    TABLE_MOVED = "table-moved"

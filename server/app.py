@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,11 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.conversation import Conversation
 from server.net.listener import listening_socket, websocket_server
 from server.net.session import Session
-from server.storage.journal import Journal, NoJournal
+from server.storage.journal import Journal, NoJournal, SharedJournal
 from server.storage.records import Records, prepare_folder
 from server.tables.lobby import Lobby
 from server.tables.registry.folding import chances, kept_tables
+from server.tables.shared_tables import SharedTables
 from server.timers import Timer
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     access = Access.of(config)
     listener = listening_socket(config)
     with listener:
-        journal: Journal = _journal(config)
+        journal = await _journal(config, listener)
         try:
             _prepare_records(config)
             with _admin_endpoint(config) as endpoint:
@@ -89,6 +91,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                 async with asyncio.TaskGroup() as tasks:
                     server = _Server(config, access, journal, tasks, fresh, stop=stop)
                     server.lobby.restore(kept)
+                    server.share_tables(stop.set)
                     listening = websocket_server(
                         listener, access, config.limits, server.connections, server.converse
                     )
@@ -152,6 +155,8 @@ class _Server:
         self._timers = config.timers()
         self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._fresh = fresh
         self._records = (
             None
             if config.records is None
@@ -166,6 +171,12 @@ class _Server:
         if self._records is not None:
             tasks.create_task(self._records.write_missing())
         self._warn_daily()
+
+    def share_tables(self, stop: Callable[[], None]) -> None:
+        """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
+        if isinstance(self._journal, SharedJournal):
+            holder = SharedTables(self.lobby, self._journal, self._fresh, stop)
+            self._keeping = self._tasks.create_task(self._journal.keep(holder))
 
     def running(self, port: int) -> Running:
         """Return what others may do with the server once it accepts connections."""
@@ -250,8 +261,9 @@ class _Server:
             self._records.close()
         if self._next_warning is not None:
             self._next_warning.cancel()
-        if self._watching is not None:
-            self._watching.cancel()
+        for task in (self._watching, self._keeping):
+            if task is not None:
+                task.cancel()
 
     def renew(self, access: Access) -> None:
         """Use another certificate and password from the next connection on; nobody is disconnected."""
@@ -274,9 +286,13 @@ class _Server:
             self.lobby,
             access=self._access,
             drain=self.drain,
-            data=self._config.data,
+            data=self._config.journal_folder,
         )
-        self.connections.pages = {"/healthz": gauges.health, "/metrics": gauges.metrics}
+        self.connections.pages = {
+            "/healthz": gauges.health,
+            "/livez": gauges.alive,
+            "/metrics": gauges.metrics,
+        }
         self._watching = self._tasks.create_task(gauges.watch_the_loop())
 
     def _shown_site(self, pages: Pages) -> "Site":
@@ -327,7 +343,9 @@ def _admin_endpoint(config: Config) -> "Iterator[Endpoint | None]":
         yield endpoint
 
 
-def _journal(config: Config) -> Journal:
+async def _journal(config: Config, listener: socket.socket) -> Journal:
+    if config.database is not None:
+        return await _journal_in_database(config, config.database, listener)
     if config.data is None:
         return NoJournal()
     from server.storage.sqlite.journal import (  # noqa: PLC0415 - a server without a journal starts without SQLite
@@ -336,6 +354,23 @@ def _journal(config: Config) -> Journal:
 
     return SqliteJournal(
         config.data, config.durable, config.limits.archived_tables, config.limits.archived_per_address
+    )
+
+
+async def _journal_in_database(config: Config, url: str, listener: socket.socket) -> Journal:
+    try:
+        from server.storage.postgresql.database import Database  # noqa: PLC0415 - few servers have one
+        from server.storage.postgresql.journal import PostgresJournal  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StartError(
+            "--database needs the package {package}: pip install 'palatinus[cluster]'", package=error.name
+        ) from error
+    return await PostgresJournal.opened(
+        Database(url, config.durable),
+        config.node or f"{socket.gethostname()}:{listener.getsockname()[1]}",
+        lease_seconds=config.lease_seconds,
+        most_archived=config.limits.archived_tables,
+        archive_share=config.limits.archived_per_address,
     )
 
 

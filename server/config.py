@@ -149,11 +149,16 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Where to listen and where to store tables; without `data`, they end with the process."""
+    """Where to listen and where to store tables; without `data` or `database`, they end with the process."""
 
     host: str = "127.0.0.1"
     port: int = 0
     data: Path | None = None
+    database: str | None = field(
+        default=None, repr=False
+    )  # PostgreSQL's URL: tables are there, not in `data`
+    lease_seconds: float = 6.0  # after which others take up the tables of a server that is gone
+    node: str | None = None  # this server's name among those that share the database; None: host and port
     durable: Durable = "normal"  # full: a move is on the disk before anyone sees it
     records: Path | None = None  # a folder for the records of finished games
     most_records: int | None = None  # there; if there are more, the oldest go. None keeps all
@@ -175,3 +180,8 @@ class Config:
     seed: int | None = None  # for reproducible games, which draw from it alone; None is random
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the clock for the tables
+
+    @property
+    def journal_folder(self) -> Path | None:
+        """Return the folder with the journal's files, None if it has none."""
+        return self.data if self.database is None else None

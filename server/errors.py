@@ -35,6 +35,14 @@ class TableDamaged(JournalError):
     """A table is damaged and set aside; the others play on."""
 
 
+class CodeTaken(JournalError):
+    """Another server has a table with this code."""
+
+
+class TableLost(JournalError):
+    """This server does not know any more how a table stands: nobody is to be told anything about it."""
+
+
 def in_the_way(folder: Path) -> Path:
     """Return what is there in place of a folder, or of one above it."""
     return next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())

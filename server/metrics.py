@@ -73,6 +73,10 @@ class Gauges(Collector):
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
 
+    async def alive(self) -> Page:
+        """Return that the server answers; it may be that no move can be accepted."""
+        return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
+
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
         self._disk_use = None if self._disk is None else await self._disk.look()

@@ -6,9 +6,12 @@ import importlib
 import logging
 import os
 import sys
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,6 +32,9 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
 from client.language import speak  # noqa: E402 - what it finds is said above
+
+if TYPE_CHECKING:
+    from tests.postgresql import SharedServer
 
 # No deadline: on a busy machine time says nothing about the code.
 settings.register_profile(
@@ -95,3 +101,28 @@ def restored_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> "Iterator[SharedServer]":
+    """Return the PostgreSQL server that all processes of this run share."""
+    from tests.postgresql import SharedServer
+
+    # Not in pytest's folder, which another run may remove as soon as this one ends.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    server = SharedServer(Path(tempfile.gettempdir(), f"palatinus-{run}"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(postgresql: "SharedServer") -> str:
+    """Return the URL of a database that has nothing of another test's."""
+    return f"{postgresql.url()}&search_path=test_{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def socket_folder() -> Iterator[Path]:
+    """Return a folder with a short name, as unix sockets need it."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)

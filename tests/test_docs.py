@@ -198,7 +198,7 @@ def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str])
     documented = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
     assert documented == known
     defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+([\d.]+)", help_text)
-    assert len(defaults) == 9
+    assert len(defaults) == 10
     for option, default in defaults:
         assert re.search(rf"^\| `{option} [A-Z]+` \| {default}\b", table, re.MULTILINE), option
 

@@ -36,7 +36,7 @@ async def journal_in(data: Path) -> dict[str, list[Entry]]:
     """Return the entries of every table in a data folder that no server uses, archived ones too."""
     journal = SqliteJournal(data)
     try:
-        tables = journal.tables()
+        tables = await journal.tables()
         for code in list(journal.archived):
             tables[code] = await journal.archived_entries(code)
     finally:

@@ -184,7 +184,7 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
     match code:
         case CloseCode.GOING_AWAY:
             text = _("The server stopped.")
-        case 1012:  # sent by a proxy in front of the server
+        case CloseCode.SERVICE_RESTART:  # sent by a proxy in front of the server, too
             text = _("The server is restarting.")
         case CloseCode.TAKEN_OVER:
             text = _("Your seat was taken over by another connection.")

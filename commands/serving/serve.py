@@ -56,6 +56,25 @@ def add_serve(commands: Commands) -> None:
         help=_("folder where games are kept (default: %(default)s)"),
     )
     add_switch(where, "--memory", help=_("keep nothing on disk: all games end when the server stops"))
+    serve.add_argument(
+        "--database",
+        metavar="URL",
+        help=_("keep games in this PostgreSQL database, which several servers share, not in --data"),
+    )
+    serve.add_argument(
+        "--node",
+        metavar="NAME",
+        help=_("the name of this server among those that share the database (default: host and port)"),
+    )
+    serve.add_argument(
+        "--lease",
+        type=positive,
+        metavar="SECONDS",
+        default=6,
+        help=_(
+            "how long a server that does not answer keeps its tables in the database (default: %(default)s)"
+        ),
+    )
     records = serve.add_mutually_exclusive_group()
     records.add_argument(
         "--records",
@@ -308,6 +327,8 @@ def _check(chosen: argparse.Namespace) -> None:
         raise WrongUse(
             _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         )
+    if chosen.memory and chosen.database is not None:
+        raise WrongUse(_("--memory keeps nothing, so --database has no effect: leave out one of them"))
     if chosen.proxy_protocol and not chosen.trust_proxy:
         raise WrongUse(_("--proxy-protocol needs --trust-proxy, with the address of the proxy"))
     if chosen.admin and chosen.memory and chosen.admin_socket is None:
@@ -326,6 +347,9 @@ def _config(chosen: argparse.Namespace) -> "Config":
         host=chosen.host,
         port=chosen.port,
         data=data,
+        database=chosen.database,
+        node=chosen.node,
+        lease_seconds=chosen.lease,
         durable=chosen.durable,
         records=records,
         most_records=most_records,

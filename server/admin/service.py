@@ -156,7 +156,7 @@ class AdminService:
     def _status(self) -> StatusReport:
         tables = self._lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
-        data = self._config.data
+        data = self._config.journal_folder
         journal = None if data is None else data / FILE_NAME
         return StatusReport(
             SERVER_NAME,

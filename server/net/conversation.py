@@ -33,7 +33,7 @@ from protocol.messages import (
 from protocol.refusals import REFUSAL_TEXTS, sentence
 from protocol.text import printable
 from server.config import Limits
-from server.errors import JournalError
+from server.errors import JournalError, TableLost
 from server.logs import about
 from server.net.access import Access
 from server.net.clients import Clients
@@ -179,6 +179,8 @@ class Conversation:
             self._refuse(refusal, id)
             if refusal.code is Code.BAD_TOKEN:
                 self._count_bad_messages(_WEIGHT_OF_A_WRONG_TOKEN, CloseReason.TOO_MANY_WRONG_TOKENS)
+        except TableLost:
+            raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
         except JournalError as error:
             self._session.counts.journal_failed(error)
             self._refuse(Refusal(Code.NOT_STORED), id)

@@ -1,8 +1,8 @@
 """What tables need of storage: entries are committed before anyone is sent them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from server.counts import Durations
 from server.errors import JournalError
@@ -44,6 +44,10 @@ class Journal(Protocol):
     def not_stored(self) -> int:
         """Return how many requests could not be stored."""
 
+    @property
+    def lapsed(self) -> bool:
+        """Tell whether this server may not speak for its tables: they may be another's by now."""
+
     async def storing(self) -> bool:
         """Tell whether entries can be stored, by trying it if nothing was stored within the last second."""
 
@@ -68,7 +72,7 @@ class Journal(Protocol):
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:
         """Keep only the entries of a table that `live_entries` names; return how many there are."""
 
-    def tables(self) -> dict[str, list[Entry]]:
+    async def tables(self) -> dict[str, list[Entry]]:
         """Return the entries of every table that is neither forgotten nor archived."""
 
     async def set_aside(self, code: str, whole: int, reason: str) -> None:
@@ -116,12 +120,37 @@ class Journal(Protocol):
     async def close(self) -> None: ...
 
 
+class TableHolder(Protocol):
+    """The server, as a journal that several servers share knows it."""
+
+    def give_up(self) -> None:
+        """End all tables without telling anybody anything: another server may have them."""
+
+    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
+        """Go on with tables that are this server's now."""
+
+    def speak_again(self) -> None:
+        """Tell everybody how the tables stand, which this server could not for a while."""
+
+    def stop(self) -> None:
+        """Stop the server: another one has its name."""
+
+
+@runtime_checkable
+class SharedJournal(Journal, Protocol):
+    """A journal that several servers share: each has tables of its own."""
+
+    async def keep(self, holder: TableHolder) -> None:
+        """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
+
+
 class NoJournal:
     """A journal that keeps nothing: for games that end with the process."""
 
     archived: Collection[str] = ()
     codes_set_aside: Collection[str] = ()
     keeps_games = False
+    lapsed = False
     failing = False
     not_stored = 0
 
@@ -152,7 +181,7 @@ class NoJournal:
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:  # noqa: ARG002 - as Journal has it
         return 0
 
-    def tables(self) -> dict[str, list[Entry]]:
+    async def tables(self) -> dict[str, list[Entry]]:
         return {}
 
     async def set_aside(self, code: str, whole: int, reason: str) -> None:

@@ -14,7 +14,7 @@ from protocol.messages import Done, EnterLobby, InLobby, JoinTable, OpenTable, R
 from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
-from server.errors import JournalError
+from server.errors import JournalError, NotStored
 from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
@@ -93,6 +93,16 @@ class Lobby:
         """Take up the tables of an earlier process, by their codes."""
         self._registry.restore(kept)
 
+    def give_up(self) -> None:
+        """End all tables without telling anybody anything: another server may have them."""
+        for table in list(self.tables.values()):
+            table.give_up()
+
+    def tell_states(self) -> None:
+        """Tell everybody how the tables stand."""
+        for table in self.tables.values():
+            table.tell_state()
+
     async def shorten_journal(self) -> None:
         """Have the journal drop what an earlier process has left there and no longer counts."""
         for table in list(self.tables.values()):
@@ -125,6 +135,7 @@ class Lobby:
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
+        self._check_lease()
         if message.starting is not None and message.starting >= message.players:
             raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
@@ -140,6 +151,7 @@ class Lobby:
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
         """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
+        self._check_lease()
         await self._maybe_guessed(session, message.table).enter(session, message)
 
     async def resume(self, session: Session, message: Resume) -> None:
@@ -147,6 +159,7 @@ class Lobby:
 
         Raises Refusal or JournalError and changes nothing.
         """
+        self._check_lease()
         try:
             while True:
                 table = await self._registry.found(session, message.table, token_hash(message.token))
@@ -254,6 +267,11 @@ class Lobby:
         return await self._registry.opened(session, opened, entries, (code, state.entry_count))
 
     # -- internals ----------------------------------------------------------------------------------
+
+    def _check_lease(self) -> None:
+        """Raise NotStored if this server may not say how its tables stand."""
+        if self._journal.lapsed:
+            raise NotStored("the lease has run out")
 
     def _maybe_guessed(self, session: Session, code: str) -> Table:
         """Return the table with a code that may be guessed.

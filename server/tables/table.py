@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from engine.errors import IllegalCommand
 from engine.pieces import Seat
 from engine.record import recorded
-from protocol.codes import Code
+from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import (
     AddShare,
     Announced,
@@ -48,7 +48,7 @@ from protocol.messages import (
 from protocol.text import unsafe
 from server.config import Limits
 from server.counts import Counts
-from server.errors import JournalError
+from server.errors import JournalError, NotStored, TableLost
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -109,6 +109,7 @@ class Table:
         self.archived = False
         self.unattended_since: float | None = None
         self._ended = False
+        self._lost = False
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
@@ -153,7 +154,7 @@ class Table:
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
-        with contextlib.suppress(Refusal):  # the table ended meanwhile
+        with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
             await self._at_once(self._admission.disconnected, session)
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -207,15 +208,26 @@ class Table:
 
     async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
-        with contextlib.suppress(Refusal):  # it has ended already
+        with contextlib.suppress(Refusal, TableLost):  # it has ended already
             await self._at_once(self._archive_if_unattended)
         return self._ended
 
     async def shorten_if_long(self) -> None:
         """Have the journal drop entries of the table that no longer count; raises JournalError."""
         if not self._ended:
-            with contextlib.suppress(Refusal):  # it ended meanwhile
+            with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
                 await self._at_once(self._context.shorten_if_long)
+
+    def give_up(self) -> None:
+        """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
+        if not self._ended:
+            self._lost = True
+            self._end()
+
+    def tell_state(self) -> None:
+        """Tell everybody how the table stands."""
+        if not self._ended:
+            self._context.broadcast_state()
 
     def stop_timers(self) -> None:
         """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
@@ -227,6 +239,8 @@ class Table:
         """Do `work` after all earlier requests; raises what `_do_work` raises."""
         await self._lock.acquire()
         try:
+            if not self._ended and self._context.journal.lapsed:
+                raise NotStored("the lease has run out")
             return await self._do_work(work, *args, **options)
         finally:
             self._lock.release()
@@ -271,7 +285,7 @@ class Table:
                     self._watch_attendance()
 
     async def _fall_due(self, message: InternalMessage) -> None:
-        with contextlib.suppress(Refusal):  # the table ended meanwhile
+        with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
             await self._at_once(self._do_due, message)
 
     async def _do_due(self, message: InternalMessage) -> None:
@@ -433,7 +447,10 @@ class Table:
         audience = self._context.audience
         for session in list(audience):
             audience.remove(session)
-            session.send(self._closed().message())
+            if self._lost:
+                session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
+            else:
+                session.send(Refusal(self._why_closed, table=self.code).message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._host_powers, self._preparation, self._pauses, self._moves
@@ -447,5 +464,7 @@ class Table:
         if self._unattended_timer is not None:
             self._unattended_timer.cancel()
 
-    def _closed(self) -> Refusal:
-        return Refusal(self._why_closed, table=self.code)
+    def _closed(self) -> Refusal | TableLost:
+        return (
+            TableLost("another server has it") if self._lost else Refusal(self._why_closed, table=self.code)
+        )

@@ -76,7 +76,7 @@ def _start_with(change: Callable[[PersistentState, list[Entry]], PersistentState
 
     def kept_tables(right: Any) -> Any:
         async def wrong(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-            states, entries = await right(journal, chances), journal.tables()
+            states, entries = await right(journal, chances), await journal.tables()
             return {code: change(state, entries[code]) for code, state in states.items()}
 
         return wrong

@@ -48,9 +48,9 @@ from server.storage.sqlite.tables_in_file import (
     table_in_use,
     times_in_use,
 )
-from server.storage.sqlite.uninterrupted import Uninterrupted, completed
 from server.storage.standing import Changes
 from server.storage.stored_tables import ArchivedTable, Stored
+from server.storage.uninterrupted import Uninterrupted, completed
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 _SECONDS_BETWEEN_PROBES: Final = 1.0
@@ -105,6 +105,7 @@ class SqliteJournal:
     """
 
     keeps_games = True
+    lapsed = False  # one process alone uses it
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ class SqliteJournal:
                 return False
         return not self.failing
 
-    def tables(self) -> dict[str, list[Entry]]:
+    async def tables(self) -> dict[str, list[Entry]]:
         try:
             return {table.code: table.whole_entries for table in in_use(self._database)}
         except (sqlite3.Error, ValueError) as error:

@@ -7,12 +7,10 @@ In the archive a game is one row, packed, until one of its players comes back to
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.chain import seal
+from server.storage.archive_rows import COLUMNS, archive_row, archived_from, listed_from
 from server.storage.entries import LiveEntries
 from server.storage.standing import SET_ASIDE, Changes, Place, Standing
 from server.storage.stored_tables import (
@@ -22,13 +20,9 @@ from server.storage.stored_tables import (
     Stored,
     checked,
     packed,
-    rechecked,
     relinked,
     unpacked,
 )
-from server.storage.table_summary import Contents, contents
-
-_ARCHIVED: Final = "code, archived, entries, origin, played, length, chain, opened, changed, contents"
 
 
 def in_use(database: sqlite3.Connection) -> list[Stored]:
@@ -47,28 +41,14 @@ def table_in_use(database: sqlite3.Connection, code: str) -> Stored | None:
 
 def archived_table(database: sqlite3.Connection, code: str) -> Stored | None:
     """Return an archived table, None if there is none."""
-    row = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive WHERE code = ?", (code,)).fetchone()  # noqa: S608 - a constant
+    row = database.execute(f"SELECT {COLUMNS} FROM archive WHERE code = ?", (code,)).fetchone()  # noqa: S608 - a constant
     return None if row is None else archived_from(row)[0]
 
 
 def archived_tables(database: sqlite3.Connection) -> Iterator[tuple[Stored, ArchivedGame]]:
     """Yield the archived tables unpacked, oldest first, whatever is in them."""
-    rows = database.execute(f"SELECT {_ARCHIVED}, seal FROM archive ORDER BY archived, rowid")  # noqa: S608 - a constant
+    rows = database.execute(f"SELECT {COLUMNS} FROM archive ORDER BY archived, rowid")  # noqa: S608 - a constant
     yield from map(archived_from, rows)
-
-
-def archived_from(row: Sequence[Any]) -> tuple[Stored, ArchivedGame]:
-    """Return the table in a row of the archive, whatever is in it."""
-    whole = seal(*row[:-1]) == row[-1]
-    return _unpacked(*row[:3], whole=whole), ArchivedGame(str(row[3]), bool(row[4]))
-
-
-def _unpacked(code: str, when: int, content: object, *, whole: bool) -> Stored:
-    rows = unpacked(content) if isinstance(content, bytes) else []
-    found = rechecked(code, rows, when)
-    if found.damage is None and not whole:
-        return Stored(code, found.rows, found.entries, when, "its row in the archive is damaged")
-    return found
 
 
 def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = None) -> Iterator[ArchivedTable]:
@@ -78,21 +58,10 @@ def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = Non
     """
     only = "" if codes is None else f"WHERE code IN ({', '.join('?' * len(codes))})"
     rows = database.execute(
-        f"SELECT {_ARCHIVED}, seal FROM archive {only} ORDER BY archived, rowid",  # noqa: S608 - question marks
+        f"SELECT {COLUMNS} FROM archive {only} ORDER BY archived, rowid",  # noqa: S608 - question marks
         codes or (),
     )
-    for row in rows:
-        code, when, _, origin, played, length, link, opened, changed, text, stored_seal = row
-        yield ArchivedTable(
-            code,
-            when,
-            Standing(Place.ARCHIVED, length, link),
-            ArchivedGame(origin, bool(played)),
-            opened,
-            changed,
-            msgspec.json.decode(text, type=Contents),
-            whole=seal(*row[:-1]) == stored_seal,
-        )
+    yield from map(listed_from, rows)
 
 
 def archive(database: sqlite3.Connection, code: str, game: ArchivedGame, gone: Sequence[str] = ()) -> Changes:
@@ -114,22 +83,9 @@ def archive(database: sqlite3.Connection, code: str, game: ArchivedGame, gone: S
 
 def insert_archived(database: sqlite3.Connection, table: Stored, game: ArchivedGame) -> None:
     """Add a table to the archive; there must be none with its code."""
-    rows = table.rows
-    row = (
-        table.code,
-        table.archived,
-        packed(rows),
-        game.origin,
-        int(game.played),
-        len(rows),
-        rows[-1].link,
-        rows[0].time,
-        rows[-1].time,
-        msgspec.json.encode(contents(table.entries)).decode(),
-    )
     database.execute(
-        f"INSERT INTO archive ({_ARCHIVED}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - a constant
-        (*row, seal(*row)),
+        f"INSERT INTO archive ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - a constant
+        archive_row(table, game),
     )
 
 

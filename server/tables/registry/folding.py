@@ -24,7 +24,7 @@ async def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict
     Raises JournalError if the journal cannot be used.
     """
     kept = {}
-    for code, entries in journal.tables().items():
+    for code, entries in (await journal.tables()).items():
         with contextlib.suppress(TableDamaged):
             kept[code] = await folded(journal, code, entries, next(chances))
     return kept

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engine.game import RandomChance
 from protocol.codes import Code
 from server.config import Limits
-from server.errors import TableDamaged
+from server.errors import CodeTaken, TableDamaged
 from server.logs import about
 from server.net.addresses import Origins
 from server.net.session import Session
@@ -85,19 +85,27 @@ class TableRegistry:
         self._check_not_stopping()
         self._openings.count(session)
         await self._make_room(self._origins.of(session.address))
+        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
+        while (code := await self._stored(entries, before)) is None:
+            pass
+        return self._add(code, PersistentState(entries, next(self._chances)))
+
+    async def _stored(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
+        """Store a table under a new code, and return that; None if another server has just taken it."""
         code = new_code(
             self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
         )
-        entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))
         self._coming.add(code)
         try:
             await self._journal.append_together(parts)
+        except CodeTaken:
+            return None
         finally:
             self._coming.discard(code)
-        return self._add(code, PersistentState(entries, next(self._chances)))
+        return code
 
     async def found(self, session: Session, code: str, wanted: str) -> Table:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`.

@@ -107,7 +107,7 @@ async def games_in(data: Path) -> tuple[dict[str, tuple[Entry, ...]], set[str]]:
     try:
         await kept_tables(journal, chances(0))
         games: dict[str, tuple[Entry, ...]] = {
-            code: tuple(entries) for code, entries in journal.tables().items()
+            code: tuple(entries) for code, entries in (await journal.tables()).items()
         }
         for code in list(journal.archived):
             with contextlib.suppress(JournalError):

@@ -284,7 +284,7 @@ async def filled(data: Path) -> dict[str, int]:
 
 
 async def everything(journal: SqliteJournal) -> dict[str, int]:
-    tables = {code: len(entries) for code, entries in journal.tables().items()}
+    tables = {code: len(entries) for code, entries in (await journal.tables()).items()}
     archived = {code: len(await journal.archived_entries(code)) for code in journal.archived}
     assert not tables.keys() & archived.keys()
     return tables | archived

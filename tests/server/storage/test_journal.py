@@ -28,7 +28,6 @@ from server.tables.context import RETRY_SECONDS
 from server.tables.state import PersistentState
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
-    TIMEOUT,
     Peer,
     all_caught_up,
     check_views,
@@ -226,7 +225,7 @@ async def test_the_file_holds_every_fact_but_no_token(tmp_path: Path) -> None:
         await play_on(peers, random.Random(4))
         live = table_facts(table_of(server, peers).state)
     journal = SqliteJournal(tmp_path)
-    entries = journal.tables()[peers[0].code]
+    entries = (await journal.tables())[peers[0].code]
     await journal.close()
     state = table_of(server, peers).state
     assert table_facts(PersistentState(entries, state.chance)) == live
@@ -316,21 +315,6 @@ async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path:
             assert (await host.until(TableState)).seats[1].name is not None
         clock.advance(RETRY_SECONDS)
         assert (await host.until(TableState)).seats[1].name is None
-
-
-async def test_a_failure_at_one_table_does_not_stop_the_journal(tmp_path: Path) -> None:
-    opened = Opened(2, random_layout=True, starting=None)
-    journal = SqliteJournal(tmp_path)
-    await journal.append("CODE", 0, [opened])
-    shortening = asyncio.create_task(journal.shorten("CODE", lambda _: [7]))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)  # now it is being done
-    others = [asyncio.create_task(journal.append(code, 0, [opened])) for code in ("ONE", "TWO")]
-    async with asyncio.timeout(TIMEOUT):
-        with pytest.raises(IndexError):
-            await shortening
-        await asyncio.gather(*others)
-    await journal.close()
 
 
 async def test_a_newer_file_is_refused_and_not_changed(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ async def entries(tmp_path: Path) -> dict[str, list[Entry]]:
 async def stored_entries(data: Path) -> dict[str, list[Entry]]:
     journal = SqliteJournal(data)
     try:
-        return journal.tables()
+        return await journal.tables()
     finally:
         await journal.close()
 

@@ -19,9 +19,7 @@ from protocol.codes import CloseReason, Code
 from protocol.messages import JoinTable, Leave, ListTables, OpenTable, Refused, Resume, Tables, Watch
 from server.app import Running, running
 from server.config import Config, Limits
-from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import Opened
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import packed, relinked, unpacked
@@ -215,63 +213,6 @@ async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> Non
             await eventually(lambda: not server.lobby.tables)
         assert list(server.lobby._journal.archived) == codes[2:]
     assert codes_in_file(tmp_path, "archive") == set(codes[2:])
-
-
-async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(tmp_path: Path) -> None:
-    """A game that cannot be removed keeps its place, and the other one stays where it was."""
-    opened = Opened(2, random_layout=True, starting=None)
-    journal = SqliteJournal(tmp_path, most_archived=2)
-    try:
-        for code in ("ONCE", "THEN", "NEXT"):
-            await journal.append(code, 0, [opened])
-        await journal.archive("ONCE", ArchivedGame("", played=False))
-        await journal.archive("THEN", ArchivedGame("", played=False))
-        journal._database.execute(
-            "CREATE TEMP TRIGGER kept BEFORE DELETE ON archive BEGIN SELECT RAISE(ABORT, 'kept'); END"
-        )
-        with pytest.raises(JournalError, match="kept"):
-            await journal.archive("NEXT", ArchivedGame("", played=False))
-        assert list(journal.archived) == ["ONCE", "THEN"]
-        assert codes_in(journal._database, "entry") == {"NEXT"}
-        assert codes_in(journal._database, "archive") == {"ONCE", "THEN"}
-        journal._database.execute("DROP TRIGGER kept")
-        await journal.archive("NEXT", ArchivedGame("", played=False))
-        assert list(journal.archived) == ["THEN", "NEXT"]
-    finally:
-        await journal.close()
-    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == (set(), {"THEN", "NEXT"})
-
-
-async def test_a_table_without_entries_replaces_no_archived_game(tmp_path: Path) -> None:
-    """Archiving it again, as when an answer was lost, fails and changes nothing."""
-    opened = Opened(2, random_layout=True, starting=None)
-    journal = SqliteJournal(tmp_path)
-    try:
-        await journal.append("ONCE", 0, [opened])
-        await journal.archive("ONCE", ArchivedGame("", played=False))
-        with pytest.raises(JournalError, match="no entries"):
-            await journal.archive("ONCE", ArchivedGame("", played=False))
-        assert list(journal.archived) == ["ONCE"]
-        assert await journal.archived_entries("ONCE") == [opened]
-    finally:
-        await journal.close()
-
-
-async def test_a_game_restored_while_the_archive_is_full_is_kept(
-    tmp_path: Path,
-) -> None:
-    """Another game is removed to make room."""
-    journal = SqliteJournal(tmp_path, most_archived=1)
-    try:
-        for code in ("BACK", "NEXT"):
-            await journal.append(code, 0, [Opened(2, random_layout=True, starting=None)])
-        await journal.archive("BACK", ArchivedGame("", played=False))
-        await asyncio.gather(
-            journal.archive("NEXT", ArchivedGame("", played=False)), journal.bring_back("BACK")
-        )
-    finally:
-        await journal.close()
-    assert (codes_in_file(tmp_path, "entry"), codes_in_file(tmp_path, "archive")) == ({"BACK"}, {"NEXT"})
 
 
 async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:

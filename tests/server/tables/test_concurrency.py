@@ -267,7 +267,7 @@ async def test_requests_at_the_same_time_are_handled_one_by_one(
                         check_views(table, [peer])
     assert not [record for record in caplog.records if record.exc_info]
     journal = SqliteJournal(tmp_path)
-    stored = journal.tables()
+    stored = await journal.tables()
     await journal.close()
     for code, table in server.lobby.tables.items():
         state = PersistentState(stored.pop(code), RandomChance(random.Random(0)))

@@ -235,10 +235,10 @@ async def test_the_next_table_is_stored_with_the_link_to_it(tmp_path: Path) -> N
         )
         assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_STORED
         old = peers[0].code
-        assert list(server.lobby.tables) == [old] == list(journal.tables())
+        assert list(server.lobby.tables) == [old] == list(await journal.tables())
         journal._database.execute("DROP TRIGGER full")
         code = (await rematch(peers[0])).table
-        assert list(journal.tables()) == [old, code]
+        assert list(await journal.tables()) == [old, code]
 
 
 async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:

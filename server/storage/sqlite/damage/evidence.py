@@ -13,6 +13,7 @@ from typing import Any
 
 from protocol.limits import CODE_LENGTH
 from server.storage.archive_index import ArchivedGame
+from server.storage.archive_rows import archived_from
 from server.storage.chain import first_link, next_link
 from server.storage.sqlite.damage.page_scan import Value, rows_in
 from server.storage.sqlite.damage.write_ahead_log import merged
@@ -20,7 +21,6 @@ from server.storage.sqlite.journal_file import checked_version, upgrade
 from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.tables_in_file import (
     archive_list,
-    archived_from,
     archived_tables,
     commits,
     in_use,

@@ -1,0 +1,96 @@
+"""Where the database is, and how to connect to it: every wait has a time-out, and no password is shown."""
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+from server.config import Durable
+from server.errors import JournalError
+
+# The library has no types.
+Connection: TypeAlias = Any
+
+CONNECT_SECONDS: Final = 5.0
+_SCHEMA: Final = "palatinus"
+_USUAL_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+# What any use of a connection may fail with.
+FAILED: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresError,
+)
+# The disk of "normal" is the database's own: no weaker level outlives the end of PostgreSQL's processes, as a
+# journal in a file outlives the server's. "full" waits for synchronous standbys as well.
+_SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database by its URL; Palatinus' tables are in a schema of their own, or the URL's `search_path`."""
+
+    url: str = field(repr=False)
+    durable: Durable = "normal"
+
+    def __str__(self) -> str:
+        """Return host and name, which may be shown."""
+        parts = urlsplit(self.url)
+        return f"{parts.netloc.rpartition('@')[2] or 'localhost'}{parts.path}"
+
+    @property
+    def schema(self) -> str:
+        """Return the schema's name; raises JournalError if it is an unusual one."""
+        (name,) = parse_qs(urlsplit(self.url).query).get("search_path", [_SCHEMA])[-1:]
+        if _USUAL_NAME.fullmatch(name) is None:
+            raise JournalError(
+                "search_path in --database has to be one name of small letters, digits and _, not {name}",
+                name=name,
+            )
+        return name
+
+    async def connect(self) -> Connection:
+        """Return a new connection; raises one of FAILED, or ValueError if the URL makes no sense."""
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await asyncpg.connect(
+                self.url,
+                timeout=CONNECT_SECONDS,
+                server_settings={
+                    "search_path": self.schema,
+                    "application_name": "palatinus",
+                    "synchronous_commit": _SYNCHRONOUS[self.durable],
+                    # A server that stops in the middle of a transaction holds nobody up for long.
+                    "idle_in_transaction_session_timeout": "10s",
+                    "lock_timeout": "5s",
+                    "tcp_keepalives_idle": "5",
+                    "tcp_keepalives_interval": "2",
+                    "tcp_keepalives_count": "3",
+                    "jit": "off",
+                },
+            )
+
+    def unusable(self, error: Exception) -> JournalError:
+        """Return the error for a database that cannot be used at the start."""
+        return JournalError(
+            "cannot use the database {database}: {reason}. Start it, or choose another --database",
+            database=self,
+            reason=reason_of(error),
+        )
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why something failed, in a line that may be shown."""
+    if isinstance(error, TimeoutError):
+        return "it does not answer in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def refused_by_database(error: Exception) -> bool:
+    """Tell whether the database says that it has undone a transaction; otherwise it may have stored it."""
+    return isinstance(error, asyncpg.PostgresError) and error.severity_en == "ERROR"

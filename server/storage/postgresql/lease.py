@@ -1,0 +1,100 @@
+"""A server's lease: a row in the database, by whose clock it runs out.
+
+Its term is a number that is never given twice. All that a server changes is changed under its term, and
+ending a term waits for what is being changed under it; so nothing is stored for a server after another one
+was told that it is gone, however late it wakes (docs/cluster.md).
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from server.storage.postgresql.database import Connection
+
+LINES: Final = ("moves", "rest")
+
+
+async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
+    """Begin a lease for the server `name`, end an earlier one of its own, and return the term."""
+    async with connection.transaction():
+        # A server that is started again need not wait for the end of the lease that it had.
+        for (term,) in await connection.fetch("SELECT term FROM node WHERE name = $1", name):
+            await _end(connection, term)
+        term = await connection.fetchval(
+            "INSERT INTO node (name, address, expires) VALUES ($1, $2, clock_timestamp() + $3)"
+            " RETURNING term",
+            name,
+            address,
+            timedelta(seconds=seconds),
+        )
+        await connection.executemany(
+            "INSERT INTO line (term, name) VALUES ($1, $2)", [(term, line) for line in LINES]
+        )
+    return int(term)
+
+
+async def renew(connection: Connection, term: int, seconds: float) -> bool:
+    """Let the lease run out so many seconds from now; return False if it was ended."""
+    renewed = await connection.fetchval(
+        "UPDATE node SET expires = clock_timestamp() + $2 WHERE term = $1 RETURNING term",
+        term,
+        timedelta(seconds=seconds),
+    )
+    return renewed is not None
+
+
+async def give_up(connection: Connection, term: int) -> None:
+    """End the server's own lease: others may take up its tables at once."""
+    async with connection.transaction():
+        await _end(connection, term)
+
+
+async def end_expired(connection: Connection, seconds: float) -> list[str]:
+    """End the leases that have run out, and return whose they were.
+
+    Not right after PostgreSQL was started: until then nobody could renew anything.
+    """
+    expired = await connection.fetch(
+        "SELECT term, name FROM node WHERE expires < clock_timestamp()"
+        " AND pg_postmaster_start_time() < clock_timestamp() - $1::interval",
+        timedelta(seconds=seconds),
+    )
+    ended = []
+    for term, name in expired:
+        transaction = connection.transaction()
+        await transaction.start()
+        try:
+            await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
+            gone = await connection.fetchval(
+                "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
+            )
+        except BaseException:
+            if not connection.is_closed():
+                await transaction.rollback()
+            raise
+        await transaction.commit()
+        if gone is not None:  # otherwise it was renewed just now
+            ended.append(name)
+    return ended
+
+
+async def take_up(connection: Connection, term: int, most: int | None = None) -> list[str]:
+    """Give the server tables in use that are nobody's, so many at `most`, and return which."""
+    rows = await connection.fetch(
+        "UPDATE game_table SET term = $1 WHERE code IN (SELECT code FROM game_table"
+        " WHERE term IS NULL AND place = '=' ORDER BY opened LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING code",
+        term,
+        most,
+    )
+    return [code for (code,) in rows]
+
+
+async def replaced(connection: Connection, name: str, term: int) -> bool:
+    """Tell whether another server has begun a lease under the name of the one with this term."""
+    found = await connection.fetchval("SELECT term FROM node WHERE name = $1 AND term > $2", name, term)
+    return found is not None
+
+
+async def _end(connection: Connection, term: int) -> None:
+    """End a lease: first its lines, so that whatever is being changed under its term comes before."""
+    await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
+    await connection.execute("DELETE FROM node WHERE term = $1", term)

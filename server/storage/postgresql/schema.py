@@ -1,0 +1,136 @@
+"""The tables in the database, and the steps from older versions to the newest.
+
+Several servers may start at once: one of them makes the step, under a lock, and the others find it made.
+"""
+
+from typing import Final
+
+from server.errors import JournalError
+from server.storage.postgresql.database import Connection, Database
+
+SCHEMA_VERSION: Final = 1
+
+# Errors of `append_entries`, in a class that the SQL standard leaves free.
+FENCED: Final = "PL001"
+NOT_OWNED: Final = "PL002"
+
+_VERSION_1: Final = """
+CREATE TABLE journal (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), version integer NOT NULL,
+    id uuid NOT NULL DEFAULT gen_random_uuid()
+);
+INSERT INTO journal (version) VALUES (1);
+
+-- A server that runs. Its term is the token that every change has to show: there is never the same one again.
+CREATE TABLE node (
+    term bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, address text NOT NULL,
+    expires timestamptz NOT NULL
+);
+-- A connection on which a server makes changes: how often it was made anew, and its last change.
+CREATE TABLE line (
+    term bigint NOT NULL REFERENCES node ON DELETE CASCADE, name text NOT NULL,
+    made integer NOT NULL DEFAULT 0, change bigint NOT NULL DEFAULT 0, PRIMARY KEY (term, name)
+) WITH (fillfactor = 10);
+-- Every code that is taken: '=' in use, '~' archived, '!' set aside; and whose it is, NULL for nobody's.
+CREATE TABLE game_table (
+    code text PRIMARY KEY, place text NOT NULL DEFAULT '=', opened bigint GENERATED ALWAYS AS IDENTITY,
+    term bigint REFERENCES node ON DELETE SET NULL
+);
+CREATE INDEX game_table_of_node ON game_table (term);
+
+CREATE TABLE entry (
+    code text NOT NULL, number integer NOT NULL, body text NOT NULL, time bigint, chain bytea NOT NULL,
+    PRIMARY KEY (code, number)
+);
+CREATE TABLE archive (
+    code text PRIMARY KEY, archived bigint NOT NULL, entries bytea NOT NULL, origin text NOT NULL,
+    played integer NOT NULL, length integer NOT NULL, chain bytea NOT NULL, opened bigint, changed bigint,
+    contents text NOT NULL, seal bytea NOT NULL, rank bigint GENERATED ALWAYS AS IDENTITY
+);
+CREATE TABLE set_aside (
+    code text PRIMARY KEY, since bigint NOT NULL, reason text NOT NULL, entries bytea NOT NULL,
+    whole integer NOT NULL, length integer NOT NULL
+);
+CREATE TABLE record_due (code text PRIMARY KEY, ended bigint NOT NULL);
+
+-- One commit: the entries of all `touched` tables, or nothing.
+CREATE FUNCTION append_entries(
+    my_term bigint, my_line text, my_made integer, my_change bigint, new_tables text[], touched text[],
+    codes text[], numbers integer[], bodies text[], links bytea[], now bigint,
+    forgotten text[], finished text[], ended_at bigint[]
+) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+    not_owned text[];
+BEGIN
+    UPDATE line SET change = my_change WHERE term = my_term AND name = my_line AND made = my_made;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease is lost' USING ERRCODE = 'PL001';
+    END IF;
+    IF cardinality(new_tables) > 0 THEN
+        INSERT INTO game_table (code, term) SELECT code, my_term FROM unnest(new_tables) AS code;
+    END IF;
+    SELECT array_agg(code) INTO not_owned FROM unnest(touched) AS code WHERE NOT EXISTS (
+        SELECT FROM game_table AS own WHERE own.code = code.code AND own.term = my_term AND own.place = '='
+    );
+    IF not_owned IS NOT NULL THEN
+        RAISE EXCEPTION 'another server has taken it up' USING ERRCODE = 'PL002';
+    END IF;
+    INSERT INTO entry (code, number, body, time, chain)
+        SELECT code, number, body, now, link FROM unnest(codes, numbers, bodies, links)
+        AS added (code, number, body, link);
+    IF cardinality(forgotten) > 0 THEN
+        DELETE FROM entry WHERE code = ANY (forgotten);
+        DELETE FROM game_table WHERE code = ANY (forgotten);
+    END IF;
+    IF cardinality(finished) > 0 THEN
+        INSERT INTO record_due SELECT * FROM unnest(finished, ended_at)
+            ON CONFLICT (code) DO UPDATE SET ended = EXCLUDED.ended;
+    END IF;
+END
+$function$;
+"""
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
+_STEPS: Final = {0: _VERSION_1}  # what makes the next version of each
+
+
+async def prepare(connection: Connection, database: Database) -> None:
+    """Bring the schema to the newest version; raises JournalError if it is newer, or not Palatinus'."""
+    schema = database.schema
+    async with connection.transaction():
+        await connection.execute(_LOCK, schema)
+        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        version = await _version(connection, database)
+        if version > SCHEMA_VERSION:
+            raise JournalError(
+                "the database {database} was written by a newer Palatinus (journal {version}; this one reads "
+                "{known}). Update Palatinus, or choose another --database",
+                database=database,
+                version=version,
+                known=SCHEMA_VERSION,
+            )
+        for step in range(version, SCHEMA_VERSION):
+            await connection.execute(_STEPS[step])
+        if 0 < version < SCHEMA_VERSION:
+            await connection.execute("UPDATE journal SET version = $1", SCHEMA_VERSION)
+
+
+async def _version(connection: Connection, database: Database) -> int:
+    """Return the version of what is in the schema, 0 for nothing; raises JournalError."""
+    names = {
+        name
+        for (name,) in await connection.fetch(
+            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'",
+            f'"{database.schema}"',
+        )
+    }
+    if not names:
+        return 0
+    if not {"journal", "game_table", "line"} <= names:
+        raise JournalError(
+            "the schema {schema} in the database {database} is not a Palatinus journal. "
+            "Choose another --database",
+            schema=database.schema,
+            database=database,
+        )
+    version: int = await connection.fetchval("SELECT version FROM journal")
+    return version

@@ -1,0 +1,33 @@
+"""The tables of a server that shares its journal with others, as the journal loses and takes them up."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from engine.game import RandomChance
+from server.errors import TableDamaged
+from server.storage.entries import Entry
+from server.storage.journal import Journal
+from server.tables.lobby import Lobby
+from server.tables.registry.folding import folded
+
+
+class SharedTables:
+    """The `TableHolder` of a server with this lobby; `stop` stops the server."""
+
+    def __init__(
+        self, lobby: Lobby, journal: Journal, chances: Iterator[RandomChance], stop: Callable[[], None]
+    ) -> None:
+        self._lobby = lobby
+        self._journal = journal
+        self._chances = chances
+        self.stop = stop
+        self.give_up = lobby.give_up
+        self.speak_again = lobby.tell_states
+
+    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
+        """Go on with tables that are this server's now, with their clocks as after a restart."""
+        kept = {}
+        for code, entries in tables.items():
+            with contextlib.suppress(TableDamaged):
+                kept[code] = await folded(self._journal, code, entries, next(self._chances))
+        self._lobby.restore(kept)

@@ -1,0 +1,110 @@
+"""The places where a journal can be, as the tests of what `Journal` promises see them."""
+
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Protocol
+
+import asyncpg
+
+from server.storage.journal import Journal
+from server.storage.postgresql.database import Database
+from server.storage.postgresql.journal import PostgresJournal
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.journal import SqliteJournal
+from server.storage.sqlite.journal_file import FILE_NAME
+
+
+class Store(Protocol):
+    """A place for one journal, which is opened again and again."""
+
+    def opened(self, most_archived: int = 10_000) -> contextlib.AbstractAsyncContextManager[Journal]:
+        """Open the journal while the context lasts, as a server does from its start to its end."""
+
+    async def execute(self, statement: str) -> None:
+        """Change what is stored, as no server does."""
+
+    async def keep_archive(self, *, on: bool) -> None:
+        """Let the database refuse to delete anything from the archive."""
+
+
+class SqliteStore:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._database: sqlite3.Connection | None = None
+
+    @contextlib.asynccontextmanager
+    async def opened(self, most_archived: int = 10_000) -> AsyncIterator[Journal]:
+        journal = SqliteJournal(self._folder, most_archived=most_archived)
+        self._database = journal._database
+        try:
+            yield journal
+        finally:
+            self._database = None
+            await journal.close()
+
+    async def execute(self, statement: str) -> None:
+        with contextlib.closing(sqlite3.connect(self._folder / FILE_NAME)) as database, database:
+            database.execute(statement)
+        (self._folder / LIST_NAME).unlink()  # by which the damage would be noticed otherwise
+
+    async def keep_archive(self, *, on: bool) -> None:
+        assert self._database is not None
+        self._database.execute(
+            "CREATE TEMP TRIGGER kept BEFORE DELETE ON archive BEGIN SELECT RAISE(ABORT, 'kept'); END"
+            if on
+            else "DROP TRIGGER kept"
+        )
+
+
+class PostgresStore:
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @contextlib.asynccontextmanager
+    async def opened(self, most_archived: int = 10_000) -> AsyncIterator[Journal]:
+        async with journal_at(self._url, most_archived=most_archived) as journal:
+            yield journal
+
+    async def execute(self, statement: str) -> None:
+        connection = await Database(self._url).connect()
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def keep_archive(self, *, on: bool) -> None:
+        if on:
+            await self.execute(
+                "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS"
+                " $$ BEGIN RAISE EXCEPTION 'kept'; END $$;"
+                "CREATE TRIGGER kept BEFORE DELETE ON archive FOR EACH ROW EXECUTE FUNCTION keep()"
+            )
+        else:
+            await self.execute("DROP TRIGGER kept ON archive")
+
+
+async def rows(url: str, query: str) -> list[tuple[object, ...]]:
+    """Return what a query finds in the database at `url`."""
+    connection: asyncpg.Connection = await Database(url).connect()
+    try:
+        return [tuple(row) for row in await connection.fetch(query)]
+    finally:
+        await connection.close()
+
+
+# Whose commits wait for a lock that a test has.
+BUSY = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%append_entries%'"
+
+
+@contextlib.asynccontextmanager
+async def journal_at(
+    url: str, name: str = "node", most_archived: int = 10_000
+) -> AsyncIterator[PostgresJournal]:
+    """Open the journal in a database as the server with this name does."""
+    journal = await PostgresJournal.opened(Database(url), name, most_archived=most_archived)
+    try:
+        yield journal
+    finally:
+        await journal.close()

@@ -1,0 +1,346 @@
+"""What `Journal` promises, wherever it is: one suite for all of them."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+
+from server.errors import JournalError, NotStored, TableDamaged
+from server.storage.archive_index import ArchivedGame
+from server.storage.entries import Continued, Entry, Forgotten, Freed, Hosted, Opened
+from server.storage.journal import Journal, NoJournal
+from tests.server.peer import TIMEOUT
+from tests.server.storage.conformance.stores import PostgresStore, SqliteStore, Store
+
+OPENED = Opened(2, random_layout=True, starting=None)
+ENTRIES: list[Entry] = [OPENED, Hosted(0), Freed(1), Hosted(1)]
+NOT_PLAYED = ArchivedGame("", played=False)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path)
+    return PostgresStore(request.getfixturevalue("database"))
+
+
+async def everything(journal: Journal) -> dict[str, list[Entry]]:
+    """Return the entries of all tables in use and in the archive."""
+    archived = {code: await journal.archived_entries(code) for code in journal.archived}
+    tables = await journal.tables()
+    assert not tables.keys() & archived.keys()
+    return tables | archived
+
+
+async def test_what_is_appended_is_there_after_a_restart(store: Store) -> None:
+    """In the order in which it came, table by table, and a table may go on from there."""
+    async with store.opened() as journal:
+        assert await journal.tables() == {}
+        await journal.append("ONCE", 0, ENTRIES[:2])
+        await journal.append("THEN", 0, ENTRIES[:1])
+        await journal.append("ONCE", 2, ENTRIES[2:3])
+    async with store.opened() as journal:
+        await journal.append("ONCE", 3, ENTRIES[3:])
+        assert await journal.entries("ONCE") == ENTRIES
+        assert await journal.entries("NONE") == []
+    async with store.opened() as journal:
+        tables = await journal.tables()
+        assert tables == {"ONCE": ENTRIES, "THEN": ENTRIES[:1]}
+        assert list(tables) == ["ONCE", "THEN"]
+
+
+async def test_tables_that_append_in_one_turn_keep_their_own_entries(store: Store) -> None:
+    async with store.opened() as journal:
+        await asyncio.gather(
+            journal.append("ONCE", 0, ENTRIES),
+            journal.append_together([("THEN", 0, ENTRIES[:1]), ("NEXT", 0, ENTRIES[:2])]),
+            journal.append("LAST", 0, ENTRIES[:3]),
+        )
+    async with store.opened() as journal:
+        assert await journal.tables() == {
+            "ONCE": ENTRIES,
+            "THEN": ENTRIES[:1],
+            "NEXT": ENTRIES[:2],
+            "LAST": ENTRIES[:3],
+        }
+
+
+async def test_entries_that_are_not_the_next_ones_are_refused(store: Store) -> None:
+    """Nothing is missing, and nothing is there twice."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES[:2])
+        for number in (0, 1, 3):
+            with pytest.raises(NotStored):
+                await journal.append("ONCE", number, ENTRIES[number:])
+        assert journal.not_stored == 3
+        await journal.append("ONCE", 2, ENTRIES[2:])
+    async with store.opened() as journal:
+        assert await journal.tables() == {"ONCE": ENTRIES}
+
+
+async def test_entries_of_several_tables_are_stored_all_or_none(store: Store) -> None:
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        with pytest.raises(NotStored):
+            await journal.append_together([("NEXT", 0, [OPENED]), ("ONCE", 9, [Continued("NEXT")])])
+        await journal.append_together([("NEXT", 0, [OPENED]), ("ONCE", 4, [Continued("NEXT")])])
+        assert await journal.tables() == {"ONCE": [*ENTRIES, Continued("NEXT")], "NEXT": [OPENED]}
+
+
+async def test_a_forgotten_table_is_gone(store: Store) -> None:
+    """Its code can be given to another."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        await journal.append("ONCE", 4, [Forgotten()])
+        assert await journal.entries("ONCE") == []
+        await journal.append("ONCE", 0, [OPENED])
+        await journal.append("THEN", 0, [OPENED])
+        await journal.append("THEN", 1, [Forgotten()])
+    async with store.opened() as journal:
+        assert await journal.tables() == {"ONCE": [OPENED]}
+
+
+async def test_a_shortened_table_keeps_what_counts(store: Store) -> None:
+    """What it appends afterwards fits."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        assert await journal.shorten("ONCE", lambda entries: [0, len(entries) - 1]) == 2
+        await journal.append("ONCE", 2, [Freed(0)])
+    async with store.opened() as journal:
+        assert await journal.tables() == {"ONCE": [OPENED, Hosted(1), Freed(0)]}
+
+
+async def test_a_failure_at_one_table_does_not_stop_the_journal(store: Store) -> None:
+    """What others append meanwhile is stored."""
+    async with store.opened() as journal:
+        await journal.append("CODE", 0, [OPENED])
+        shortening = asyncio.create_task(journal.shorten("CODE", lambda _: [7]))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # now it is being done
+        others = [asyncio.create_task(journal.append(code, 0, [OPENED])) for code in ("ONE", "TWO")]
+        async with asyncio.timeout(TIMEOUT):
+            with pytest.raises(IndexError):
+                await shortening
+            await asyncio.gather(*others)
+        assert (await journal.tables()).keys() == {"CODE", "ONE", "TWO"}
+
+
+async def test_an_archived_table_can_be_brought_back(store: Store) -> None:
+    """It has the same entries, and goes on."""
+    before = int(time.time())
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        await journal.archive("ONCE", ArchivedGame("home", played=True))
+        assert await journal.tables() == {}
+    async with store.opened() as journal:
+        assert list(journal.archived) == ["ONCE"]
+        assert await journal.tables() == {}
+        assert await journal.entries("ONCE") == ENTRIES == await journal.archived_entries("ONCE")
+        (listed,) = await journal.archived_tables(["ONCE", "NONE"])
+        assert (listed.code, listed.game, listed.whole) == ("ONCE", ArchivedGame("home", played=True), True)
+        assert before <= (listed.opened or 0) <= (listed.changed or 0) <= listed.archived <= time.time()
+        await journal.bring_back("ONCE")
+        await journal.append("ONCE", 4, [Freed(0)])
+        assert not journal.archived
+        assert await journal.archived_entries("ONCE") == []
+    async with store.opened() as journal:
+        assert await everything(journal) == {"ONCE": [*ENTRIES, Freed(0)]}
+
+
+async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(store: Store) -> None:
+    """A game that cannot be removed keeps its place, and the other one stays where it was."""
+    async with store.opened(most_archived=2) as journal:
+        for code in ("ONCE", "THEN", "NEXT"):
+            await journal.append(code, 0, [OPENED])
+        await journal.archive("ONCE", NOT_PLAYED)
+        await journal.archive("THEN", NOT_PLAYED)
+        await store.keep_archive(on=True)
+        with pytest.raises(JournalError, match="kept"):
+            await journal.archive("NEXT", NOT_PLAYED)
+        assert list(journal.archived) == ["ONCE", "THEN"]
+        assert (await journal.tables()).keys() == {"NEXT"}
+        await store.keep_archive(on=False)
+        await journal.archive("NEXT", NOT_PLAYED)
+        assert list(journal.archived) == ["THEN", "NEXT"]
+    async with store.opened() as journal:
+        assert list(journal.archived) == ["THEN", "NEXT"]
+        assert (await everything(journal)).keys() == {"THEN", "NEXT"}
+
+
+async def test_a_table_without_entries_replaces_no_archived_game(store: Store) -> None:
+    """Archiving it again, as when an answer was lost, fails and changes nothing."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        await journal.archive("ONCE", NOT_PLAYED)
+        with pytest.raises(JournalError, match="no entries"):
+            await journal.archive("ONCE", NOT_PLAYED)
+        assert list(journal.archived) == ["ONCE"]
+        assert await journal.archived_entries("ONCE") == [OPENED]
+
+
+async def test_a_game_restored_while_the_archive_is_full_is_kept(store: Store) -> None:
+    """Another game is removed to make room."""
+    async with store.opened(most_archived=1) as journal:
+        for code in ("BACK", "NEXT"):
+            await journal.append(code, 0, [OPENED])
+        await journal.archive("BACK", NOT_PLAYED)
+        await asyncio.gather(journal.archive("NEXT", NOT_PLAYED), journal.bring_back("BACK"))
+    async with store.opened() as journal:
+        assert (set(await journal.tables()), set(journal.archived)) == ({"BACK"}, {"NEXT"})
+
+
+async def test_what_is_not_archived_cannot_be_brought_back(store: Store) -> None:
+    async with store.opened() as journal:
+        with pytest.raises(JournalError):
+            await journal.bring_back("NONE")
+        await journal.append("NONE", 0, [OPENED])
+        assert await everything(journal) == {"NONE": [OPENED]}
+
+
+async def test_a_table_set_aside_is_kept_for_its_host(store: Store) -> None:
+    """Until it is restored as far as it is whole, or removed; its code is known meanwhile."""
+    async with store.opened() as journal:
+        for code in ("PART", "GONE"):
+            await journal.append(code, 0, ENTRIES)
+            await journal.set_aside(code, 3, "it makes no sense")
+        assert await journal.tables() == {}
+    async with store.opened() as journal:
+        assert set(journal.codes_set_aside) == {"PART", "GONE"}
+        assert await journal.entries("PART") == []
+        (whole,) = await journal.tables_set_aside(["PART"])
+        assert whole.entries == ENTRIES[:3]
+        with pytest.raises(JournalError, match="only 3 whole entries"):
+            await journal.restore("PART", 4)
+        await journal.restore("PART", 2)
+        await journal.append("PART", 2, ENTRIES[2:])
+        await journal.remove("GONE")
+        assert not journal.codes_set_aside
+    async with store.opened() as journal:
+        assert await everything(journal) == {"PART": ENTRIES}
+        assert not journal.codes_set_aside
+
+
+async def test_an_archived_table_can_be_removed_or_set_aside(store: Store) -> None:
+    async with store.opened() as journal:
+        for code in ("GONE", "PART"):
+            await journal.append(code, 0, ENTRIES)
+            await journal.archive(code, NOT_PLAYED)
+        await journal.remove("GONE")
+        await journal.set_aside("PART", 2, "it makes no sense")
+        assert not journal.archived
+        assert set(journal.codes_set_aside) == {"PART"}
+    async with store.opened() as journal:
+        assert await everything(journal) == {}
+        assert [table.entries for table in await journal.tables_set_aside(["PART"])] == [ENTRIES[:2]]
+
+
+async def test_the_journal_knows_whose_records_are_due(store: Store) -> None:
+    """From the last move until the record is written, a restart included."""
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES[:3])
+        await journal.append_last("ONCE", 3, ENTRIES[3:], 1_000)
+        await journal.append_last("THEN", 0, ENTRIES, 900)
+        await journal.archive("THEN", NOT_PLAYED)
+    async with store.opened() as journal:
+        assert await journal.records_due() == [("THEN", 900), ("ONCE", 1_000)]
+        await journal.record_written("THEN")
+    async with store.opened() as journal:
+        assert await journal.records_due() == [("ONCE", 1_000)]
+
+
+async def test_the_journal_knows_when_tables_changed(store: Store) -> None:
+    before = int(time.time())
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES[:1])
+        await journal.append("ONCE", 1, ENTRIES[1:])
+        found = await journal.times(["ONCE", "NONE"])
+    assert found["NONE"] == (None, None)
+    first, last = found["ONCE"]
+    assert before <= (first or 0) <= (last or 0) <= time.time()
+
+
+async def test_a_task_that_is_cancelled_takes_in_what_is_stored(store: Store) -> None:
+    """It ends only when it knows what has become of its change, and that is stored."""
+    folded = []
+
+    async def change(work: Awaitable[object], name: str) -> None:
+        await work
+        folded.append(name)
+        await asyncio.sleep(0)
+        folded.append("not cancelled")
+
+    async with store.opened() as journal:
+        await journal.append("ONCE", 0, ENTRIES)
+        tasks = [
+            asyncio.create_task(change(journal.append("THEN", 0, ENTRIES), "append")),
+            asyncio.create_task(change(journal.archive("ONCE", NOT_PLAYED), "archive")),
+        ]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        assert sorted(folded) == ["append", "archive"]
+        assert (set(await journal.tables()), set(journal.archived)) == ({"THEN"}, {"ONCE"})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE entry SET body = '{' WHERE code = 'HURT' AND number = 2",
+        "UPDATE entry SET body = replace(body, '1', '0') WHERE code = 'HURT' AND number = 2",
+        "UPDATE entry SET number = 9 WHERE code = 'HURT' AND number = 2",
+        "DELETE FROM entry WHERE code = 'HURT' AND number = 2",
+    ],
+)
+async def test_a_damaged_table_is_set_aside(store: Store, damage: str) -> None:
+    """The others are as they were, and what is whole of it is kept."""
+    async with store.opened() as journal:
+        for code in ("HURT", "ELSE"):
+            await journal.append(code, 0, ENTRIES)
+    await store.execute(damage)
+    for _ in range(2):
+        async with store.opened() as journal:
+            assert await everything(journal) == {"ELSE": ENTRIES}
+            assert set(journal.codes_set_aside) == {"HURT"}
+            (whole,) = await journal.tables_set_aside(["HURT"])
+            assert whole.entries == ENTRIES[:2]
+
+
+async def test_a_damaged_archived_table_is_set_aside(store: Store) -> None:
+    """When somebody wants it."""
+    async with store.opened() as journal:
+        await journal.append("HURT", 0, ENTRIES)
+        await journal.archive("HURT", NOT_PLAYED)
+    await store.execute("UPDATE archive SET played = 1 WHERE code = 'HURT'")
+    async with store.opened() as journal:
+        if "HURT" in journal.archived:
+            with pytest.raises(TableDamaged):
+                await journal.archived_entries("HURT")
+        assert not journal.archived
+        assert set(journal.codes_set_aside) == {"HURT"}
+
+
+async def test_a_journal_that_works_is_storing(store: Store) -> None:
+    async with store.opened() as journal:
+        assert await journal.storing()
+        assert not journal.failing
+        await journal.append("ONCE", 0, ENTRIES)
+        assert journal.commits.last is not None
+
+
+async def test_a_journal_that_keeps_nothing_takes_everything() -> None:
+    journal: Journal = NoJournal()
+    await journal.append("ONCE", 0, ENTRIES)
+    await journal.append_last("ONCE", 4, ENTRIES, 1)
+    await journal.append_together([("THEN", 0, ENTRIES)])
+    await journal.archive("ONCE", NOT_PLAYED)
+    assert not journal.keeps_games
+    assert await journal.storing()
+    assert await everything(journal) == {}
+    assert await journal.records_due() == []
+    await journal.close()

@@ -1,0 +1,196 @@
+"""Tables belong to one server at a time: one that slept, or was cut off, tells nobody anything."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from protocol.codes import CloseCode, Code
+from protocol.messages import ListTables, Refused, Resume, ServerMessage, Tables
+from server.app import running
+from server.config import Config
+from server.errors import TableLost
+from server.storage.entries import Hosted, Opened
+from server.storage.postgresql.database import Database
+from server.storage.postgresql.journal import PostgresJournal
+from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, peer_on_turn, play_on, table_of
+from tests.server.process import Serving, serving
+from tests.server.storage.conformance.stores import BUSY, journal_at, rows
+from tests.server.storage.postgresql_relay import DatabaseRelay
+from tests.server.storage.test_journal import resumed, table_facts
+
+OPENED = Opened(2, random_layout=True, starting=None)
+NO_CHECK = """
+DO $do$ DECLARE source text; BEGIN
+    SELECT pg_get_functiondef(oid) INTO source FROM pg_proc
+        WHERE proname = 'append_entries' AND pronamespace = current_schema::regnamespace;
+    source := replace(source, 'IF NOT FOUND THEN', 'IF false THEN');
+    source := replace(source, 'IF not_owned IS NOT NULL THEN', 'IF false THEN');
+    EXECUTE source;
+END $do$
+"""
+
+
+@contextlib.asynccontextmanager
+async def node(database: str, name: str) -> AsyncIterator[Serving]:
+    """Run a server that shares the database, and gives up a server that is silent for two seconds."""
+    options = ("--database", database, "--node", name, "--lease", "2", "--no-history", "--no-admin")
+    async with serving(*options) as server:
+        yield server
+
+
+async def owner_is(database: str, name: str) -> None:
+    """Wait until the server with this name has all tables."""
+    query = "SELECT DISTINCT name FROM game_table LEFT JOIN node USING (term)"
+    async with asyncio.timeout(TIMEOUT):
+        while await rows(database, query) != [(name,)]:  # noqa: ASYNC110 - it does not announce this
+            await asyncio.sleep(0.05)
+
+
+async def heard(peer: Peer) -> list[ServerMessage]:
+    """Return what a peer is told until its connection ends, but that its request was not stored."""
+    known = len(peer.received)
+    assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
+    return [
+        message
+        for message in peer.received[known:]
+        if not (isinstance(message, Refused) and message.code == Code.NOT_STORED)
+    ]
+
+
+async def test_a_server_that_slept_past_its_lease_tells_nobody_anything(database: str) -> None:
+    """Its table goes on at another one, and a move that waited in its socket is neither stored nor told."""
+    chooser = random.Random(1)
+    async with node(database, "sleeper") as sleeper, game(sleeper.port, 2, watched=True) as peers:
+        await play_on(peers, chooser, moves=2)
+        os.kill(sleeper.process.pid, signal.SIGSTOP)
+        mover = peer_on_turn(peers)
+        assert mover is not None
+        await mover.send(mover.random_move(chooser))
+        async with node(database, "other") as other:
+            await owner_is(database, "other")
+            async with resumed(other.port, *peers) as again:
+                await play_on(again, chooser, moves=2)
+                os.kill(sleeper.process.pid, signal.SIGCONT)
+                assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
+                await play_on(again, chooser)
+                assert all(peer.view is not None and peer.view.result is not None for peer in again)
+
+
+async def late_commit_is_accepted(database: str) -> bool:
+    """Tell whether a server can still store something after another one has its table."""
+    async with journal_at(database) as late:
+        await late.append("ONCE", 0, [OPENED])
+        async with journal_at(database) as other:
+            assert (await other.tables()).keys() == {"ONCE"}
+            try:
+                await late.append("ONCE", 1, [Hosted(0)])
+            except TableLost:
+                return False
+            return True
+
+
+async def test_without_the_check_in_the_database_a_late_commit_would_be_accepted(database: str) -> None:
+    """So the check is what refuses it, and these tests would notice if it was missing."""
+    assert not await late_commit_is_accepted(database)
+    connection = await Database(database).connect()
+    try:
+        await connection.execute("DELETE FROM entry; DELETE FROM game_table")
+        await connection.execute(NO_CHECK)
+    finally:
+        await connection.close()
+    assert await late_commit_is_accepted(database)
+
+
+async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> None:
+    """Whoever ends it waits for a commit under way, and finds what that has stored."""
+    async with journal_at(database, "one") as one, journal_at(database, "two"):
+        await one.append("ONCE", 0, [OPENED])
+        blocker = await Database(database).connect()
+        try:
+            await blocker.execute("BEGIN; LOCK TABLE entry IN EXCLUSIVE MODE")
+            appending = asyncio.create_task(one.append("ONCE", 1, [Hosted(0)]))
+            async with asyncio.timeout(TIMEOUT):
+                while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
+                    await asyncio.sleep(0.01)
+            successor = asyncio.create_task(PostgresJournal.opened(Database(database), "one"))
+            await asyncio.sleep(0.2)
+            assert not successor.done()
+            await blocker.execute("COMMIT")
+        finally:
+            await blocker.close()
+        await appending
+        other = await successor
+        try:
+            assert await other.tables() == {"ONCE": [OPENED, Hosted(0)]}
+        finally:
+            await other.close()
+
+
+async def test_the_tables_of_a_server_that_is_gone_are_taken_up(database: str) -> None:
+    """By another one that runs already, and players come back there and go on."""
+    chooser = random.Random(2)
+    async with node(database, "gone") as gone, node(database, "other") as other:
+        async with game(gone.port, 2) as peers:
+            await play_on(peers, chooser, moves=3)
+            gone.process.kill()
+            for peer in peers:
+                await peer.closed()
+        await owner_is(database, "other")
+        async with asyncio.timeout(TIMEOUT):
+            while not await listed(other.port, peers[0].code):  # noqa: ASYNC110 - nor does this
+                await asyncio.sleep(0.05)
+        async with resumed(other.port, *peers) as again:
+            await play_on(again, chooser)
+            assert all(peer.view is not None and peer.view.result is not None for peer in again)
+
+
+async def listed(port: int, code: str) -> bool:
+    """Tell whether a server lists a table."""
+    async with connected(port) as peer:
+        tables = await peer.ask(ListTables(1))
+    assert isinstance(tables, Tables)
+    return any(table.table == code for table in tables.tables)
+
+
+async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
+    database: str, socket_folder: Path
+) -> None:
+    """Another one takes them up, and the first goes on without them once it is back."""
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        running(Config(database=relay.url, node="cut off", lease_seconds=1)) as server,
+        game(server.port, 2, watched=True) as peers,
+    ):
+        await play_on(peers, random.Random(3), moves=2)
+        before = table_facts(table_of(server, peers).state)
+        relay.refuses = True
+        relay.cut()
+        async with running(Config(database=database, node="other", lease_seconds=1)) as other:
+            await eventually(lambda: bool(other.lobby.tables))
+            assert table_facts(table_of(other, peers).state) == before
+            mover = peer_on_turn(peers)
+            assert mover is not None
+            assert (await mover.refused(mover.random_move(random.Random(4)))).code == Code.NOT_STORED
+            async with connected(server.port) as late:
+                resume = Resume(late.next_id(), peers[0].code, peers[0].token)
+                assert (await late.refused(resume)).code == Code.NOT_STORED
+            relay.refuses = False
+            assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
+            assert not server.lobby.tables
+            await eventually(lambda: not server.lobby._journal.lapsed)
+            async with connected(server.port) as anna:
+                await anna.open(2)
+            async with resumed(other.port, *peers) as again:
+                await play_on(again, random.Random(5), moves=2)
+
+
+async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
+    """Two of one name would end each other's leases for ever."""
+    async with node(database, "attic") as first, node(database, "attic"):
+        code, _, told = await first.ended()
+        assert code == 0
+        assert "another server has this one's name: node=attic" in told

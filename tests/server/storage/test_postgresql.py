@@ -1,0 +1,298 @@
+"""The journal in PostgreSQL: what happens when the database, a connection or a server is gone for a while."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.view import View
+from protocol.codes import Code
+from server.app import running
+from server.config import Config
+from server.errors import CodeTaken, JournalError, NotStored, TableLost
+from server.storage.archive_index import ArchivedGame
+from server.storage.entries import Entry, Hosted, Opened
+from server.storage.postgresql.database import Database
+from tests.postgresql import Cluster
+from tests.server.peer import (
+    TIMEOUT,
+    Peer,
+    all_caught_up,
+    check_views,
+    eventually,
+    game,
+    http_get,
+    peer_on_turn,
+    play_on,
+    table_of,
+)
+from tests.server.process import refused_to_start, serving
+from tests.server.storage.conformance.stores import BUSY, journal_at, rows
+from tests.server.storage.postgresql_relay import DatabaseRelay
+from tests.server.storage.test_journal import resumed, table_facts
+
+OPENED = Opened(2, random_layout=True, starting=None)
+ENTRIES: list[Entry] = [OPENED, Hosted(0)]
+
+
+@pytest.fixture
+def own_server(socket_folder: Path) -> Iterator[Cluster]:
+    """Return a PostgreSQL server that the test may stop."""
+    server = Cluster(socket_folder / "own")
+    server.make()
+    server.start()
+    yield server
+    with contextlib.suppress(Exception):  # the test has left it stopped
+        server.stop()
+
+
+async def test_a_restart_resumes_every_table(database: str) -> None:
+    """Seats, views, event numbers and legal moves survive, and the game goes on."""
+    chooser = random.Random(1)
+    async with (
+        running(Config(database=database)) as server,
+        game(server.port, 3, watched=True) as peers,
+    ):
+        await play_on(peers, chooser, moves=4)
+        facts = table_facts(table_of(server, peers).state)
+    async with running(Config(database=database)) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        await play_on(again, chooser)
+        check_views(table_of(server, again), again)
+
+
+async def test_a_killed_server_loses_no_move_that_anyone_saw(database: str) -> None:
+    """It has its tables again at once, because it has the same name."""
+    chooser = random.Random(2)
+    peers: list[Peer] = []
+    final_view: View | None = None
+    for kill in range(3):
+        options = ("--database", database, "--node", "attic", "--durable", ("normal", "full")[kill % 2])
+        async with serving(*options, "--no-history") as server, contextlib.AsyncExitStack() as stack:
+            if not peers:
+                peers = await stack.enter_async_context(game(server.port, 2))
+            else:
+                peers = await stack.enter_async_context(resumed(server.port, *peers))
+                await all_caught_up(peers, max(peer.seq for peer in peers))
+            if kill == 2:
+                await play_on(peers, chooser)
+                final_view = peers[0].view
+                break
+            await play_on(peers, chooser, moves=2)
+            mover = peer_on_turn(peers)
+            assert mover is not None
+            await mover.send(mover.random_move(chooser))
+            await mover.caught_up(mover.seq + 1)
+            server.process.kill()
+            for peer in peers:
+                await peer.closed()
+    assert final_view is not None
+    assert final_view.result is not None
+
+
+async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> None:
+    """One of them makes it; each has a term of its own, and nobody has another's tables."""
+    async with contextlib.AsyncExitStack() as stack:
+        journals = await asyncio.gather(
+            *(stack.enter_async_context(journal_at(database, f"node {number}")) for number in range(5))
+        )
+        assert len({journal._term for journal in journals}) == 5
+        for number, journal in enumerate(journals):
+            await journal.append(f"TAB{number}", 0, ENTRIES)
+        for number, journal in enumerate(journals):
+            assert await journal.tables() == {f"TAB{number}": ENTRIES}
+        assert len(await rows(database, "SELECT version FROM journal")) == 1
+
+
+async def test_a_code_is_taken_on_all_servers(database: str) -> None:
+    """Nothing of the other table changes, and what others append in the same turn is stored."""
+    async with journal_at(database, "one") as one, journal_at(database, "two") as two:
+        await one.append("ONCE", 0, ENTRIES)
+        outcomes = await asyncio.gather(
+            two.append("ONCE", 0, [OPENED]), two.append("ELSE", 0, [OPENED]), return_exceptions=True
+        )
+        assert [type(each) for each in outcomes] == [CodeTaken, type(None)]
+        assert await one.tables() == {"ONCE": ENTRIES}
+        await one.archive("ONCE", ArchivedGame("", played=True))
+        with pytest.raises(CodeTaken):
+            await two.append("ONCE", 0, [OPENED])
+        assert not two.failing
+
+
+async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> None:
+    """Another one has its tables; whatever it still tries is refused, and it is told that they are lost."""
+    async with journal_at(database) as late:
+        await late.append("ONCE", 0, ENTRIES)
+        async with journal_at(database) as other:
+            assert await other.tables() == {"ONCE": ENTRIES}
+            for work in (
+                late.append("ONCE", 2, [Hosted(1)]),
+                late.append("NEW", 0, ENTRIES),
+                late.shorten("ONCE", lambda _: [0]),
+                late.archive("ONCE", ArchivedGame("", played=True)),
+                late.set_aside("ONCE", 1, "because"),
+            ):
+                with pytest.raises(TableLost):
+                    await work
+            await other.append("ONCE", 2, [Hosted(1)])
+            assert await other.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
+
+
+async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster) -> None:
+    """Nobody is told anything, the health page says so, and the game goes on when it is back."""
+    chooser = random.Random(3)
+    config = Config(database=own_server.url, watched=True)
+    async with running(config) as server, game(server.port, 2, watched=True) as peers:
+        await play_on(peers, chooser, moves=2)
+        before = table_facts(table_of(server, peers).state)
+        for mode in ("fast", "immediate"):
+            await asyncio.to_thread(own_server.stop, mode)
+            mover = peer_on_turn(peers)
+            assert mover is not None
+            assert (await mover.refused(mover.random_move(chooser))).code == Code.NOT_STORED
+            for peer in peers:
+                await peer.nothing_but_pong()
+            assert table_facts(table_of(server, peers).state) == before
+            assert (await http_get(server.port, "/healthz"))[0] == 503
+            assert (await http_get(server.port, "/livez"))[0] == 200
+            await asyncio.to_thread(own_server.start)
+            async with asyncio.timeout(TIMEOUT):
+                while (await http_get(server.port, "/healthz"))[0] != 200:  # noqa: ASYNC110 - nor does this
+                    await asyncio.sleep(0.05)
+            await play_on(peers, chooser, moves=2)
+            before = table_facts(table_of(server, peers).state)
+        check_views(table_of(server, peers), peers)
+    async with running(config) as server:
+        assert table_facts(table_of(server, peers).state) == before
+
+
+async def test_a_short_interruption_refuses_nothing(database: str, socket_folder: Path) -> None:
+    """As when PostgreSQL is started anew, and nobody moved meanwhile."""
+    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        relay.cut()
+        await eventually(lambda: not journal._moves._up.is_set())
+        await journal.append("ONCE", 1, [Hosted(0)])
+        assert await journal.tables() == {"ONCE": ENTRIES}
+
+
+async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, socket_folder: Path) -> None:
+    """The server looks whether it is there before it tells anybody anything."""
+    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        relay.answers, relay.refuses = False, True
+        appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
+        changing = asyncio.create_task(journal.record_written("NONE"))
+        async with asyncio.timeout(TIMEOUT):
+            while len(await rows(database, "SELECT FROM entry")) < 2:  # noqa: ASYNC110 - it does not announce this
+                await asyncio.sleep(0.01)
+        relay.cut()
+        await asyncio.sleep(0.1)
+        assert not appending.done()
+        relay.answers, relay.refuses = True, False
+        await appending
+        with contextlib.suppress(NotStored):
+            await changing
+        await journal.append("ONCE", 2, [Hosted(1)])
+        assert await journal.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
+        assert journal.not_stored <= 1
+
+
+async def test_a_commit_that_never_arrived_is_refused(database: str, socket_folder: Path) -> None:
+    """It can be asked for again."""
+    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        relay.requests = False
+        appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
+        await asyncio.sleep(0.05)
+        relay.requests = True
+        relay.cut()
+        with pytest.raises(NotStored):
+            await appending
+        await journal.append("ONCE", 1, [Hosted(0)])
+        assert await journal.tables() == {"ONCE": ENTRIES}
+
+
+async def test_a_commit_that_is_still_under_way_is_waited_for(database: str, socket_folder: Path) -> None:
+    """The connection is lost while the database is at work; it is neither refused too early nor doubled."""
+    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        blocker = await Database(database).connect()
+        try:
+            await blocker.execute("BEGIN; LOCK TABLE entry IN EXCLUSIVE MODE")
+            appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
+            async with asyncio.timeout(TIMEOUT):
+                while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
+                    await asyncio.sleep(0.01)
+            relay.cut()
+            await asyncio.sleep(0.1)
+            assert not appending.done()
+            await blocker.execute("COMMIT")
+        finally:
+            await blocker.close()
+        with contextlib.suppress(NotStored):  # PostgreSQL may have noticed first that nobody is there
+            await appending
+        stored = (await journal.tables())["ONCE"]
+        assert stored == (ENTRIES if appending.exception() is None else ENTRIES[:1])
+
+
+async def test_what_the_old_connection_still_brings_is_not_accepted(database: str) -> None:
+    """A commit that was on its way for long comes after the answer that it was not stored."""
+    async with journal_at(database) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        ((made, change),) = await rows(database, "SELECT made, change FROM line WHERE name = 'moves'")
+        first = journal._moves._connection
+        first.terminate()
+        await eventually(lambda: journal._moves._connection not in {None, first})
+        late = (
+            f"SELECT append_entries({journal._term}, 'moves', {made}, {change} + 1, '{{}}', '{{ONCE}}',"
+            " '{ONCE}', '{1}', '{x}', '{\\\\x00}', 1, '{}', '{}', '{}')"
+        )
+        with pytest.raises(Exception, match="lease is lost"):
+            await rows(database, late)
+        await journal.append("ONCE", 1, [Hosted(0)])
+
+
+async def test_a_database_that_has_lost_commits_is_noticed(database: str) -> None:
+    """As after a failover to a standby that had not everything: nothing is built upon what is gone."""
+    async with journal_at(database) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+        await rows(database, "UPDATE line SET change = 0 RETURNING term")
+        journal._moves._connection.terminate()
+        with pytest.raises(TableLost):
+            await journal.append("ONCE", 1, [Hosted(0)])
+
+
+async def test_a_server_without_its_database_does_not_start(socket_folder: Path) -> None:
+    """The sentence says what is wrong, and does not show the password."""
+    code, told = await refused_to_start(
+        "--database", f"postgresql://me:secret@/games?host={socket_folder}", "--port", "0"
+    )
+    assert code == 2
+    assert "cannot use the database" in told
+    assert "secret" not in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE journal SET version = 99", "newer Palatinus"),
+        ("DROP TABLE journal", "not a Palatinus journal"),
+    ],
+)
+async def test_a_database_of_others_is_refused(database: str, statement: str, told: str) -> None:
+    """It is not changed."""
+    async with journal_at(database):
+        pass
+    connection = await Database(database).connect()
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+    with pytest.raises(JournalError, match=told):
+        async with journal_at(database):
+            pass
