@@ -1,5 +1,6 @@
 """Messages for property tests, made out of the schema itself."""
 
+import functools
 from typing import Any, get_args
 
 import msgspec
@@ -48,8 +49,7 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.UnionType():
             return st.one_of(*map(of_schema, kind.types))
         case inspect.StructType():
-            fields = {field.name: of_schema(field.type) for field in kind.fields}
-            return st.builds(kind.cls, **fields)
+            return messages_of(kind.cls)
         case inspect.BoolType():
             return st.booleans()
         case inspect.NoneType():
@@ -60,9 +60,12 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
             raise NotImplementedError(f"the schema has a {kind} now: teach this strategy to make some")
 
 
+@functools.cache
 def messages_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
-    """Return messages of one class."""
-    return of_schema(inspect.type_info(kind))
+    """Return messages of one class, or the parts of messages that are of this class."""
+    schema = inspect.type_info(kind)
+    assert isinstance(schema, inspect.StructType)
+    return st.builds(kind, **{field.name: of_schema(field.type) for field in schema.fields})
 
 
 policies: st.SearchStrategy[Absence] = of_schema(inspect.type_info(Absence))
