@@ -12,8 +12,9 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -35,7 +36,14 @@ _IMPORTED = (
     "server.web.site",
     "client.bots.brains",
     "client.bots.runner",
+    "client.ui.game",
+    "client.ui.learn",
+    "client.ui.replay",
+    "client.ui.search",
+    "client.ui.start",
     "client.ui.web.pages",
+    "commands.finished_games.history_screen",
+    "commands.playing.start_screen",
     "uvloop",
 )
 # A module that is None cannot be imported: the program runs as it would without uvloop.
@@ -113,12 +121,24 @@ async def started(
             *(sys.executable, *begin, *map(str, words)), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=given
         )
     (out, to_out), (err, to_err) = context.Pipe(duplex=False), context.Pipe(duplex=False)
-    start = _Start([str(word) for word in words], given, Path.cwd(), uvloop, to_out, to_err)
+    start = _Start([str(word) for word in words], given, Path.cwd(), (to_out, to_err), uvloop=uvloop)
     process = context.Process(target=start.run)
     process.start()
     for connection in (to_out, to_err):
         connection.close()
     return ForkedProgram(process, await _reader(out), await _reader(err))
+
+
+def started_in_terminal(
+    words: Sequence[str], device: str, environment: Mapping[str, str], folder: Path | None
+) -> ForkServerProcess:
+    """Start the program in the terminal at this path, whose first program it has to be."""
+    context = _fork_server()
+    assert context is not None
+    start = _Start(list(words), dict(environment), folder or Path.cwd(), device)
+    process = context.Process(target=start.run)
+    process.start()
+    return process
 
 
 async def ran(*words: str | Path, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
@@ -155,24 +175,44 @@ class _Start:
     words: list[str]
     environment: dict[str, str]
     folder: Path
-    uvloop: bool
-    out: Connection
-    err: Connection
+    streams: tuple[Connection, Connection] | str  # for output and errors, or the path of a terminal for all
+    uvloop: bool = True
 
     def run(self) -> None:
         """Be the program."""
-        with Path(os.devnull).open("rb") as nothing:
-            for number, file in enumerate((nothing.fileno(), self.out.fileno(), self.err.fileno())):
-                os.dup2(file, number)
-        self.out.close()
-        self.err.close()
+        if isinstance(self.streams, str):
+            self._take_terminal(self.streams)
+        else:
+            self._take_pipes(*self.streams)
+        lines = 1 if os.isatty(1) else -1
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", lines, encoding="utf-8", closefd=False)
         sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
         os.environ.clear()
         os.environ.update(self.environment)
+        time.tzset()
         os.chdir(self.folder)
         if not self.uvloop:
             sys.modules["uvloop"] = None  # type: ignore[assignment]
         sys.argv = [str(PROGRAM), *self.words]
         sys.exit(main())
+
+    @staticmethod
+    def _take_terminal(device: str) -> None:
+        import fcntl  # Windows has neither, and does not fork
+        import termios
+
+        os.setsid()
+        terminal = os.open(device, os.O_RDWR)
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        for number in range(3):
+            os.dup2(terminal, number)
+        os.close(terminal)
+
+    @staticmethod
+    def _take_pipes(out: Connection, err: Connection) -> None:
+        with Path(os.devnull).open("rb") as nothing:
+            for number, file in enumerate((nothing.fileno(), out.fileno(), err.fileno())):
+                os.dup2(file, number)
+        out.close()
+        err.close()

@@ -3,16 +3,20 @@
 import contextlib
 import os
 import re
+import select
 import signal
 import sys
+import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pexpect
 import pyte
+
+from tests.program import started_in_terminal
 
 ROOT = Path(__file__).parents[3]
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
@@ -32,10 +36,65 @@ KEYS = {
 
 WHOLE_SCREEN = b"\x1b[?2026h\x1b[2J"
 
+# What a shell does there instead of running the program alone, which is forked then.
 RUN = 'stty -g; {program}; echo "exit $?"; stty -g'
 RUN_SUSPENDED = (  # once, until Enter
     'set -m; stty -g; {program}; echo "stopped by $?"; stty -a; read answer; fg; echo "exit $?"; stty -g'
 )
+
+
+class _Program:
+    """The program alone in a terminal, with the methods of a child of pexpect's that the terminal uses."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: dict[str, str],
+        folder: Path | None,
+        size: tuple[int, int],
+    ) -> None:
+        self._near, self._far = os.openpty()
+        self.setwinsize(*size)
+        self.settings = termios.tcgetattr(self._far)
+        self._process = started_in_terminal(arguments, os.ttyname(self._far), environment, folder)
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.exitcode
+
+    def setwinsize(self, lines: int, columns: int) -> None:
+        termios.tcsetwinsize(self._near, (lines, columns))
+
+    def settings_now(self) -> object:
+        return termios.tcgetattr(self._far)
+
+    def send(self, text: str) -> None:
+        sent = text.encode()
+        while sent:
+            sent = sent[os.write(self._near, sent) :]
+
+    def read_nonblocking(self, size: int, timeout: float) -> bytes:
+        """Read what is there, or will be soon; raises EOF once the program has ended and all is read."""
+        ready, _, _ = select.select([self._near, self._process.sentinel], [], [], timeout)
+        if self._near in ready or self._process.sentinel in ready:
+            if select.select([self._near], [], [], 0)[0]:
+                return os.read(self._near, size)
+            raise pexpect.EOF("the program has ended")
+        raise pexpect.TIMEOUT("nothing was written")
+
+    def close(self, *, force: bool) -> None:
+        """Hang up, and wait until the program has ended; with `force`, for a second only."""
+        os.close(self._near)
+        os.close(self._far)
+        self._process.join(1 if force else None)
+        self._process.kill()
+        self._process.join()
+        self._process.close()
 
 
 class Terminal:
@@ -46,25 +105,30 @@ class Terminal:
         *arguments: str,
         size: tuple[int, int] = (80, 24),
         environment: dict[str, str],
-        script: str = RUN,
+        script: str | None = None,
         folder: Path | None = None,
     ) -> None:
         columns, lines = size
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
+        environment = {
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "PATH": "/usr/bin:/bin",
+            "PALATINUS_MULTICAST": "none",
+            **environment,
+        }
+        self._child: Any
+        if script is None:
+            self._child = _Program(arguments, environment, folder, (lines, columns))
+            return
         program = f'"{sys.executable}" "{ROOT / "palatinus.py"}" "$@"'
         self._child = pexpect.spawn(
             "/bin/sh",
             ["-c", script.format(program=program), "sh", *arguments],
             dimensions=(lines, columns),
-            env={
-                "TERM": "xterm-256color",
-                "LANG": "C.UTF-8",
-                "PATH": "/usr/bin:/bin",
-                "PALATINUS_MULTICAST": "none",
-                **environment,
-            },
+            env=environment,
             cwd=folder,
             timeout=TIMEOUT,
         )
@@ -152,14 +216,20 @@ class Terminal:
                 self._read()
             except pexpect.EOF:
                 break
-        before, *_ = self.raw.split(b"\r\n")
-        ending = re.search(rb"exit (\d+)\r\n(.*)\r\n$", self.raw, re.DOTALL)
-        assert ending is not None, self.raw[-2000:]
-        code, settings = ending.groups()
-        assert settings == before, "the terminal's settings have changed"
+        before: object
+        after: object
+        if isinstance(self._child, _Program):
+            code, before, after = self._child.exit_code, self._child.settings, self._child.settings_now()
+        else:
+            before, *_ = self.raw.split(b"\r\n")
+            ending = re.search(rb"exit (\d+)\r\n(.*)\r\n$", self.raw, re.DOTALL)
+            assert ending is not None, self.raw[-2000:]
+            code, after = int(ending[1]), ending[2]
+        assert code is not None
+        assert after == before, "the terminal's settings have changed"
         self.assert_restored()
         left = self.raw.rpartition(b"\x1b[?1049l")[2]
-        return int(code), left.decode(errors="replace")
+        return code, left.decode(errors="replace")
 
     def assert_restored(self) -> None:
         """Fail unless the program has left its own screen and reset every mode it set."""

@@ -22,7 +22,7 @@ from client.ui.update.pages.search import found
 from client.ui.update.state import Hosting, Lobby, Search, Ui
 from discovery.names import default_name
 from protocol.messages import TableSummary
-from tests.client.ui.pty_terminal import Terminal
+from tests.client.ui.pty_terminal import RUN, Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
 from tests.discovery.network import own_network
 from tests.server.peer import connected
@@ -179,7 +179,7 @@ def test_whatever_servers_say_fits_on_the_screen(
 
 @pytest.fixture
 def network() -> Iterator[None]:
-    with own_network():
+    with own_network():  # in which no program is that is forked
         yield
 
 
@@ -189,15 +189,17 @@ async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("PALATINUS_MULTICAST")
     environment = {"HOME": str(tmp_path), "PALATINUS_MULTICAST": ""}
     options = ("--announce", "--memory", "--no-config", "--name", "attic")
-    async with serving(*options) as server, connected(server.port) as host:
+    async with serving(*options, imported=False) as server, connected(server.port) as host:
         code = (await host.open(3)).table
-        with Terminal("join", "--name", "Zoë", environment=environment) as terminal:
+        with Terminal("join", "--name", "Zoë", environment=environment, script=RUN) as terminal:
             terminal.shows("Join a game", rf"attic +ws://127.0.0.1:{server.port}", f"► +{code} +Anna +1 of 3")
             terminal.press("enter")
             terminal.shows(f"Table {code}", r"Zoë +\(you\)")
             terminal.press("q")
             assert terminal.ended()[0] == 0
-        with Terminal("join", "Attic", code, "--name", "Zoë", environment=environment) as terminal:
+        with Terminal(
+            "join", "Attic", code, "--name", "Zoë", environment=environment, script=RUN
+        ) as terminal:
             terminal.shows(f"Table {code}", r"Zoë +\(you\)")
             terminal.press("q")
             assert terminal.ended()[0] == 0
@@ -209,7 +211,7 @@ def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(t
 
     def terminal(folder: str, *options: str) -> Terminal:
         environment = {"HOME": str(tmp_path / folder), "PALATINUS_MULTICAST": ""}
-        return Terminal(*options, environment=environment, size=(120, 40))
+        return Terminal(*options, environment=environment, size=(120, 40), script=RUN)
 
     with terminal("hidden", "--no-announce") as hidden, terminal("open") as hosts:
         for each in (hidden, hosts):
