@@ -13,7 +13,7 @@ import pytest
 
 from palatinus import main
 from tests.server.peer import eventually
-from tests.test_docs import ROOT
+from tests.test_docs import ROOT, first_column, section
 
 ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
 
@@ -50,6 +50,10 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert best["interval"][0] <= best["share"] <= best["interval"][1]
     assert best["ahead_of"]["random"]["games"] == 2
     assert best["seconds"]["longest"] >= best["seconds"]["mean"] > 0
+    text = section("Arena", (ROOT / "docs" / "bots.md").read_text(encoding="utf-8"))
+    keys = re.findall(r"\w+", " ".join(first_column(text)))
+    assert sorted(keys) == sorted(told)
+    assert all(f"`{key}`" in text for key in best)
 
 
 def test_a_brain_that_fails_is_told_with_file_and_line(

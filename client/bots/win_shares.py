@@ -15,7 +15,8 @@ def wilson(share: float, games: int) -> tuple[float, float]:
     middle = share + _Z**2 / (2 * games)
     reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
     whole = 1 + _Z**2 / games
-    return (middle - reach) / whole, (middle + reach) / whole
+    # Of no wins and of all of them the ends are 0 and 1, but for rounding.
+    return max((middle - reach) / whole, 0.0), min((middle + reach) / whole, 1.0)
 
 
 class Total(TypedDict):

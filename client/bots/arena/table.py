@@ -107,7 +107,7 @@ def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
         "name": standing.name,
         **_share_json(standing.total),
         "rating": {"mean": standing.rating.mean, "deviation": standing.rating.deviation},
-        "seats": [{"seat": seat, **_share_json(share)} for seat, share in enumerate(standing.seats, start=1)],
+        "seats": [_share_json(share) for share in standing.seats],
         "ahead_of": {
             name: {"games": share.games, "share": share.share, "interval": share.interval}
             for name, share in standing.against.items()

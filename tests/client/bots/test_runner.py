@@ -30,6 +30,7 @@ from server.config import Config, Limits
 from tests.client.scripted import FAST_RETRIES, TIMEOUT
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import eventually
+from tests.test_docs import ROOT, section
 
 
 def options(server: Running, **changes: object) -> BotOptions:
@@ -104,6 +105,12 @@ async def test_results_for_programs() -> None:
         assert total["points"] == (game["points"][seat] + other["points"][seat]) / 2
         low, high = total["interval"]
         assert low - 1e-9 <= total["share"] <= high + 1e-9
+    lines = section("Arena", (ROOT / "docs" / "bots.md").read_text(encoding="utf-8"))
+    for line, what in ((table, "a table is opened"), (game, "a game is over"), (totals, "all is over")):
+        row = re.search(rf"^\| {what} \| (.*) \|$", lines, re.MULTILINE)
+        assert row
+        keys = list(line) if line is not totals else [*totals, *totals["players"][0]]
+        assert re.findall(r"`(\w+)`", row[1]) == keys
 
 
 async def test_the_same_seeds_play_the_same_games() -> None:

@@ -12,6 +12,8 @@ def test_wilsons_interval() -> None:
     assert wilson(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert wilson(0.0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
     assert wilson(1.0, 20) == pytest.approx((0.8389, 1.0), abs=5e-5)
+    for games in range(1, 100):
+        assert 0.0 <= wilson(0.0, games)[0] < wilson(1.0, games)[1] <= 1.0
 
 
 def test_shares_add_up_to_the_games() -> None:
