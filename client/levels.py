@@ -29,7 +29,7 @@ LEVELS: Final = (
     LevelText(
         "citizen",
         N_("Citizen"),
-        N_("Loves wolves and plays them first; it overlooks no field, but thinks only one move ahead."),
+        N_("Loves wolves and plays them first; it hates to fight, and thinks only one move ahead."),
     ),
     LevelText(
         "senator",

@@ -9,7 +9,7 @@ from client.bots.outlook import Outlook, spring_influence
 from engine.board import Field, LaidTile, Layout
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalLays, LegalPlaces
-from engine.pieces import Kind
+from engine.pieces import Kind, Piece
 from engine.view import View
 
 # What keeping a piece in hand is worth. Measured, not derived: see `client.bots.outlook`.
@@ -20,17 +20,17 @@ def greedy(view: View, legal: Legal, rng: random.Random) -> Command:
     """Choose the move with the best expected end for the seat; `rng` breaks ties."""
     if isinstance(legal, LegalLays):
         return best_lay(view, legal, rng)
-    kind, field = best_place(view, legal, legal.fields, rng)
+    kind, field = best_place(view, legal, legal.fields, legal.pieces, rng)
     # To this brain neither the wolf nor the people of a piece matters.
     return Place(legal.seat, rng.choice([piece for piece in legal.pieces if piece.kind is kind]), field)
 
 
 def best_place(
-    view: View, legal: LegalPlaces, fields: Sequence[Field], rng: random.Random
+    view: View, legal: LegalPlaces, fields: Sequence[Field], pieces: Sequence[Piece], rng: random.Random
 ) -> tuple[Kind, Field]:
-    """Return which kind of piece promises most, on which of some legal fields."""
+    """Return which kind of some legal pieces promises most, on which of some legal fields."""
     outlook = Outlook(view, legal.seat)
-    held = {piece.kind for piece in legal.pieces}
+    held = {piece.kind for piece in pieces}
     best: list[tuple[Kind, Field]] = []
     best_score = -math.inf
     for kind in Kind:

@@ -46,7 +46,7 @@ def slave(view: View, legal: Legal, rng: random.Random) -> Command:
         return random_command(legal, rng)
     own = {field for field, seat in view.owners.items() if seat == legal.seat}
     near = [field for field in legal.fields if own.intersection(view.layout.adjacent(field))]
-    kind, field = best_place(view, legal, [rng.choice(near or legal.fields)], rng)
+    kind, field = best_place(view, legal, [rng.choice(near or legal.fields)], legal.pieces, rng)
     return Place(legal.seat, rng.choice(_of_kind(legal.pieces, kind)), field)
 
 
@@ -55,16 +55,17 @@ def plebeian(view: View, legal: Legal, rng: random.Random) -> Command:
     if isinstance(legal, LegalLays):
         return best_lay(view, legal, rng)
     fields = rng.sample(legal.fields, max(1, round(len(legal.fields) * (1.0 - _OVERLOOKED))))
-    kind, field = best_place(view, legal, fields, rng)
+    kind, field = best_place(view, legal, fields, legal.pieces, rng)
     pieces = _of_kind(legal.pieces, kind)
     return Place(legal.seat, rng.choice([piece for piece in pieces if not piece.wolf] or pieces), field)
 
 
 def citizen(view: View, legal: Legal, rng: random.Random) -> Command:
-    """Choose like the greedy brain, and place the wolves first."""
+    """Choose like the greedy brain, but place wolves first, and soldiers only when they are due."""
     if isinstance(legal, LegalLays):
         return best_lay(view, legal, rng)
-    kind, field = best_place(view, legal, legal.fields, rng)
+    peaceful = [piece for piece in legal.pieces if piece.kind is not Kind.SOLDIER]
+    kind, field = best_place(view, legal, legal.fields, peaceful or legal.pieces, rng)
     pieces = _of_kind(legal.pieces, kind)
     return Place(legal.seat, rng.choice([piece for piece in pieces if piece.wolf] or pieces), field)
 
@@ -79,7 +80,7 @@ _BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "plebeian": plebeian,
         "citizen": citizen,
         "senator": SearchBrain(4_000, 2.0),
-        "consul": SearchBrain(30_000, 5.0),
+        "consul": SearchBrain(20_000, 5.0),
     }
 )
 LEVELS: Final[Mapping[str, Level]] = MappingProxyType(

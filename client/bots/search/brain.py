@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from client.bots.greedy import greedy
+from client.bots.search.ending import visits_in
 from client.bots.search.tree import Move, Search, Visited, Visits
 from engine.board import FIELDS
 from engine.events import Command, Place
@@ -32,7 +33,7 @@ class SearchBrain:
 
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves of the seat on turn."""
-        return Search(view, random.Random(seed)).run(self.simulations, self.seconds)
+        return visits_in(view, Search(view, random.Random(seed)), self.simulations, self.seconds)
 
 
 def seed_from(rng: random.Random) -> int:

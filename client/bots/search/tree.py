@@ -118,12 +118,12 @@ class Search:
         self._told = told
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
-        self._worlds = Worlds(view)
+        self.worlds = Worlds(view)
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]
         self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
-        self._averages = Averages(view.seats, self._free, self._free + self._worlds.hidden)
+        self._averages = Averages(view.seats, self._free, self._free + self.worlds.hidden)
         self._root = _Node()
         self.simulations = 0
 
@@ -131,17 +131,17 @@ class Search:
         """Run so many simulations, fewer if the time is up before, and return what came of the moves."""
         until = time.monotonic() + seconds
         for _ in range(min(_RANDOM, simulations // 2)):
-            world = self._worlds.draw(self._rng)
+            world = self.worlds.draw(self._rng)
             self._play_out(list(world.board), list(world.hands), [])
         self._averages.refresh()
         while True:
             for _ in range(min(_BATCH, simulations - self.simulations)):
-                self._simulate(self._worlds.draw(self._rng))
+                self._simulate(self.worlds.draw(self._rng))
             if self.simulations >= simulations or time.monotonic() >= until:
                 break
             self._averages.refresh()
             if self.simulations >= _INFERRED_FROM:
-                self._worlds.infer(self._averages.means)
+                self.worlds.infer(self._averages.means)
         root = self._root
         return {
             Move(kind, field): Visited(count, total)

@@ -8,7 +8,7 @@ because players choose what helps them.
 import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -90,6 +90,22 @@ class Worlds:
             exponents = [max(-_MOST, min(_MOST, _STRENGTH * gain)) for gain in gains]
             self._cumulative[index] = _cumulative(
                 [way.odds * math.exp(sum(itertools.compress(exponents, way.farmers))) for way in group.ways]
+            )
+
+    @property
+    def count(self) -> int:
+        """Return how many worlds there are."""
+        return math.prod(len(group.ways) for group in self.groups)
+
+    def weighted(self) -> Iterator[tuple[float, World]]:
+        """Yield every world after how likely it is, up to a factor."""
+        weights = [
+            [high - low for low, high in itertools.pairwise((0.0, *each))] for each in self._cumulative
+        ]
+        for chosen in itertools.product(*(range(len(group.ways)) for group in self.groups)):
+            yield (
+                math.prod(each[way] for each, way in zip(weights, chosen, strict=True)),
+                self._world(chosen),
             )
 
     def draw(self, rng: random.Random) -> World:
