@@ -42,9 +42,13 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.usefixtures("modules")
 def test_the_documents_brains_play_whole_games(name: str) -> None:
-    """Laying tiles, with two peoples and with one."""
+    """Laying tiles, with two peoples and with one; the learner after a batch of games."""
     brains = [brain_named(f"{name}:choose"), brain_named("random")]
     for players in (2, 3):
+        if name == "learner":
+            learner = sys.modules[name]
+            learner.learn(players, learner.BATCH)
+            assert learner.learned(players).any()
         rng = random.Random(players)
         seated = [Player(brain.name, brain.choose, rng) for brain in (*brains, brains[1])[:players]]
         played(begun(players, rng), seated)
