@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commands.analysing import analyse
+
 if TYPE_CHECKING:
     from client.records.recording import Recording
     from client.ui.online.visit import LookingBack
@@ -12,7 +14,7 @@ def looking_back() -> "LookingBack":
     """Return what the client needs for finished games: what it saves goes into the current folder."""
     from client.ui.online.visit import LookingBack
 
-    return LookingBack(recording_of, Path.cwd())
+    return LookingBack(recording_of, Path.cwd(), analyse)
 
 
 def recording_of(text: str) -> "Recording":

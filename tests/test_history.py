@@ -92,6 +92,12 @@ def test_a_board_is_exported(run: Run, tmp_path: Path) -> None:
     assert run("export", "1", "--text", "-") != run("export", "1", "--text", "-", "--at", "0")
 
 
+def test_a_game_is_analysed(run: Run) -> None:
+    """With the options of `palatinus analyse`, and its refusals."""
+    assert "cannot judge by 5 simulations" in run("analyse", "KRTB", "--simulations", "5", code=2)
+    assert "there is no game 'NONE'" in run("analyse", "NONE", code=2)
+
+
 def test_standings_count_games_wins_and_points(run: Run) -> None:
     """Of all games, or of the latest."""
     standings = json.loads(run("standings", "--json"))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar, TypeVarTuple
@@ -75,7 +76,15 @@ async def _ready_process(limiter: CapacityLimiter) -> None:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
             await asyncio.wait([starting])
+            if not starting.cancelled() and starting.exception() is None:
+                await asyncio.wait([asyncio.ensure_future(_end_idle_process(limiter))])
             raise
+
+
+async def _end_idle_process(limiter: CapacityLimiter) -> None:
+    """End a process that waits for work."""
+    with contextlib.suppress(*_LOST):  # it ends without an answer
+        await to_process.run_sync(os._exit, 0, limiter=limiter)
 
 
 _holding = 0

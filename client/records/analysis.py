@@ -1,9 +1,10 @@
 """What became of everybody's chances in a game, move by move, judged with everything open."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from client.records.recording import Recording
 from engine.events import Place
 from engine.pieces import Seat
 
@@ -95,6 +96,10 @@ class Analysis:
         """Return the judged move that led to a stop of the recording."""
         index = stop - self.first - 1
         return self.moves[index] if 0 <= index < len(self.moves) else None
+
+
+# Judges a finished game, tells what there is of it again and again, and returns what went wrong, if anything.
+Analyse: TypeAlias = Callable[[Recording, Callable[[Analysis], None]], Awaitable[str]]
 
 
 def swing(before: Sequence[float], after: Sequence[float]) -> float:

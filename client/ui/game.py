@@ -20,7 +20,7 @@ from client.ui.online.kept_seat import SeatKeeper
 from client.ui.online.listing import Listing
 from client.ui.online.shown import Shown
 from client.ui.online.visit import Options, Visit
-from client.ui.replaying import Replaying
+from client.ui.replaying import Replaying, Workshop
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.kept import how_to_come_back
@@ -85,6 +85,7 @@ class Client:
             levels=connection.levels,
             hints=options.suggest is not None,
             looks_back=options.looking_back is not None,
+            analyses=options.looking_back is not None and options.looking_back.analyse is not None,
             lobby=connection.has_lobby,
             saves=options.looking_back is not None and options.looking_back.folder is not None,
             home=options.home,
@@ -139,10 +140,11 @@ class Client:
         finally:
             self._keeper.release()
 
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
+    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = self._group.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _frame(self, width: int, height: int) -> Frame:
         if self._review is not None:
@@ -177,7 +179,8 @@ class Client:
 
     def _look(self, request: Request | None) -> None:
         """Go on in the review, or back to the table."""
-        if request is not None:
+        if request is not None and self._review is not None:
+            self._review.end()
             self._review = None
         self._shell.redraw()
 
@@ -185,8 +188,12 @@ class Client:
         self._goes_home = home
         self._shell.quit()
 
-    def _review_game(self, ui: Ui) -> None:
-        self._review = Replaying(ui, self._glyphs)
+    def _review_game(self, ui: Ui, *, analysed: bool) -> None:
+        looking_back = self._options.looking_back
+        analyse = None if looking_back is None else looking_back.analyse
+        self._review = Replaying(ui, self._glyphs, Workshop(analyse, self._begin, self._shell.redraw))
+        if analysed:
+            self._review.analyse()
         self._shell.redraw()
 
     async def _listen(self) -> None:

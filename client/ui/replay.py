@@ -2,9 +2,12 @@
 
 import asyncio
 import sys
+from collections.abc import Coroutine
 
+from client.records.analysis import Analyse
 from client.records.recording import Recording
-from client.ui.replaying import Replaying
+from client.ui.draw.frame import Frame
+from client.ui.replaying import Replaying, Workshop
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.glyphs import GlyphSet
@@ -16,12 +19,23 @@ from client.ui.update.state import Ui
 from engine.view import Eyes
 
 
-async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool = False) -> int:
-    """Show the record from `stop` on until the player quits; return the exit code."""
+async def run(
+    recording: Recording,
+    stop: int,
+    eyes: Eyes,
+    *,
+    ascii_wanted: bool = False,
+    analyse: Analyse | None = None,
+    analysed: bool = False,
+) -> int:
+    """Show the record from `stop` on until the player quits; return the exit code.
+
+    `analyse` judges it when the player wants that, or, if it is to be `analysed`, at once.
+    """
+    ui = replay.opened(recording, stop, eyes, can_analyse=analyse is not None)
     try:
-        await _Replayer(
-            replay.opened(recording, stop, eyes), own_device().glyphs(ascii_wanted=ascii_wanted)
-        ).run()
+        glyphs = own_device().glyphs(ascii_wanted=ascii_wanted)
+        await _Replayer(ui, glyphs, analyse).run(analysed=analysed)
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return 1
@@ -31,15 +45,23 @@ async def run(recording: Recording, stop: int, eyes: Eyes, *, ascii_wanted: bool
 class _Replayer:
     """The program of a record."""
 
-    def __init__(self, ui: Ui, glyphs: GlyphSet) -> None:
-        self._replaying = Replaying(ui, glyphs)
-        self._shell = Shell(self._replaying.frame, self._press, self._act)
+    def __init__(self, ui: Ui, glyphs: GlyphSet, analyse: Analyse | None) -> None:
+        self._group = asyncio.TaskGroup()
+        self._shell = Shell(self._frame, self._press, self._act)
+        workshop = Workshop(analyse, self._begin, self._shell.redraw)
+        self._replaying = Replaying(ui, glyphs, workshop)
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
+    async def run(self, *, analysed: bool) -> None:
+        async with self._group as tasks:
             ticking = tasks.create_task(self._tick())
+            if analysed:
+                self._replaying.analyse()
             await self._shell.run()
             ticking.cancel()
+            self._replaying.end()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        return self._group.create_task(work)
 
     async def _tick(self) -> None:
         while True:
@@ -47,6 +69,9 @@ class _Replayer:
             if self._replaying.runs:
                 self._replaying.tick()
                 self._shell.redraw()
+
+    def _frame(self, width: int, height: int) -> Frame:
+        return self._replaying.frame(width, height)
 
     def _press(self, name: str) -> None:
         self._take(self._replaying.press(name))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from client.language import _, counted
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii, add_drawing
+from commands.finished_games.analysis import add_effort, analyse_record
 from commands.finished_games.past_games import past_games, records_folder
 from commands.finished_games.records import add_eyes, add_form, add_stop, export_record, replay_record
 from commands.parsing import Commands, WrongUse, add_language, need_terminal, positive
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_history(commands: Commands) -> None:
     history = commands.add_parser(
-        "history", help=_("list, show, replay, export or remove finished games, and print standings")
+        "history", help=_("list, show, replay, export, analyse or remove finished games, and print standings")
     )
     _add_folder(history, default=None)
     history.set_defaults(run=_listed, last=20, json=False)
@@ -39,6 +40,11 @@ def add_history(commands: Commands) -> None:
     add_eyes(export)
     add_form(export)
     export.set_defaults(run=_exported)
+    analyse = actions.add_parser(
+        "analyse", help=_("tell who was likely to win, move by move, and what decided")
+    )
+    add_effort(analyse)
+    analyse.set_defaults(run=_analysed)
     removal = actions.add_parser("remove", help=_("remove games for good"))
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     removal.set_defaults(run=_removed)
@@ -55,10 +61,10 @@ def add_history(commands: Commands) -> None:
     for action in (listing, standings):
         action.add_argument("--json", action="store_true", help=_("print JSON"))
     which = _("a game: its number in the list, its table's code, or its file's name")
-    for action in (show, replay, export):
+    for action in (show, replay, export, analyse):
         action.add_argument("game", metavar="GAME", help=which)
     removal.add_argument("games", nargs="+", metavar="GAME", help=which)
-    for action in (listing, standings, show, replay, export, removal):
+    for action in (listing, standings, show, replay, export, analyse, removal):
         _add_folder(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         add_language(action)
 
@@ -152,6 +158,10 @@ def _replayed(arguments: argparse.Namespace) -> int:
 
 def _exported(arguments: argparse.Namespace) -> int:
     return export_record(_path(arguments), arguments)
+
+
+def _analysed(arguments: argparse.Namespace) -> int:
+    return analyse_record(_path(arguments), arguments)
 
 
 def _removed(arguments: argparse.Namespace) -> int:

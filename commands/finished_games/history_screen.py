@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _
+from commands.analysing import analyse
 from commands.finished_games.past_games import past_games, records_folder
 from commands.looking_back import recording_of
 
@@ -58,9 +59,17 @@ def _done(request: "Request", folder: Path, *, ascii_wanted: bool) -> "Notice | 
     from client.ui.update.state import Notice
 
     match request:
-        case requests.ShowGame(file):
+        case requests.ShowGame(file, analysed):
             recording = _recording(folder / file)
-            asyncio.run(run(recording, 0, recording.all_eyes, ascii_wanted=ascii_wanted))
+            showing = run(
+                recording,
+                0,
+                recording.all_eyes,
+                ascii_wanted=ascii_wanted,
+                analyse=analyse,
+                analysed=analysed,
+            )
+            asyncio.run(showing)
             return None
         case requests.SaveGame(file, False):
             text = (folder / file).read_text(encoding="utf-8")

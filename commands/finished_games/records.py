@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _, counted, listed
+from commands.analysing import analyse
 from commands.display_options import add_ascii, add_drawing, prefer_as_remembered
 from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
 
@@ -130,7 +131,7 @@ def replay_record(file: str, arguments: argparse.Namespace) -> int:
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     prefer_as_remembered()
-    return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii))
+    return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii, analyse=analyse))
 
 
 def add_export(commands: Commands) -> None:

@@ -55,7 +55,6 @@ from client.ui.update.state import (
     Search,
     Start,
     TableMenu,
-    TablePage,
     TalkPage,
     Ui,
     followed,
@@ -202,7 +201,7 @@ class _Screen(Struct, frozen=True):
             case Scoring() | Result():
                 return self._over(page, view)
             case Replay():
-                return ReplayDrawing(self._replayed(page.table, view), self.glyphs, page)
+                return ReplayDrawing(self._replayed(page, view), self.glyphs, page)
             case Lesson():
                 return LessonDrawing(self._taught(page, view), self.glyphs, page, self.ui.name, self.ui.log)
             case _:
@@ -213,10 +212,10 @@ class _Screen(Struct, frozen=True):
             return ResultDrawing(self.ui, self.model, self.glyphs, view.result, view)
         return ScoringDrawing(self.ui, self.model, self.glyphs, step_of(table, view), view)
 
-    def _replayed(self, table: TablePage, view: View) -> PageDrawing:
-        if isinstance(table, Playing):
-            return ReplayedDrawing(self.ui, self.model, self.glyphs, table, view)
-        return self._over(table, view)
+    def _replayed(self, replay: Replay, view: View) -> PageDrawing:
+        if isinstance(replay.table, Playing):
+            return ReplayedDrawing(self.ui, self.model, self.glyphs, replay.table, view, replay)
+        return self._over(replay.table, view)
 
     def _taught(self, lesson: Lesson, view: View) -> PageDrawing:
         table, shared = lesson.table, (self.ui, self.model, self.glyphs)

@@ -1,7 +1,6 @@
 """What the player asks for, carried out: most of it is asked of the server."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -29,6 +28,13 @@ from protocol.codes import Code
 _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 
 
+class ReviewGame(Protocol):
+    """What shows a finished game."""
+
+    def __call__(self, ui: Ui, *, analysed: bool) -> None:
+        """Show it in this state, and have it analysed, too, if that is wanted."""
+
+
 class End(Protocol):
     """What ends the program."""
 
@@ -52,7 +58,7 @@ class Requests:
         keeper: SeatKeeper,
         listing: Listing,
         *,
-        review: Callable[[Ui], None],
+        review: ReviewGame,
         end: End,
     ) -> None:
         self._options = options
@@ -187,8 +193,10 @@ class Requests:
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
-            case requests.Review():
-                self._review(opened(recording, 0, everything))
+            case requests.Review(analysed):
+                can_analyse = looking_back.analyse is not None
+                ui = opened(recording, 0, everything, can_analyse=can_analyse)
+                self._review(ui, analysed=analysed)
             case requests.SaveRecord():
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.SavePicture():

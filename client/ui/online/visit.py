@@ -7,6 +7,7 @@ from pathlib import Path
 
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import Seats
+from client.records.analysis import Analyse
 from client.records.recording import Recording
 from client.suggestion import Suggestion
 from client.ui.terminal.device import Device
@@ -23,11 +24,12 @@ class LookingBack:
     """What it takes to look back at a finished game.
 
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
-    without one, none are.
+    without one, none are. `analyse` judges a game; without it, none is judged.
     """
 
     read_record: Callable[[str], Recording]
     folder: Path | None
+    analyse: Analyse | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def explain(recording: Recording, move: JudgedMove) -> list[str]:
 
 def describe_deciding(analysis: Analysis) -> str:
     """Return which moves decided the game, in one sentence; empty while there are none."""
-    numbers = [str(move.number) for move in analysis.deciding]
+    numbers = [str(number) for number in sorted(move.number for move in analysis.deciding)]
     if not numbers:
         return ""
     form = counted("Move {numbers} decided most.", "Moves {numbers} decided most.", len(numbers))

@@ -46,6 +46,8 @@ class Act(enum.Enum):
     SEAT_BOT = enum.auto()
     REMATCH = enum.auto()
     REVIEW = enum.auto()
+    ANALYSE = enum.auto()
+    DECIDING = enum.auto()
     SAVE_RECORD = enum.auto()
     SAVE_PICTURE = enum.auto()
     REMOVE = enum.auto()

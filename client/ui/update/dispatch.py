@@ -42,7 +42,14 @@ from engine.events import LayTile, Place
 
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
-_OURS: Final = (requests.Quit, requests.GoHome, requests.TurnPage)  # not for a server
+# Not for a server.
+_OURS: Final = (
+    requests.Quit,
+    requests.GoHome,
+    requests.TurnPage,
+    requests.Analyse,
+    requests.StopAnalysis,
+)
 _ON_TURN: Final = frozenset({KeyContext.LAYING, KeyContext.PLACING})
 
 
@@ -154,7 +161,7 @@ def _on_page(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Scoring() | Result():
             return scoring.acted(ui, page, action, view, model)
         case Replay():
-            return replay.acted(ui, page, action, view), None
+            return replay.acted(ui, page, action, view), replay.request(page, action)
         case Lesson():
             return lesson.acted(ui, page, action, view, model)
         case _:

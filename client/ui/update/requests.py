@@ -94,7 +94,17 @@ class Hint(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True):
-    """Look through the finished game."""
+    """Look through the finished game; have it analysed, too, if that is wanted."""
+
+    analysed: bool = False
+
+
+class Analyse(Struct, frozen=True):
+    """Begin to analyse the game that is looked through."""
+
+
+class StopAnalysis(Struct, frozen=True):
+    """End the analysis, and keep what there is of it."""
 
 
 class SaveRecord(Struct, frozen=True):
@@ -214,9 +224,10 @@ class LookBack(Struct, frozen=True):
 
 
 class ShowGame(Struct, frozen=True):
-    """Replay the finished game in this file."""
+    """Replay the finished game in this file; have it analysed, too, if that is wanted."""
 
     file: str
+    analysed: bool = False
 
 
 class SaveGame(Struct, frozen=True):
@@ -270,6 +281,8 @@ Request: TypeAlias = (
     | Vote
     | Hint
     | Review
+    | Analyse
+    | StopAnalysis
     | SaveRecord
     | SavePicture
     | TableRequest

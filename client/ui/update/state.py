@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from client.finding.found import NOTHING, Found, FoundServer, Listed
 from client.player.calling import Calling
+from client.records.analysis import Analysis
 from client.records.past_games import PastGame
 from client.records.recording import Recording
 from client.tables.table import TableModel
@@ -166,12 +167,25 @@ TablePage: TypeAlias = Playing | Scoring | Result
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game."""
+    """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
+
+    It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
+    as long as there is more to come.
+    """
 
     recording: Recording
     stop: int
     eyes: Eyes
     table: TablePage
+    can_analyse: bool = False
+    analysis: Analysis | None = None
+    judging: bool = False
+
+    @property
+    def wants_analysis(self) -> bool:
+        """Tell whether there is something left to analyse, and nothing at work on it."""
+        started = self.judging or (self.analysis is not None and self.analysis.complete)
+        return self.can_analyse and not started
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,16 +328,17 @@ class Hosting:
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
     bots that the server seats, the best last; `hints` if it can suggest moves; `looks_back` if it shows
-    finished games, `saves` if it writes them to files as well; `lobby` if people can talk in the server's
-    lobby; `home` if there is a start screen to go back to; `addresses` are those that others join with, or
-    `way_in` is the command that they type, and `found_as` is the name under which they find the server, empty
-    if they do not.
+    finished games, `analyses` if it judges them, `saves` if it writes them to files, too; `lobby` if people
+    can talk in the server's lobby; `home` if there is a start screen to go back to; `addresses` are those
+    that others join with, or `way_in` is the command that they type, and `found_as` is the name under which
+    they find the server, empty if they do not.
     """
 
     private: bool = False
     levels: tuple[str, ...] = ()
     hints: bool = False
     looks_back: bool = False
+    analyses: bool = False
     lobby: bool = False
     home: bool = False
     addresses: tuple[str, ...] = ()

@@ -229,8 +229,7 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     search.cancel()
     with pytest.raises(asyncio.CancelledError):
         await search
-    if started:
-        await eventually(lambda: not search_processes())
+    await eventually(lambda: not search_processes())
 
 
 async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:

@@ -4,6 +4,7 @@ import re
 from collections import deque
 from pathlib import Path
 
+import psutil
 import pytest
 
 from client.ui.draw.grid import SMALL
@@ -11,7 +12,8 @@ from client.ui.update.actions import Way
 from client.ui.update.table.cursor import HEX_POSITIONS, moved
 from engine.board import Hex
 from engine.record import names_in, replayed
-from tests.client.ui.pty_terminal import ROOT, Terminal
+from tests.client.bots.test_search import search_processes
+from tests.client.ui.pty_terminal import ROOT, TIMEOUT, Terminal
 
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
@@ -228,6 +230,27 @@ def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None
         terminal.press("ctrl-c")
         terminal.shows(r"Quit\?")
         terminal.press("y")
+        assert terminal.ended()[0] == 0
+
+
+def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> None:
+    """The screen goes on meanwhile; Esc stops the analysis, and then leaves. No process stays behind."""
+    record = ROOT / "tests/engine/records/3-players.txt"
+    with Terminal("replay", str(record), "--at", "20", environment=environment) as terminal:
+        terminal.shows("move 20 of 42", "y analyse")
+        terminal.press("y")
+        terminal.shows("CHANCES", r"\b[2-9] of 36 moves judged")
+        workers = search_processes()
+        assert workers
+        terminal.press("right")
+        terminal.shows("move 21 of 42", "This move is not judged yet")
+        terminal.press("escape")
+        terminal.shows(r"Stopped: \d+ of 36 moves judged", "This move was not judged")
+        _ended, left = psutil.wait_procs(workers, timeout=TIMEOUT)
+        assert not left
+        terminal.press("g", "7", "enter")
+        terminal.shows(r"(?m)%  +[-+]\d+$")
+        terminal.press("escape")
         assert terminal.ended()[0] == 0
 
 

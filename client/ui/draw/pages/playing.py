@@ -40,7 +40,7 @@ class PlayingDrawing(ServerPage, frozen=True):
             self.glyphs,
             (width, height),
             panel=self.panel_block,
-            hand=in_hand(self.playing, self.model, self.glyphs, width),
+            hand=self.hand_line(width),
             below=height // 4,
             sentence=self.sentence(),
         )
@@ -56,6 +56,9 @@ class PlayingDrawing(ServerPage, frozen=True):
         return Panel(
             self.ui, self.playing, self.model, self.view, self.glyphs, width, hand_title=self.hand_title()
         )
+
+    def hand_line(self, width: int) -> Line:
+        return in_hand(self.playing, self.model, self.glyphs, width)
 
     def hand_title(self) -> str:
         return _("YOUR HAND")

@@ -8,6 +8,7 @@ from client.tables.table import TableModel
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, ends, line
 from client.ui.draw.page import AroundGame
+from client.ui.draw.pages.chances import chances_block, chances_line
 from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.texts.events import describe_turn
 from client.ui.texts.people import names_at
@@ -39,6 +40,18 @@ class ReplayDrawing(AroundGame, frozen=True):
 
 class ReplayedDrawing(PlayingDrawing, frozen=True):
     """A running game in a record: nobody's own, whichever seat's view is shown."""
+
+    replay: Replay
+
+    def panel_block(self, width: int, height: int) -> Block:
+        if (analysis := self.replay.analysis) is None:
+            return super().panel_block(width, height)
+        return chances_block(self.replay, analysis, self.view, self.glyphs, (width, height))
+
+    def hand_line(self, width: int) -> Line:
+        if (analysis := self.replay.analysis) is None:
+            return super().hand_line(width)
+        return chances_line(self.replay, analysis, self.view, width)
 
     @property
     def stage(self) -> str:

@@ -4,7 +4,7 @@ from client.tables.table import TableModel
 from client.ui.update.actions import Act
 from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.keys.table import Key, keys_at
-from client.ui.update.state import Lesson, Reading, TalkPage, Ui, hints_allowed, in_lobby
+from client.ui.update.state import Lesson, Reading, Replay, TalkPage, Ui, hints_allowed, in_lobby
 from engine.view import Phase
 
 
@@ -43,11 +43,17 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
             return _those((Act.HINT, _no_hint(ui, model)))
         case KeyContext.LESSON:
             return _those((Act.PAGE_DOWN, isinstance(ui.page, Lesson) and ui.page.last and not ui.page.reads))
+        case KeyContext.REPLAY if isinstance(ui.page, Replay):
+            return _those(
+                (Act.ANALYSE, not ui.page.wants_analysis),
+                (Act.DECIDING, ui.page.analysis is None or not ui.page.analysis.deciding),
+            )
         case KeyContext.RESULT | KeyContext.ENDED:
             followed = model.state is not None and model.state.next is not None
             return _those(
                 (Act.REMATCH, model.seat is None and not followed),
                 (Act.REVIEW, not ui.hosting.looks_back),
+                (Act.ANALYSE, not ui.hosting.analyses),
                 *((act, not ui.hosting.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE)),
             )
         case _:

@@ -28,6 +28,8 @@ def acted(ui: Ui, history: History, action: Action) -> tuple[Ui, Request | None]
             return replace(ui, page=replace(here, chosen=number)), None
         case Act.CONFIRM | ChooseLine():
             return replace(ui, page=here), requests.ShowGame(game.file)
+        case Act.ANALYSE:
+            return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
         case Act.SAVE_RECORD | Act.SAVE_PICTURE:
             picture = action is Act.SAVE_PICTURE
             return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)

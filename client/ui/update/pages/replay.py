@@ -4,11 +4,14 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
+from client.records.analysis import Analysis
 from client.records.recording import Recording
 from client.tables.table import Happened, TableModel
-from client.ui.update import news
+from client.ui.texts.analysis import describe_deciding, describe_progress
+from client.ui.update import news, requests
 from client.ui.update.actions import Act, Action, Pick, PointAt
 from client.ui.update.entry import Entry
+from client.ui.update.requests import Request
 from client.ui.update.state import (
     Notice,
     Playing,
@@ -29,9 +32,45 @@ from protocol.messages import SeatSummary, TableState
 TABLE: Final = "record"
 
 
-def opened(recording: Recording, stop: int, eyes: Eyes) -> Ui:
-    """Return the UI state when a record is opened there."""
-    return _at(Ui(name=""), Replay(recording, stop, eyes, Playing()))
+def opened(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
+    """Return the UI state when a record is opened there; only a finished game is analysed."""
+    page = Replay(recording, stop, eyes, Playing(), can_analyse=can_analyse and recording.over)
+    return _at(Ui(name=""), page)
+
+
+def request(replay: Replay, action: Action) -> Request | None:
+    """Return what the program has to do after a key, if anything."""
+    match action:
+        case Act.ANALYSE if replay.wants_analysis:
+            return requests.Analyse()
+        case Act.LEAVE:
+            return requests.StopAnalysis() if replay.judging else requests.Quit()
+        case _:
+            return None
+
+
+def recording_in(ui: Ui) -> Recording | None:
+    """Return the recording on the screen."""
+    return ui.page.recording if isinstance(ui.page, Replay) else None
+
+
+def analysed(ui: Ui, analysis: Analysis) -> Ui:
+    """Return the UI state with so much of the analysis; more is to come."""
+    if not isinstance(ui.page, Replay):
+        return ui
+    return replace(ui, page=replace(ui.page, analysis=analysis, judging=True))
+
+
+def stopped(ui: Ui) -> Ui:
+    """Return the UI state when no more of the analysis is to come; at its end, with what decided the game."""
+    if not isinstance(ui.page, Replay) or (analysis := ui.page.analysis) is None:
+        return ui
+    there = replace(ui, page=replace(ui.page, judging=False))
+    if not analysis.complete:
+        text = _("Stopped: {progress}.").format(progress=describe_progress(analysis))
+    else:
+        text = describe_deciding(analysis) or _("No single move decided the game.")
+    return replace(there, notice=Notice(text))
 
 
 def seen_in(ui: Ui) -> TableModel:
@@ -73,6 +112,11 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return gone(ui, replay, 0)
         case Act.SKIP:
             return ended(ui, replay)
+        case Act.ANALYSE if not replay.can_analyse and not recording.over:
+            return replace(ui, notice=Notice(_("Only a finished game can be analysed.")))
+        case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
+            numbers = sorted(move.number for move in replay.analysis.deciding)
+            return gone(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
         case Act.GO:
             return replace(ui, entry=Entry().insert("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:

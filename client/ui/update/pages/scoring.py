@@ -41,6 +41,8 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Reques
             return _playing_again(ui, model)
         case Act.REVIEW if ui.hosting.looks_back:
             return ui, requests.Review()
+        case Act.ANALYSE if ui.hosting.analyses:
+            return ui, requests.Review(analysed=True)
         case Act.SAVE_RECORD if ui.hosting.saves:
             return ui, requests.SaveRecord()
         case Act.SAVE_PICTURE if ui.hosting.saves:

@@ -83,11 +83,16 @@ def over() -> tuple[Ui, TableModel]:
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     """The keys ask for it on the result page, and only there."""
     ui, model = over()
-    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True, saves=True))
-    wanted = {"v": requests.Review(), "w": requests.SaveRecord(), "e": requests.SavePicture()}
+    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True, analyses=True, saves=True))
+    wanted = {
+        "v": requests.Review(),
+        "y": requests.Review(analysed=True),
+        "w": requests.SaveRecord(),
+        "e": requests.SavePicture(),
+    }
     assert {key: request_after(able, model, key) for key in wanted} == wanted
     shown = [key.action for key in offered(able, model)]
-    assert {Act.REVIEW, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
+    assert {Act.REVIEW, Act.ANALYSE, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
     for other in (replace(able, hosting=Hosting()), replace(able, page=Scoring())):
         assert {request_after(other, model, key) for key in wanted} == {None}
         assert Act.REVIEW not in [key.action for key in offered(other, model)]
