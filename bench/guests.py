@@ -84,7 +84,12 @@ class _Guest:
 
     async def sit_down(self) -> None:
         """In the lobby, open a table for two and begin a game against a bot, with tiles at random."""
-        for keys, answer in (("2xo", b"waiting"), ("b", b"random"), ("\r", b"greedy-1"), ("s", b"PLAYERS")):
+        for keys, answer in (
+            ("2xo", b"waiting"),
+            ("b", b"Plebeian"),
+            ("\r", b"plebeian-1"),
+            ("s", b"PLAYERS"),
+        ):
             await asyncio.sleep(_THINKING_SECONDS)  # keys that come before the last answer are not heard
             self.press(keys)
             await self.until(answer)

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from engine.view import View
 
 
-def suggested(view: "View", legal: "Legal") -> "Suggestion":
+async def suggested(view: "View", legal: "Legal") -> "Suggestion":
     """Return the move that promises most; what that takes is loaded when the first one is wanted."""
     from client.bots import hints
 
-    return hints.suggested(view, legal)
+    return await hints.suggested(view, legal)

@@ -127,7 +127,7 @@ async def bots(clients: list[Client]) -> None:
     (host,) = clients
     await host.ask("open", players=5, name="A", random_layout=True)
     for _ in range(4):
-        await host.ask("bot", level="greedy")
+        await host.ask("bot", level="citizen")
     host.send("start")
     while True:
         message = await host.received()

@@ -1,14 +1,55 @@
-"""Moves for people: what the greedy brain would do, which sees no more than they do."""
+"""Moves for people: what a senator would do, who sees no more than they do."""
 
+import asyncio
 import random
+from typing import Final
+
+from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
+from client.bots.levels import LEVELS
+from client.bots.search.brain import SearchBrain
+from client.bots.search.processes import SearchFailed, searched
 from client.language import _, counted
 from client.suggestion import Suggestion
-from engine.events import LayTile, Place
-from engine.legal import Legal
-from engine.pieces import Kind
+from engine.events import Command, LayTile, Place
+from engine.legal import Legal, LegalPlaces
+from engine.pieces import Kind, Piece
 from engine.view import View
+
+_turns: Final[RunVar[asyncio.Lock]] = RunVar("turns of those who ask for hints")
+
+
+async def suggested(view: View, legal: Legal) -> Suggestion:
+    """Return the move that promises most, and why; the event loop goes on meanwhile.
+
+    In one program hints are worked out one after another: guests share the one that they play in.
+    """
+    turns = _turns.get(None)
+    if turns is None:
+        _turns.set(turns := asyncio.Lock())
+    async with turns:
+        command = await _senators_move(view, legal)
+    return Suggestion(command, reason_for(command, view, legal))
+
+
+async def _senators_move(view: View, legal: Legal) -> Command:
+    brain, rng = LEVELS["senator"].choose, random.Random()
+    try:
+        if isinstance(brain, SearchBrain):
+            return await searched(brain, view, legal, rng)
+    except SearchFailed:  # a simpler move is better than none
+        brain = greedy
+    return await asyncio.to_thread(brain, view, legal, rng)
+
+
+def reason_for(command: Command, view: View, legal: Legal) -> str:
+    """Return what speaks for a move, besides what it does at once."""
+    if not isinstance(command, LayTile):
+        return " ".join(filter(None, (_room_to_grow(view, command), _hides(command, legal))))
+    if legal.seat == view.start.starting:
+        return _("Springs lie close together there: you place first, and can take the best field.")
+    return _("Springs lie apart there: whoever places first has less to gain.")
 
 
 def _room_to_grow(view: View, command: Place) -> str:
@@ -23,13 +64,10 @@ def _room_to_grow(view: View, command: Place) -> str:
     ).format(n=empty)
 
 
-def suggested(view: View, legal: Legal) -> Suggestion:
-    """Return the move that promises most; of several as good, one at random."""
-    command = greedy(view, legal, random.Random())
-    if not isinstance(command, LayTile):
-        return Suggestion(command, _room_to_grow(view, command))
-    if legal.seat == view.start.starting:
-        return Suggestion(
-            command, _("Springs lie close together there: you place first, and can take the best field.")
-        )
-    return Suggestion(command, _("Springs lie apart there: whoever places first has less to gain."))
+def _hides(command: Place, legal: Legal) -> str:
+    """Return why it is to be a wolf, where an open piece of its kind could be placed as well."""
+    piece = command.piece
+    twin = Piece(str(piece).removesuffix("*"))
+    if not piece.wolf or not isinstance(legal, LegalPlaces) or twin not in legal.pieces:
+        return ""
+    return _("As a wolf it shows nobody what it is until the end.")

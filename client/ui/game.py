@@ -105,6 +105,7 @@ class Client:
         self._goes_home = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._shell = Shell(self._frame, self._press, self._act, device)
         self._shown = Shown(ui, self._shell.redraw)
         self._keeper = SeatKeeper(options.seats, self._shown.log, options.reminder)
@@ -170,10 +171,14 @@ class Client:
     def _take(self, outcome: Outcome) -> None:
         ui, request = outcome
         self._shown.show(ui)
+        if self._hint is not None and not ui.ponders:
+            self._hint.cancel()
         if isinstance(request, requests.Quit):
             self._end(home=False)
         elif isinstance(request, requests.GoHome):
             self._end(home=True)
+        elif isinstance(request, requests.Hint):
+            self._hint = self._begin(self._requests.hint())
         elif request is not None:
             self._begin(self._requests.ask(request))
 

@@ -1,6 +1,5 @@
 """What the player asks for, carried out: most of it is asked of the server."""
 
-import asyncio
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -117,8 +116,6 @@ class Requests:
                 await self._rename(request)
             case requests.Start():
                 await connection.start()
-            case requests.Hint():
-                await self._hint()
             case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.hosting.saves:
                 self._shown.show(news.refused(self._shown.ui, nothing_saved_here()))
             case requests.Review() | requests.SaveRecord() | requests.SavePicture():
@@ -173,17 +170,18 @@ class Requests:
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
         self._shown.show(news.listed(self._shown.ui, tables, self._connection.model, kept))
 
-    async def _hint(self) -> None:
+    async def hint(self) -> None:
         """Suggest a move, unless the game has gone on meanwhile, or the host allows no more hints."""
         model, suggest = self._connection.model, self._options.suggest
         if suggest is None or model.view is None or model.legal is None:
             return
         seen_at = model.seq
-        # In a thread, and on a copy: the screen and the connection go on.
-        view = snapshot(model.view, model.view.eyes)
-        suggestion = await asyncio.to_thread(suggest, view, model.legal)
-        if model.seq == seen_at and hints_allowed(self._shown.ui, model):
-            self._shown.show(news.suggested(self._shown.ui, suggestion, model))
+        # Of a copy: the screen and the connection go on.
+        suggestion = await suggest(snapshot(model.view, model.view.eyes), model.legal)
+        ui = replace(self._shown.ui, ponders=False, notice=None)
+        if model.seq == seen_at and hints_allowed(ui, model):
+            ui = news.suggested(ui, suggestion, model)
+        self._shown.show(ui)
 
     async def _look_back(
         self, request: requests.Review | requests.SaveRecord | requests.SavePicture, looking_back: LookingBack

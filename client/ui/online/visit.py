@@ -1,7 +1,7 @@
 """What a visit to a server starts with, and how it ends."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from engine.pieces import People, Seat
 from engine.view import View
 
 SeatBots = Callable[[str, int], None]
-Suggest = Callable[[View, Legal], Suggestion]
+Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
 
 
 @dataclass(frozen=True, slots=True)

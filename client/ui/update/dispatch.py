@@ -72,7 +72,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
-    before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None, talk=heard)
+    before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None, ponders=False, talk=heard)
     after, request = _acted(before, action, model)
     if ui.asked is not None and context_of(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
@@ -81,6 +81,9 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
     if request is None or isinstance(ui.page, Start | Search | History) or isinstance(request, _OURS):
         return after, request
+    if isinstance(request, requests.Hint):  # which is worked out here
+        told = Notice(_("Looking for a good move ... Any key stops the search."))
+        return replace(after, ponders=True, notice=told), request
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
     if ui.busy:

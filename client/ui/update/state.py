@@ -356,11 +356,12 @@ class Ui:
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
-    before. `busy` if a request waits for its answer. `scroll` is how many lines of the log are below those
-    shown. With `confirms` moves have to be confirmed: `asked` is the one that waits for that. `ticks_left` is
-    how long a walk that goes on by itself stays at its step, `speed` how fast it goes, from 0. `now` is the
-    time of a monotonic clock; `told_at` is when the last state of the table came, `clock_at` when the clock
-    of the seat on turn did, `stops_at` when the server is going to stop, if it is.
+    before. `busy` if a request waits for its answer, `ponders` while a hint is worked out. `scroll` is how
+    many lines of the log are below those shown. With `confirms` moves have to be confirmed: `asked` is the
+    one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step, `speed`
+    how fast it goes, from 0. `now` is the time of a monotonic clock; `told_at` is when the last state of the
+    table came, `clock_at` when the clock of the seat on turn did, `stops_at` when the server is going to
+    stop, if it is.
     """
 
     name: str
@@ -383,6 +384,7 @@ class Ui:
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
+    ponders: bool = False
     ticks_left: int | None = None
     speed: int = 0
     now: float = 0.0

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import random
 import signal
-import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from client.tables.table import TableModel
 from client.ui import game as game_program
 from client.ui.game import Client, run
 from client.ui.online.visit import Options
-from client.ui.update.state import Lobby, Result, Ui
+from client.ui.update.state import Lobby, Result, Ui, table_page
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -285,11 +284,11 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
     game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
     seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
     allowed = TableState("KXQT", "playing", seats, 0, hints=True)
-    looking, may_answer, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+    looking, may_answer = asyncio.Event(), asyncio.Event()
 
-    def suggest(view: View, legal: Legal) -> Suggestion:
-        loop.call_soon_threadsafe(looking.set)
-        assert may_answer.wait(TIMEOUT)
+    async def suggest(view: View, legal: Legal) -> Suggestion:
+        looking.set()
+        await may_answer.wait()
         return Suggestion(at_random(view, legal, random.Random(1)), "So it is.")
 
     def told(ui: Ui) -> str:
@@ -310,7 +309,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         await peer.send(structs.replace(allowed, hints=False))
         await keys.until(lambda _, model: model.state is not None and not model.state.hints)
         may_answer.set()
-        await keys.until(is_idle)
+        await keys.until(lambda ui, _: not ui.ponders)
         assert keys.client is not None
         assert "So it is." not in told(keys.client._shown.ui)
         keys.press("s")
@@ -319,6 +318,44 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         await keys.until(lambda _, model: model.state is not None and model.state.hints)
         keys.press("s")
         await keys.until(lambda ui, _: "So it is." in told(ui))
+        keys.press("qy")
+        await peer.until_closed()
+
+    async with scripted(act) as url:
+        await run(Options(url, "Ann", table="KXQT", suggest=suggest))
+
+
+async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard) -> None:
+    """Until then the screen says what it does; the key does what it always does, and no hint comes."""
+    game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
+    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
+    cancelled = asyncio.Event()
+
+    async def suggest(_view: View, _legal: Legal) -> Suggestion:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError("nothing ends this but its cancellation")
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.receive(JoinTable)
+        shown = snapshot(game.view, eyes_of(Seat(1)))
+        await peer.send(
+            Seated(join.id, "KXQT", 1, "a-secret"),
+            TableState("KXQT", "playing", seats, 0, hints=True),
+            snapshot_message(shown, len(game.events), game.legal()),
+        )
+        await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
+        keys.press("s")
+        await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
+        assert keys.client is not None
+        cursor = table_page(keys.client._shown.ui)
+        keys.press("l")
+        await cancelled.wait()
+        await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
+        assert table_page(keys.client._shown.ui) != cursor
         keys.press("qy")
         await peer.until_closed()
 
