@@ -35,10 +35,11 @@ _UNLIMITED: Final = Limits(
 )
 
 
-async def server(data: Path | None, durable: Durable, *, web: bool) -> None:
+async def server(data: Path | None, database: str | None, durable: Durable, *, web: bool) -> None:
     """Serve Palatinus, without limits on rates and counts."""
     pages = WebPages() if web else None
-    async with running(Config(data=data, durable=durable, limits=_UNLIMITED, pages=pages)) as serving:
+    config = Config(data=data, database=database, durable=durable, limits=_UNLIMITED, pages=pages)
+    async with running(config) as serving:
         await _until_input_ends(serving.port)
 
 
@@ -69,6 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.subject", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--data", type=Path, help="folder for the journal; without it nothing is stored")
+    parser.add_argument("--database", help="the URL of a PostgreSQL database for the journal")
     parser.add_argument("--durable", choices=get_args(Durable), default="normal")
     parser.add_argument("--fast", action="store_true", help="use uvloop, if it is installed")
     parser.add_argument("--web", action="store_true", help="show pages to browsers")
@@ -76,7 +78,7 @@ def main() -> None:
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=new_loop if options.fast else None) as runner:
         if options.subject == "server":
-            runner.run(server(options.data, options.durable, web=options.web))
+            runner.run(server(options.data, options.database, options.durable, web=options.web))
         else:
             runner.run(floor(options.frame_bytes))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.postgresql import CARELESS, Cluster
 from engine.view import View
 from protocol.codes import Code
 from server.app import running
@@ -16,7 +17,6 @@ from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened
 from server.storage.postgresql.database import Database
-from tests.postgresql import Cluster
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -43,7 +43,7 @@ def own_server(socket_folder: Path) -> Iterator[Cluster]:
     """Return a PostgreSQL server that the test may stop."""
     server = Cluster(socket_folder / "own")
     server.make()
-    server.start()
+    server.start(*CARELESS)
     yield server
     with contextlib.suppress(Exception):  # the test has left it stopped
         server.stop()
@@ -158,7 +158,7 @@ async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster)
             assert table_facts(table_of(server, peers).state) == before
             assert (await http_get(server.port, "/healthz"))[0] == 503
             assert (await http_get(server.port, "/livez"))[0] == 200
-            await asyncio.to_thread(own_server.start)
+            await asyncio.to_thread(own_server.start, *CARELESS)
             async with asyncio.timeout(TIMEOUT):
                 while (await http_get(server.port, "/healthz"))[0] != 200:  # noqa: ASYNC110 - nor does this
                     await asyncio.sleep(0.05)
