@@ -33,6 +33,7 @@ class Code(enum.StrEnum):
     TOO_SOON = "too-soon"
     SERVER_STOPPING = "server-stopping"
     NO_SUCH_TABLE = "no-such-table"
+    TABLE_ELSEWHERE = "table-elsewhere"
     TABLE_DAMAGED = "table-damaged"
     TOO_MANY_GUESSES = "too-many-guesses"
     TABLE_CLOSED = "table-closed"

@@ -67,6 +67,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NO_SUCH_TABLE: Template(
             "There is no table {table}. Check the code, or choose a table from the list."
         ),
+        Code.TABLE_ELSEWHERE: Template("Table {table} is at another server of this house: {address}."),
         Code.TABLE_DAMAGED: Template(
             "Table {table} is damaged on the server. Ask the people who run the server to restore it."
         ),
@@ -144,6 +145,7 @@ CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         CloseReason.TOO_MANY_BAD_MESSAGES: Template("too many messages were malformed"),
         CloseReason.TOO_MANY_WRONG_TOKENS: Template("too many tokens were wrong"),
         CloseReason.TAKEN_OVER: Template("your seat was taken over by another connection"),
+        CloseReason.TABLE_MOVED: Template("another server of this house has the table now"),
     }
 )
 

@@ -20,6 +20,7 @@ from server.counts import Counts
 from server.drain import Drain
 from server.errors import StartError, in_the_way
 from server.net.access import Access
+from server.net.addresses import reachable
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
@@ -368,10 +369,18 @@ async def _journal_in_database(config: Config, url: str, listener: socket.socket
     return await PostgresJournal.opened(
         Database(url, config.durable),
         config.node or f"{socket.gethostname()}:{listener.getsockname()[1]}",
+        config.address or _usual_address(config, listener),
         lease_seconds=config.lease_seconds,
         most_archived=config.limits.archived_tables,
         archive_share=config.limits.archived_per_address,
     )
+
+
+def _usual_address(config: Config, listener: socket.socket) -> str:
+    """Return the address that a server tells its host first."""
+    host = reachable(config.host)[0]
+    scheme = "ws" if config.tls_cert is None else "wss"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 def _prepare_records(config: Config) -> None:

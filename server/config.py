@@ -157,6 +157,7 @@ class Config:
     database: str | None = field(
         default=None, repr=False
     )  # PostgreSQL's URL: tables are there, not in `data`
+    address: str = ""  # where clients reach this server, as the others tell them
     lease_seconds: float = 6.0  # after which others take up the tables of a server that is gone
     node: str | None = None  # this server's name among those that share the database; None: host and port
     durable: Durable = "normal"  # full: a move is on the disk before anyone sees it

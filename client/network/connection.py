@@ -5,6 +5,7 @@ import contextlib
 import random
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection
@@ -18,7 +19,9 @@ from client.network.transport import (
     Access,
     Address,
     ConnectFailed,
+    Elsewhere,
     Timeouts,
+    elsewhere,
     ending,
     not_understood,
     opened,
@@ -113,7 +116,8 @@ class Connection(Requests):
     def __init__(
         self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
     ) -> None:
-        self.address = address
+        self.address = address  # the one that was given
+        self._at = self._other = address  # where the table is, as far as this client knows, or may be
         self._welcomed(welcome)
         self.model = TableModel()
         self.listed_as: str | None = None
@@ -252,6 +256,10 @@ class Connection(Requests):
             return  # the caller has given up
         waiting.silence()
         if isinstance(message, Refused):
+            there = elsewhere(message, self.address)
+            if there is not None and not waiting.sent_elsewhere and not self.model.table:
+                waiting.sent_elsewhere = True
+                raise there
             waiting.refuse(message)
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
@@ -312,6 +320,8 @@ class Connection(Requests):
         if failure.final:
             raise failure
         self._suspend_requests()
+        if isinstance(failure, Elsewhere) and (there := await self._gone_on(failure)) is not None:
+            return there
         clock = asyncio.get_running_loop().time
         until = clock() + self._timeouts.keep_trying
         while True:
@@ -326,15 +336,31 @@ class Connection(Requests):
             await asyncio.sleep(wait)
             try:
                 return await self._reopened()
+            except Elsewhere as error:
+                if (there := await self._gone_on(error)) is not None:
+                    return there
+                failure = error
             except ConnectFailed as error:
                 if error.final:
                     raise
                 failure = error
+            self._at, self._other = self._other, self._at  # in turn: either may know where the table is
+
+    async def _gone_on(self, failure: Elsewhere) -> ClientConnection | None:
+        """Return a websocket to where the table is said to be, None if it is not there."""
+        self._at, self._other = replace(self.address, url=failure.url), self.address
+        try:
+            return await self._reopened()
+        except ConnectFailed:
+            self._at, self._other = self._other, self._at
+            return None
 
     def _suspend_requests(self) -> None:
         """Keep the requests that can be repeated on another websocket, and fail the rest."""
         for waiting in list(self._waiting.values()):
             waiting.silence()
+            if waiting.sent_elsewhere:  # it was not carried out
+                continue
             match waiting.message:
                 case OpenTable() | JoinTable():
                     text = _(
@@ -352,7 +378,7 @@ class Connection(Requests):
 
     async def _reopened(self) -> ClientConnection:
         """Return a new websocket on which this client is back at its table; raises ConnectFailed."""
-        websocket, welcome = await opened(self.address, self._timeouts)
+        websocket, welcome = await opened(self._at, self._timeouts)
         self._welcomed(welcome)
         try:
             await self._return_to_table(websocket)
@@ -390,6 +416,8 @@ class Connection(Requests):
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):
+            if (there := elsewhere(message, self.address)) is not None:
+                raise there
             raise ConnectFailed(describe_refusal(message), final=message.code not in _TRY_AGAIN)
 
     def _close(self, end: ConnectFailed) -> None:

@@ -53,6 +53,14 @@ class ConnectFailed(Exception):
         self.code = code
 
 
+class Elsewhere(ConnectFailed):
+    """The table is at another server of the house, at `url`."""
+
+    def __init__(self, text: str, url: str) -> None:
+        super().__init__(text)
+        self.url = url
+
+
 class PasswordWanted(ConnectFailed):
     """The server requires a password, and none or a wrong one was given."""
 
@@ -110,6 +118,18 @@ class Address:
     url: str
     client: str
     access: Access = FREE_ACCESS
+
+
+def elsewhere(refused: Refused, address: Address) -> Elsewhere | None:
+    """Return where a server sends this client, None if it does not, or where nobody should go.
+
+    What was encrypted stays encrypted: a seat's token goes there.
+    """
+    url = (refused.about or {}).get("address", "")
+    safe = ("wss://",) if address.url.startswith("wss://") else ("ws://", "wss://")
+    if refused.code != Code.TABLE_ELSEWHERE or not url.startswith(safe) or printable(url) != url:
+        return None
+    return Elsewhere(describe_refusal(refused), url)
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:

@@ -60,6 +60,7 @@ class Waiting:
     kind: type[Answer]
     answer: asyncio.Future[Answer]
     alarm: asyncio.TimerHandle | None = None
+    sent_elsewhere: bool = False  # a server has told where the table is: it is asked for there, once
 
     def silence(self) -> None:
         """Let the alarm not go off."""

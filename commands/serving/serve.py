@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from client.language import _
-from client.typed.address import DEFAULT_PORT, describe_found_as
+from client.typed.address import DEFAULT_PORT, BadAddress, describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, add_password, password_is_empty, password_of
 from commands.finished_games.past_games import MOST_KEPT
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
@@ -65,6 +65,11 @@ def add_serve(commands: Commands) -> None:
         "--node",
         metavar="NAME",
         help=_("the name of this server among those that share the database (default: host and port)"),
+    )
+    serve.add_argument(
+        "--address",
+        metavar="URL",
+        help=_("where clients reach this server, as the others tell them (default: as shown at the start)"),
     )
     serve.add_argument(
         "--lease",
@@ -327,6 +332,11 @@ def _check(chosen: argparse.Namespace) -> None:
         raise WrongUse(
             _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         )
+    if chosen.address is not None:
+        try:
+            server_url(chosen.address)
+        except BadAddress as error:
+            raise WrongUse(str(error)) from error
     if chosen.memory and chosen.database is not None:
         raise WrongUse(_("--memory keeps nothing, so --database has no effect: leave out one of them"))
     if chosen.proxy_protocol and not chosen.trust_proxy:
@@ -349,6 +359,7 @@ def _config(chosen: argparse.Namespace) -> "Config":
         data=data,
         database=chosen.database,
         node=chosen.node,
+        address="" if chosen.address is None else server_url(chosen.address),
         lease_seconds=chosen.lease,
         durable=chosen.durable,
         records=records,

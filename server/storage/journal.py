@@ -48,6 +48,12 @@ class Journal(Protocol):
     def lapsed(self) -> bool:
         """Tell whether this server may not speak for its tables: they may be another's by now."""
 
+    async def whereabouts(self, code: str) -> str | None:
+        """Return the address of another server that has a table, None if there is none.
+
+        Raises NotStored if the table will be at some server soon.
+        """
+
     async def storing(self) -> bool:
         """Tell whether entries can be stored, by trying it if nothing was stored within the last second."""
 
@@ -156,6 +162,9 @@ class NoJournal:
 
     def __init__(self) -> None:
         self.commits = Durations()
+
+    async def whereabouts(self, code: str) -> None:  # noqa: ARG002 - as Journal has it
+        return None
 
     async def storing(self) -> bool:
         return True

@@ -151,7 +151,7 @@ class Lobby:
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
         """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
-        self._check_lease()
+        await self._check_here(session, message.table)
         await self._maybe_guessed(session, message.table).enter(session, message)
 
     async def resume(self, session: Session, message: Resume) -> None:
@@ -159,7 +159,7 @@ class Lobby:
 
         Raises Refusal or JournalError and changes nothing.
         """
-        self._check_lease()
+        await self._check_here(session, message.table)
         try:
             while True:
                 table = await self._registry.found(session, message.table, token_hash(message.token))
@@ -272,6 +272,15 @@ class Lobby:
         """Raise NotStored if this server may not say how its tables stand."""
         if self._journal.lapsed:
             raise NotStored("the lease has run out")
+
+    async def _check_here(self, session: Session, code: str) -> None:
+        """Raise Refusal if a table is another server's, NotStored if this one cannot say."""
+        self._check_lease()
+        if code in self.tables or code in self._journal.archived or code in self._journal.codes_set_aside:
+            return
+        self._guesses.check(session)
+        if (address := await self._journal.whereabouts(code)) is not None:
+            raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
 
     def _maybe_guessed(self, session: Session, code: str) -> Table:
         """Return the table with a code that may be guessed.

@@ -191,6 +191,15 @@ async def removed_by_server(server: Running, stack: contextlib.AsyncExitStack) -
     return await peers[1].until(Refused)
 
 
+async def table_elsewhere(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    async def whereabouts(_: str) -> str:
+        return "ws://elsewhere.example:7733"
+
+    server.lobby._journal.whereabouts = whereabouts  # type: ignore[assignment, method-assign]
+    peer = await stack.enter_async_context(connected(server.port))
+    return await peer.refused(Watch(7, "KXQT"))
+
+
 async def not_stored(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     async def failing(*_: object) -> None:
         raise JournalError("the disk is full")
@@ -481,6 +490,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.NOT_AWAY: voting(0),
     Code.TOO_EARLY: voting(1),
     Code.NOT_STORED: not_stored,
+    Code.TABLE_ELSEWHERE: table_elsewhere,
 }
 
 

@@ -78,6 +78,7 @@ class PostgresJournal:
         self._most_archived = most_archived
         self._archive_share = archive_share
         self._archive = ArchiveIndex(archive_share)
+        self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._set_aside: set[str] = set()
         self._term = 0
         self._has_lease = False
@@ -90,6 +91,7 @@ class PostgresJournal:
         self._moves, self._rest = moves, rest
         self._appended = GroupCommits(moves)
         self._jobs: list[_Job] = []
+        self._jobs_begun = 0
         self._at_work: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
         self._probed_at = -math.inf
@@ -196,6 +198,7 @@ class PostgresJournal:
             async with asyncio.timeout(self._lease_seconds):
                 if self._loop.time() > self._others_have_time_until:
                     await lease.end_expired(connection, self._lease_seconds)
+                await self._look_at_others(connection)
             await self._taken_up(self._take_up(connection, _TAKEN_AT_ONCE), holder)
             return True
         self._fenced()
@@ -207,6 +210,22 @@ class PostgresJournal:
         await self._taken_up(self._begin_lease(connection), holder)
         log.warning("a new lease has begun", extra=about(term=self._term))
         return True
+
+    async def _look_at_others(self, connection: Connection) -> None:
+        """Learn which tables other servers have archived, brought back or set aside."""
+        began = self._jobs_begun
+        aside = await stored.codes_set_aside(connection)
+        state = await stored.archive_state(connection)
+        archived = None if state == self._archive_state else dict(await stored.archive_index(connection))
+        if self._at_work is not None or began != self._jobs_begun:  # the next look will do
+            return
+        self._set_aside = aside
+        self._archive_state = state
+        if archived is not None:
+            for code in self._archive.codes - archived.keys():
+                self._archive.discard(code)
+            for code in archived.keys() - self._archive.codes:
+                self._archive.add(code, archived[code])
 
     async def _renewed(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease; return False if it is lost."""
@@ -266,6 +285,16 @@ class PostgresJournal:
     @property
     def not_stored(self) -> int:
         return self._appended.failures.count
+
+    async def whereabouts(self, code: str) -> str | None:
+        found = await self._read(lambda connection: lease.owner(connection, code))
+        if found is None:
+            return None
+        term, address, runs = found
+        if not runs or term == self._term:  # which takes it up just now
+            self._wake.set()
+            raise NotStored("the table is being taken up")
+        return address or None
 
     async def storing(self) -> bool:
         if self._loop.time() >= self._appended.settled_at + _SECONDS_BETWEEN_PROBES:
@@ -433,6 +462,7 @@ class PostgresJournal:
         self, work: Callable[[], Awaitable[Any]], begins: Callable[[], None] | None = None
     ) -> Any:
         """Do a rarer piece of work after those asked for before."""
+        self._jobs_begun += 1
         job = _Job(work, Uninterrupted(loop=self._loop), begins)
         self._jobs.append(job)
         if self._at_work is None and len(self._jobs) == 1:

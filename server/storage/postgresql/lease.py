@@ -77,6 +77,16 @@ async def end_expired(connection: Connection, seconds: float) -> list[str]:
     return ended
 
 
+async def owner(connection: Connection, code: str) -> tuple[int | None, str, bool] | None:
+    """Return whose a table in use is: term and address, and whether the lease runs; None if there is none."""
+    row = await connection.fetchrow(
+        "SELECT game_table.term, coalesce(address, ''), coalesce(expires > clock_timestamp(), false)"
+        " FROM game_table LEFT JOIN node ON node.term = game_table.term WHERE code = $1 AND place = '='",
+        code,
+    )
+    return None if row is None else tuple(row)
+
+
 async def take_up(connection: Connection, term: int, most: int | None = None) -> list[str]:
     """Give the server tables in use that are nobody's, so many at `most`, and return which."""
     rows = await connection.fetch(

@@ -71,6 +71,12 @@ async def archive_index(connection: Connection) -> list[tuple[str, ArchivedGame]
     return [(code, ArchivedGame(origin, bool(played))) for code, origin, played in rows]
 
 
+async def archive_state(connection: Connection) -> tuple[int, int]:
+    """Return what changes with the archive, which is cheap to ask: its size, and its last rank."""
+    size, last = await connection.fetchrow("SELECT count(*), coalesce(max(rank), 0) FROM archive")
+    return size, last
+
+
 async def archive(
     connection: Connection, term: int, code: str, game: ArchivedGame, gone: Sequence[str]
 ) -> None:

@@ -165,6 +165,9 @@ class SqliteJournal:
     def not_stored(self) -> int:
         return self._failures.count
 
+    async def whereabouts(self, code: str) -> None:  # noqa: ARG002 - as Journal has it
+        return None
+
     async def storing(self) -> bool:
         if not self._files.in_place():
             return False

@@ -8,20 +8,27 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
+from client.network.connection import connected as client_at
+from client.network.transport import Address, Timeouts, elsewhere
+from client.network.waiting import RequestRefused
 from protocol.codes import CloseCode, Code
-from protocol.messages import ListTables, Refused, Resume, ServerMessage, Tables
-from server.app import running
-from server.config import Config
+from protocol.messages import JoinTable, ListTables, Refused, Resume, ServerMessage, Tables, Watch
+from server.app import Running, running
+from server.config import Config, Limits
 from server.errors import TableLost
 from server.storage.entries import Hosted, Opened
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
+from server.tables.table import Table
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, peer_on_turn, play_on, table_of
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
 from tests.server.storage.postgresql_relay import DatabaseRelay
 from tests.server.storage.test_journal import resumed, table_facts
 
+QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 OPENED = Opened(2, random_layout=True, starting=None)
 NO_CHECK = """
 DO $do$ DECLARE source text; BEGIN
@@ -194,3 +201,97 @@ async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
         code, _, told = await first.ended()
         assert code == 0
         assert "another server has this one's name: node=attic" in told
+
+
+async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> None:
+    """Whoever joins, watches or comes back there; wrong codes are no table's anywhere."""
+    async with (
+        running(Config(database=database, node="one", address="ws://one.example:7733")) as one,
+        running(Config(database=database, node="two")) as two,
+        connected(one.port) as anna,
+        connected(two.port) as bruno,
+    ):
+        code = (await anna.open(2, "Anna")).table
+        requests = (
+            JoinTable(bruno.next_id(), code, "Bruno"),
+            Watch(bruno.next_id(), code),
+            Resume(bruno.next_id(), code, anna.token),
+        )
+        for request in requests:
+            refused = await bruno.refused(request)
+            assert refused.code == Code.TABLE_ELSEWHERE
+            assert refused.about == {"table": code, "address": "ws://one.example:7733"}
+        assert (await bruno.refused(Watch(bruno.next_id(), "XXXX"))).code == Code.NO_SUCH_TABLE
+
+
+async def test_clients_go_where_the_table_is(database: str) -> None:
+    """To join, to watch, and to come back after its server was lost; they move it nowhere by themselves."""
+    async with (
+        running(Config(database=database, node="one")) as one,
+        running(Config(database=database, node="two")) as two,
+        client_at(f"ws://127.0.0.1:{one.port}") as anna,
+        client_at(f"ws://127.0.0.1:{two.port}") as bruno,
+        client_at(f"ws://127.0.0.1:{two.port}") as carla,
+    ):
+        code = (await anna.open_table(2, "Anna")).table
+        await bruno.join(code, "Bruno")
+        await carla.watch(code)
+        assert bruno.model.table == carla.model.table == code
+        assert table_at(one, code).players_here == 2
+        token = bruno.model.token
+        assert token is not None
+        async with client_at(f"ws://127.0.0.1:{two.port}") as again:
+            await again.resume(code, token)
+            assert table_at(one, code).players_here == 2
+
+
+async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
+    """At the address that it was given first, where another server has the table by now."""
+    async with (
+        running(Config(database=database, node="two", lease_seconds=1)) as two,
+        client_at(f"ws://127.0.0.1:{two.port}", timeouts=QUICK) as bruno,
+    ):
+        async with (
+            running(Config(database=database, node="one", lease_seconds=1)) as one,
+            client_at(f"ws://127.0.0.1:{one.port}") as anna,
+        ):
+            code = (await anna.open_table(2, "Anna")).table
+            await bruno.join(code, "Bruno")
+        await eventually(lambda: code in two.lobby.tables and table_at(two, code).players_here == 1)
+        assert bruno.online
+        await bruno.say("still here")
+
+
+async def test_a_client_is_sent_on_once(database: str) -> None:
+    """Two servers that send it to each other do not have it run in circles; and it keeps encryption."""
+    async with running(Config(database=database, node="one")) as one, connected(one.port) as anna:
+        code = (await anna.open(2, "Anna")).table
+        async with running(Config(database=database, node="two")) as two:
+            there = f"ws://127.0.0.1:{two.port}"
+            await rows(database, f"UPDATE node SET address = '{there}' WHERE name = 'one' RETURNING term")  # noqa: S608 - our own
+            async with client_at(there) as bruno:
+                with pytest.raises(RequestRefused) as refused:
+                    await bruno.join(code, "Bruno")
+                assert refused.value.code == Code.TABLE_ELSEWHERE
+    told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
+    assert elsewhere(told, Address("wss://b.example", "test")) is None
+    assert elsewhere(told, Address("ws://b.example", "test")) is not None
+
+
+async def test_what_others_archive_is_known_everywhere(database: str) -> None:
+    """A player comes back to an archived game at any server."""
+    limits = Limits(unattended_seconds=0.01)
+    async with (
+        running(Config(database=database, node="one", lease_seconds=1, limits=limits)) as one,
+        running(Config(database=database, node="two", lease_seconds=1)) as two,
+    ):
+        async with game(one.port, 2) as peers:
+            await play_on(peers, random.Random(6), moves=2)
+        await eventually(lambda: peers[0].code in two.lobby.archived)
+        async with resumed(two.port, *peers) as again:
+            await play_on(again, random.Random(7), moves=2)
+            await eventually(lambda: not one.lobby.archived)
+
+
+def table_at(server: Running, code: str) -> Table:
+    return server.lobby.tables[code]
