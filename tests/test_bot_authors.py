@@ -63,7 +63,7 @@ async def test_the_first_brain_plays_on_a_server() -> None:
             f"ws://127.0.0.1:{server.port}", brains=("mybot:choose", "random"), seats=2, games=2
         )
         assert await run_bots(chosen, out, errors) == 0, errors.getvalue()
-    assert "choose-1" in out.getvalue()
+    assert "mybot-1" in out.getvalue()
 
 
 def test_what_the_document_types_gives_what_it_shows() -> None:

@@ -43,6 +43,7 @@ _SEARCH: Final = "search"
 _SIMULATIONS: Final = range(100, 1_000_001)
 _MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
 _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
+_USUAL: Final = "choose"  # what the documents call every brain, so its module's name says more
 _HERE: Final = ""  # the current folder, among those where modules are looked for
 
 BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
@@ -114,7 +115,8 @@ def brain_named(text: str) -> NamedBrain:
                 "source of chance."
             ).format(name=text)
         )
-    return NamedBrain(attribute, choose, choose.__doc__ or "")
+    name = module_name.rpartition(".")[2] if attribute == _USUAL else attribute
+    return NamedBrain(name, choose, choose.__doc__ or "")
 
 
 def _search_of(simulations: int) -> NamedBrain:

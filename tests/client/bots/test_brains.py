@@ -203,9 +203,11 @@ def test_greedy_beats_random(players: int) -> None:
 def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """A brain is named as module:attribute."""
     module = types.ModuleType("my_brains")
-    module.__dict__.update(mine=at_random, number=3)
+    module.__dict__.update(mine=at_random, choose=at_random, number=3)
     monkeypatch.setitem(sys.modules, "my_brains", module)
     assert brain_named("my_brains:mine").choose is at_random
+    assert brain_named("my_brains:mine").name == "mine"
+    assert brain_named("my_brains:choose").name == "my_brains"
     assert brain_named("greedy") is BRAINS["greedy"]
     for text, reason in (
         ("greedier", "Choose slave, plebeian, citizen, senator, consul, random, greedy, search, or your own"),

@@ -371,7 +371,7 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
         async with asyncio.timeout(TIMEOUT):
             out, errors = await bots.communicate()
     assert (bots.returncode, errors) == (0, b"")
-    assert b"choose" in out
+    assert b"mybot" in out
 
 
 @pytest.mark.parametrize(
@@ -393,5 +393,5 @@ async def test_a_failing_brain_is_reported_in_one_line(
         code, _, errors = await run_to_the_end(options(server, brains=(f"{name}:choose",), seats=2))
     assert code == 1
     assert reason in errors
-    assert (name in errors) is ("line" in reason)
+    assert name in errors
     assert errors.count("\n") == 1

@@ -160,7 +160,7 @@ def test_the_player_is_told_where_an_own_brain_failed(environment: dict[str, str
     (tmp_path / "mybot.py").write_text("def choose(view, legal, rng):\n    raise KeyError('wolf')\n")
     words = (*GAME[:1], "--random-layout", "--players", "2", "--starts", "2", "--brain", "mybot:choose")
     with Terminal(*words, environment=environment, folder=tmp_path) as terminal:
-        terminal.shows("The brain choose failed in", r"line\s+2:\s+KeyError", "Your turn: place")
+        terminal.shows("The brain mybot failed in", r"line\s+2:\s+KeyError", "Your turn: place")
         terminal.press("q", "y")
         assert terminal.ended()[0] == 0
 
