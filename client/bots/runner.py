@@ -33,6 +33,7 @@ from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
 from protocol.messages import SeatSummary, TableState
 
+_HUMAN_SECONDS: Final = (1.5, 4.0)  # for a move
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
@@ -53,7 +54,8 @@ class BotOptions:
 
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
-    another time, and taken again from there. A search uses so many `cores`. Results are sentences, or JSON if
+    another time, and taken again from there. A search uses so many `cores`. At a `human_pace` a move takes
+    some seconds. Results are sentences, or JSON if
     `as_json`.
     """
 
@@ -73,6 +75,7 @@ class BotOptions:
     kept_in: Seats | None = None
     cores: int = 1
     as_json: bool = False
+    human_pace: bool = False
 
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
@@ -200,6 +203,7 @@ class _Bot:
         self._number = number
         self._seats = options.kept_in
         self._cores = options.cores
+        self._human_pace = options.human_pace
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
@@ -284,7 +288,9 @@ class _Bot:
                 await self._start()
             if model.legal is not None and model.seq != moved_at:  # else the last move is still on its way
                 moved_at = model.seq
+                due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._human_pace else 0.0)
                 command = await self._chosen()
+                await asyncio.sleep(due - _now())  # how long it thought tells nothing
                 # Else it thought for longer than the table's clock.
                 if model.seq == moved_at and not await self._move(command):
                     moved_at = None
@@ -346,6 +352,10 @@ class _Bot:
 
     def _name(self, number: int) -> str:
         return f"{self._brain.name[: NAME_LENGTH - len(str(number)) - 1]}-{number}"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _may_play_again(line: SeatSummary) -> bool:

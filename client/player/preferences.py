@@ -28,6 +28,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     random_layout: bool = False
     people: People | None = None
     brain: str = FOR_BEGINNERS
+    human_pace: bool = False
     bell: bool = True
     title: bool = True
     notices: Notices = Notices.AUTO

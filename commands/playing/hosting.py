@@ -205,7 +205,14 @@ async def _server_with_bots(
         def seat_bots(table: str, seats: int) -> None:
             url = f"ws://127.0.0.1:{server.port}"
             options = BotOptions(
-                url, table, brains, seats=seats, seed=config.seed, rematch=True, kept_in=bots_seats
+                url,
+                table,
+                brains,
+                seats=seats,
+                seed=config.seed,
+                rematch=True,
+                kept_in=bots_seats,
+                human_pace=config.human_pace,
             )
             seated.append(tasks.create_task(play(options)))
 

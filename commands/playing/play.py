@@ -47,6 +47,12 @@ def add_game(play: argparse.ArgumentParser) -> None:
             levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS
         ),
     )
+    play.add_argument(
+        "--pace",
+        choices=("quick", "human"),
+        default="quick",
+        help=_("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move"),
+    )
     play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()
     records.add_argument(
@@ -113,7 +119,7 @@ def _config(arguments: argparse.Namespace) -> "Config":
     from server.config import Config
 
     config = Config() if arguments.no_history else kept_here(arguments.records)
-    return replace(config, seed=arguments.seed)
+    return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
 
 
 def _continued(arguments: argparse.Namespace) -> int:
@@ -161,6 +167,7 @@ def _played(
             random_layout=known.random_layout if random_layout is None else random_layout,
             people=people or known.people,
             brain=brain,
+            human_pace=arguments.pace == "human",
         )
         return at_home(
             set_up,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from client.ui.update.requests import Request
     from client.ui.update.state import StartLine, Ui
     from commands.playing.kept_games import KeptGame
+    from server.config import Config
 
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
@@ -67,7 +68,12 @@ def at_home(
     ui = Ui(
         preferences.name or default_name(),
         page=Start(
-            levels, levels.index(chosen), preferences.servers, calling=preferences.calling, chosen=line
+            levels,
+            levels.index(chosen),
+            preferences.human_pace,
+            preferences.servers,
+            calling=preferences.calling,
+            chosen=line,
         ),
         new_table=requests.Open(preferences.players, preferences.random_layout, people=preferences.people),
     )
@@ -89,6 +95,7 @@ def at_home(
             random_layout=ui.new_table.random_layout,
             people=ui.new_table.people,
             brain=brain,
+            human_pace=start.human_pace,
             bell=start.calling.bell,
             title=start.calling.title,
             notices=start.calling.notices,
@@ -112,7 +119,8 @@ def at_home(
             confirms=confirms,
             looking_back=looking_back(),
         )
-        visited = _gone_where(request, options, brain, left, announced=announced)
+        config = replace(kept_here(), human_pace=start.human_pace)
+        visited = _gone_where(request, options, brain, left, config, announced=announced)
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
@@ -151,9 +159,15 @@ def _with_left(ui: "Ui", game: "KeptGame | None") -> "Ui":
 
 
 def _gone_where(
-    request: "Request", options: "Options", brain: str, left: "KeptGame | None", *, announced: bool
+    request: "Request",
+    options: "Options",
+    brain: str,
+    left: "KeptGame | None",
+    config: "Config",
+    *,
+    announced: bool,
 ) -> "Visit":
-    """Go where the start screen leads; return how that ended."""
+    """Go where the start screen leads; return how that ended. `config` is for games against bots."""
     import asyncio
 
     from client.player.seats import Seats, seats_folder
@@ -165,14 +179,12 @@ def _gone_where(
         case requests.Learn() if taught(options.name, ascii_wanted=options.ascii) is not Parting.PLAY:
             return Visit(home=True)
         case requests.Learn():
-            game = against_bots(options, (brain,), players=3, random_layout=False, config=kept_here())
+            game = against_bots(options, (brain,), players=3, random_layout=False, config=config)
         case requests.PlayBots(players, brain, random_layout, people):
             there = replace(options, people=people)
-            game = against_bots(
-                there, (brain,), players=players, random_layout=random_layout, config=kept_here()
-            )
+            game = against_bots(there, (brain,), players=players, random_layout=random_layout, config=config)
         case requests.Continue() if left is not None:
-            game = going_on(options, left, kept_here())
+            game = going_on(options, left, config)
         case requests.Host():
             game = hosted(options, announced=announced)
         case requests.LookBack():

@@ -28,6 +28,7 @@ class Act(enum.Enum):
     LAYOUT = enum.auto()
     STARTING = enum.auto()
     BRAIN = enum.auto()
+    PACE = enum.auto()
     NAME = enum.auto()
     ADDRESS = enum.auto()
     WATCH = enum.auto()

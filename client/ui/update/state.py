@@ -55,12 +55,13 @@ class LeftGame(Struct, frozen=True):
 class Start:
     """The start screen: the levels of bots, one of them chosen, and the servers joined before.
 
-    `left` is the game that can be continued, `calling` how the player is called. `chosen` is the line that
-    the player is on.
+    With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
+    how the player is called. `chosen` is the line that the player is on.
     """
 
     levels: tuple[str, ...]
     level: int = 0
+    human_pace: bool = False
     servers: tuple[str, ...] = ()
     left: LeftGame | None = None
     calling: Calling = _AS_USUAL

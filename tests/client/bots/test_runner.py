@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from client.bots import brains
+from client.bots import brains, runner
 from client.bots.brains import NamedBrain, at_random
 from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
@@ -395,3 +395,15 @@ async def test_a_failing_brain_is_reported_in_one_line(
     assert reason in errors
     assert name in errors
     assert errors.count("\n") == 1
+
+
+async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every move of a game takes at least as long as the shortest time that is drawn."""
+    monkeypatch.setattr(runner, "_HUMAN_SECONDS", (0.005, 0.006))
+    async with running(Config()) as server:
+        begun = asyncio.get_running_loop().time()
+        await run_to_the_end(
+            options(server, brains=("random",), seats=2, random_layout=True, human_pace=True)
+        )
+        moves = 36  # the pieces of two hands (R3.4)
+        assert asyncio.get_running_loop().time() - begun >= moves * 0.005

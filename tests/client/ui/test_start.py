@@ -60,6 +60,17 @@ def test_a_game_against_bots_is_set_up() -> None:
         )
 
 
+def test_bots_take_their_time_if_they_are_to() -> None:
+    """A key says so, the screen shows it, and a start screen with much on it still shows all of it."""
+    slow = after(UI, NOWHERE, "a")
+    assert isinstance(slow.page, Start)
+    assert slow.page.human_pace
+    assert "Plebeian, moves with some delay." in text_of(drawn(slow, NOWHERE, UNICODE, 80, 24))
+    assert "Plebeian, moves at once." in text_of(drawn(after(slow, NOWHERE, "a"), NOWHERE, UNICODE, 80, 24))
+    crowded = replace(slow.page, servers=SERVERS * 2 + SERVERS[:1], left=LeftGame(3, "2026-01-01 10:00"))
+    assert "your turn: bell" in text_of(drawn(replace(slow, page=crowded), NOWHERE, UNICODE, 80, 24))
+
+
 def test_how_the_player_is_called_is_set() -> None:
     """Each key changes one way, and the screen says what holds."""
 

@@ -7,6 +7,7 @@ from client.levels import describe_level, describe_temper
 from client.player.calling import Calling, Notices
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
+from client.ui.draw.news_lines import LOG_LINES
 from client.ui.draw.page import ListPage
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES
@@ -19,11 +20,13 @@ _TITLE_WIDTH = 22
 
 def start_page(ui: Ui, start: Start, glyphs: GlyphSet) -> ListPage:
     heading = _("Palatinus: the seven hills of Rome")
-    return ListPage(ui, "Palatinus", heading, lambda width, _height: start_block(ui, start, glyphs, width))
+    return ListPage(
+        ui, "Palatinus", heading, lambda width, height: start_block(ui, start, glyphs, width, height)
+    )
 
 
-def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
-    """Return the lines to choose from, and below them the set-up."""
+def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the lines to choose from, and below them the set-up; where there is little room, the shorter."""
     welcome = _("Welcome, {name}.").format(name=ui.name)
     rows: list[tuple[Line, Action | None]] = [
         (EMPTY, None),
@@ -40,7 +43,13 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int) -> Block:
         else:
             rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
     rows.append((EMPTY, None))
-    rows += [(row, None) for row in _set_up(ui, start, width)]
+    room = height - LOG_LINES
+    set_up = _set_up(ui, start, width, temper=True)
+    if len(rows) + len(set_up) > room:
+        rows = [row for row in rows if row[0] is not EMPTY]
+    if len(rows) + len(set_up) > room:
+        set_up = _set_up(ui, start, width, temper=False)
+    rows += [(row, None) for row in set_up]
     return block_of(rows, width)
 
 
@@ -94,11 +103,15 @@ def _describe_people(people: People | None) -> str:
     return _("your people: {people}").format(people=name)
 
 
-def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
+def _set_up(ui: Ui, start: Start, width: int, *, temper: bool) -> list[Line]:
     """Return how a game against bots would be, and how the player is called, with the keys that change it."""
     level = start.levels[start.level]
     style = "" if start.chosen is StartLine.PLAY else "class:faint"
-    strength = _("bots: {level}. {temper}")
+    bots = _("bots: {level}, moves {pace}. {temper}").format(
+        level=describe_level(level),
+        pace=_("with some delay") if start.human_pace else _("at once"),
+        temper=describe_temper(level) if temper else "",
+    )
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),
         (
@@ -108,7 +121,7 @@ def _set_up(ui: Ui, start: Start, width: int) -> list[Line]:
             else _("the players lay the tiles"),
         ),
         ("p", _describe_people(ui.new_table.people)),
-        ("s", strength.format(level=describe_level(level), temper=describe_temper(level))),
+        ("s,a", bots),
         ("b,t,d", _describe_calling(start.calling)),
     )
     rows = [line("  " + _("A game against bots"), "class:heading")]

@@ -55,6 +55,7 @@ KEYS: Final = (
     *(Key((str(n),), Pick(n), _START, N_("how many players, bots included")) for n in range(2, 6)),
     Key(("x",), Act.LAYOUT, _START, N_("lay the tiles, or have them laid at random"), N_("layout")),
     Key(("p",), Act.PEOPLE, _START, N_("choose the people that you play"), N_("people")),
+    Key(("a",), Act.PACE, _START, N_("have the bots move at once, or take their time like people")),
     Key(("s",), Act.BRAIN, _START, N_("change the bots' strength"), N_("strength")),
     Key(("n",), Act.NAME, _START, N_("change the name others see"), N_("name")),
     Key(("b",), Act.BELL, _START, N_("ring when it is your turn, or not")),

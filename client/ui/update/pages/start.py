@@ -46,6 +46,8 @@ def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
         case Act.BRAIN:
             level = (start.level + 1) % len(start.levels)
             return _at_line(ui, replace(start, level=level), StartLine.PLAY), None
+        case Act.PACE:
+            return _at_line(ui, replace(start, human_pace=not start.human_pace), StartLine.PLAY), None
         case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
             return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
         case Act.NAME:
