@@ -23,7 +23,9 @@ from client.ui.update.state import (
 )
 from client.ui.update.table.scoring_steps import at_step, step_of
 from engine.board import Hex
+from engine.events import LayTile, Place
 from engine.game import Game
+from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
@@ -65,7 +67,11 @@ def ui_of(game: Game, model: TableModel) -> Ui:
 def played_until_turn_of(game: Game, seat: int) -> Game:
     """Return the game, played on with the first legal move until `seat` is on turn."""
     while not game.over and game.view.turn != seat:
-        game.apply(game.legal_commands()[0])
+        match game.legal():
+            case LegalLays(mover, positions, orientations):
+                game.apply(LayTile(mover, positions[0], orientations[0]))
+            case LegalPlaces(mover, pieces, fields):
+                game.apply(Place(mover, pieces[0], fields[0]))
     return game
 
 

@@ -1,5 +1,6 @@
 """The lessons: every exercise can be done, the text agrees with the engine, and every page fits."""
 
+import functools
 import random
 import re
 from collections import Counter
@@ -36,17 +37,27 @@ from client.ui.update.actions import Hold, PointAt, Scrollable
 from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.keys.table import KEYS
 from client.ui.update.state import Lesson, Notice, Reading, Topic
-from commands.playing.lessons import practice
 from engine.board import Field, has_spring
-from engine.events import Captured, Command, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
+from engine.events import Captured, Command, Event, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
 from engine.game import Game, RandomChance
 from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.record import replayed
 from tests.client.ui.seen import assert_screen, shown_step
 from tests.client.ui.seen import text_of as screen_text
 
 TITLES = [page.title for page in PAGES]
 HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
+
+
+def practice(record: str) -> Game:
+    """Return the game of a record, as `commands.playing.lessons.practice` does; each is read only once."""
+    return Game(_events_of(record), RandomChance(random.Random()))
+
+
+@functools.cache
+def _events_of(record: str) -> tuple[Event, ...]:
+    return tuple(replayed(record).events)
 
 
 def course_at(title: str, glyphs: GlyphSet = UNICODE) -> Course:
