@@ -40,6 +40,14 @@ def test_what_cannot_be_analysed_is_refused(
         assert re.fullmatch(r"palatinus: cannot .*: choose \d+ to \d+\n", capsys.readouterr().err)
 
 
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_judged(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody waits for nothing."""
+    assert main(["analyse", str(record), "--svg", str(tmp_path / "nowhere" / "x.svg")]) == 2
+    assert "nowhere/x.svg: " in capsys.readouterr().err
+
+
 def test_ctrl_c_shows_what_there_is(record: Path) -> None:
     """Until then there is a bar, and afterwards no process."""
     script = 'trap : INT; {program}; echo "exit $?"'  # the shell outlives Ctrl-C

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from client.language import _
-from commands.finished_games.records import recording_in
+from commands.finished_games.records import recording_in, write_out
 from commands.parsing import Commands, WrongUse, positive
 from commands.progress import progress
 
@@ -45,6 +45,11 @@ def add_effort(analyse: argparse.ArgumentParser) -> None:
     analyse.add_argument(
         "-j", "--cores", type=positive, metavar="N", default=1, help=_("processor cores to use (default: 1)")
     )
+    analyse.add_argument(
+        "--svg",
+        metavar="OUT",
+        help=_("write the curves as an SVG picture to this file, or - for standard output"),
+    )
     analyse.add_argument("--json", action="store_true", help=_("print JSON"))
 
 
@@ -59,11 +64,16 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
     """
     import asyncio
 
-    from client.bots.analysis.analyst import AnalysisFailed, NothingToAnalyse, analysed
+    from client.bots.analysis.analyst import AnalysisFailed, analysed
     from engine.events import Placed
 
     effort = _effort(arguments)
     recording = recording_in(file)
+    if not recording.over:
+        text = _("{file}: the game is not finished: only a finished game can be analysed")
+        raise WrongUse(text.format(file=file))
+    if arguments.svg not in {None, "-"}:
+        write_out(arguments.svg, "")  # if it cannot be written, that is said before the work
     found: Analysis | None = None
     code = 0
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
@@ -79,9 +89,6 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
             asyncio.run(analysed(recording, effort, told))
         except KeyboardInterrupt:
             code = _INTERRUPTED
-        except NothingToAnalyse:
-            text = _("{file}: the game is not finished: only a finished game can be analysed")
-            raise WrongUse(text.format(file=file)) from None
         except AnalysisFailed as error:
             print(f"palatinus: {error}", file=sys.stderr)
             code = 1
@@ -104,12 +111,17 @@ def _effort(arguments: argparse.Namespace) -> "Effort":
 
 
 def _write(recording: "Recording", analysis: "Analysis", arguments: argparse.Namespace) -> None:
+    """Write the picture, if it is wanted, and the rest on standard output, if that is free for it."""
     from client.ui.export.analysis import analysis_json, analysis_text
+    from client.ui.export.curve import analysis_svg
 
+    if arguments.svg is not None:
+        write_out(arguments.svg, analysis_svg(recording, analysis))
+        if arguments.svg == "-":
+            return
     if arguments.json:
         content = analysis_json(recording, analysis)
     else:
         width = min(shutil.get_terminal_size().columns, _WIDEST)
         content = analysis_text(recording, analysis, width)
-    sys.stdout.write(content)
-    sys.stdout.flush()
+    write_out("-", content)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from client.language import _, counted, listed
 from commands.analysing import analyse
 from commands.display_options import add_ascii, add_drawing, prefer_as_remembered
-from commands.parsing import Commands, WrongUse, move_number, need_terminal, wrong_use
+from commands.parsing import Commands, WrongUse, move_number, need_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,15 +174,21 @@ def export_record(file: str, arguments: argparse.Namespace) -> int:
         out, content = arguments.text, as_text(recording, stop, eyes, ascii_only=arguments.ascii)
     else:
         out, content = arguments.json, as_json(recording, stop, eyes)
+    write_out(out, content)
+    return 0
+
+
+def write_out(out: str, content: str) -> None:
+    """Write to this file, or - for standard output; raises WrongUse if the file cannot be written."""
     if out == "-":
         sys.stdout.buffer.write(content.encode())
         sys.stdout.flush()
-        return 0
+        return
     try:
         Path(out).write_bytes(content.encode())
     except OSError as error:
-        return wrong_use(_("cannot write {file}: {reason}").format(file=out, reason=error.strerror))
-    return 0
+        text = _("cannot write {file}: {reason}").format(file=out, reason=error.strerror)
+        raise WrongUse(text) from error
 
 
 def _add_file(command: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from client.language import _, counted
 from client.player.colouring import Colours
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.lines import wrapped
+from client.ui.export.svg import INK, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.pieces import KINDS, piece_words
 from client.ui.update.table.cursor import HEX_POSITIONS
@@ -32,7 +33,6 @@ _WIDTH: Final = 2 * _MIDDLE[0] + _LEGEND_GAP + _LEGEND - _MARGIN
 _HEIGHT: Final = 2 * _MIDDLE[1]
 _ROUND_THE_CENTRE: Final = ("#e1e7cb", "#e7e0ea")  # outer tiles in turn: no two that touch are alike
 _CENTRE_TILE: Final = "#f6e6bb"
-_INK: Final = "#222222"  # of letters, unless they stand on a piece
 BOARD_STYLE: Final = """
 text { font-family: sans-serif; }
 .c { text-anchor: middle; }
@@ -78,20 +78,14 @@ class Caption:
 
 def picture(view: View, marks: Marks, caption: Caption) -> str:
     """Return the board as an SVG document of its own: no fonts, pictures or scripts from elsewhere."""
-    width = round(_WIDTH)
-    root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img", fill=_INK)
-    ET.SubElement(root, "title").text = ": ".join((caption.title, *caption.lines[:1]))
-    ET.SubElement(root, "style").text = BOARD_STYLE
-    ET.SubElement(root, "rect", width="100%", height="100%", fill="#ffffff")
+    title = ": ".join((caption.title, *caption.lines[:1]))
+    root = document(title, BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)
     for cell, position in HEX_POSITIONS.items():
         board.draw_standing(root, cell, position)
     height = max(round(_HEIGHT), round(_Legend(root, view, caption).drawn() + 2 * _MARGIN))
-    root.set("viewBox", f"0 0 {width} {height}")
-    root.set("height", str(height))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+    return finished(root, height)
 
 
 def board_parts(view: View, marks: Marks) -> list[str]:
@@ -125,39 +119,17 @@ def _points(corners: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
-def _group(parent: ET.Element, x: float, y: float, more: str = "") -> ET.Element:
-    return ET.SubElement(parent, "g", transform=f"translate({x:.1f} {y:.1f}){more}")
-
-
-def _text(parent: ET.Element, x: float, y: float, size: float, text: str, *, classes: str = "") -> ET.Element:
-    element = ET.SubElement(parent, "text", {"x": f"{x:g}", "y": f"{y:g}", "font-size": f"{size:g}"})
-    if classes:
-        element.set("class", classes)
-    element.text = text
-    return element
-
-
-def _path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
-    return ET.SubElement(parent, "path", {"d": shape, "class": classes})
-
-
 def _draw_piece(parent: ET.Element, piece: Piece | Wolf) -> None:
     """Draw a piece around the parent's origin: shape and letters say all that its colour says."""
     colours = PEOPLE_COLOURS[Colours.TRUE][piece.people]
     if isinstance(piece, Wolf):
-        _path(parent, _FACE_DOWN, "piece").set("fill", colours.background)
+        draw_path(parent, _FACE_DOWN, "piece").set("fill", colours.background)
     else:
         if piece.wolf:
-            _path(parent, _EARS, "piece").set("fill", colours.background)
-        _path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
+            draw_path(parent, _EARS, "piece").set("fill", colours.background)
+        draw_path(parent, _SHAPES[piece.kind], "piece").set("fill", colours.background)
     text = notation(piece)
-    _text(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("fill", colours.foreground)
-
-
-def _draw_chip(parent: ET.Element, people: People, radius: float) -> None:
-    colours = PEOPLE_COLOURS[Colours.TRUE][people]
-    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
-    _text(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b").set("fill", colours.foreground)
+    write(parent, 0, 6, 17 if len(text) < 3 else 14, text, classes="c b").set("fill", colours.foreground)
 
 
 def _draw_ring(parent: ET.Element, look: str) -> None:
@@ -190,7 +162,7 @@ class _BoardDrawing:
         elif cell == HILLS[position] and laid is not None:
             self._draw_hill(parent, cell, laid.tile)
         elif cell == HILLS[position]:
-            _text(_group(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
+            write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
 
     def _draw_hex(self, parent: ET.Element, cell: Hex, position: int) -> None:
         hexagon = ET.SubElement(parent, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
@@ -216,7 +188,7 @@ class _BoardDrawing:
             )
 
     def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
-        group = _group(parent, *_middle(cell))
+        group = group_at(parent, *_middle(cell))
         piece = self._board.get(name)
         words = _("empty") if piece is None else piece_words(piece)
         form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
@@ -225,22 +197,22 @@ class _BoardDrawing:
             _draw_ring(group, "last")
         if name.endswith("1"):
             turn = 60 * DIRECTIONS.index((cell[0] - hill[0], cell[1] - hill[1]))
-            _path(_group(group, 0, 0, f" rotate({turn}) translate(-30 0)"), _ARROW, "arrow")
+            draw_path(group_at(group, 0, 0, f" rotate({turn}) translate(-30 0)"), _ARROW, "arrow")
         if has_spring(name):
-            _path(_group(group, 0, 31), _WAVES, "spring")
+            draw_path(group_at(group, 0, 31), _WAVES, "spring")
         if piece is None:
-            _text(group, 0, 6, 16, name, classes="c")
+            write(group, 0, 6, 16, name, classes="c")
         else:
-            _text(group, 0, -27, 10, name, classes="c faint")
-            _draw_piece(_group(group, 0, 1), piece)
+            write(group, 0, -27, 10, name, classes="c faint")
+            _draw_piece(group_at(group, 0, 1), piece)
         if cell == self._marks.cursor:
             _draw_ring(group, "now")
         if name in self._marks.captives:
             _draw_ring(group, "captive")
         if (note := self._marks.notes.get(name)) is not None:
-            badge = _group(group, 22, -20)
+            badge = group_at(group, 22, -20)
             ET.SubElement(badge, "circle", {"r": "13", "class": "note"})
-            _text(badge, 0, 5, 15, note, classes="c b").set("fill", _INK)
+            write(badge, 0, 5, 15, note, classes="c b").set("fill", INK)
 
     def _draw_hill(self, parent: ET.Element, cell: Hex, tile: Tile) -> None:
         ET.SubElement(
@@ -248,29 +220,29 @@ class _BoardDrawing:
             "polygon",
             {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"},
         )
-        group = _group(parent, *_middle(cell))
+        group = group_at(parent, *_middle(cell))
         if cell == self._marks.cursor:
             _draw_ring(group, "now")
         laurel = self._view.laurels.get(tile)
         if laurel is None:
-            _text(group, 0, 9, 26, tile, classes="c b")
+            write(group, 0, 9, 26, tile, classes="c b")
             return
         worth = LAUREL_WORTH[laurel]
         ET.SubElement(group, "title").text = _("hill {tile}: {laurel}, worth {worth}").format(
             tile=tile, laurel=laurel, worth=worth
         )
-        _text(group, 0, -12, 20, tile, classes="c b")
-        _text(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
-        token = _group(group, 0, 17)
+        write(group, 0, -12, 20, tile, classes="c b")
+        write(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
+        token = group_at(group, 0, 17)
         winner = self._marks.won.get(tile)
         if winner is None:
-            _path(token, _WREATH, "laurel")
-            _text(token, 0, 5, 13, str(worth), classes="c b")
+            draw_path(token, _WREATH, "laurel")
+            write(token, 0, 5, 13, str(worth), classes="c b")
         elif winner == NOBODY:
-            _text(token, 0, 5, 10, _("no one"), classes="c faint")
+            write(token, 0, 5, 10, _("no one"), classes="c faint")
         else:
-            _path(token, _WREATH, "laurel")
-            _draw_chip(token, People(winner), 9)
+            draw_path(token, _WREATH, "laurel")
+            draw_chip(token, People(winner), 9)
 
 
 class _Legend:
@@ -278,16 +250,16 @@ class _Legend:
 
     def __init__(self, root: ET.Element, view: View, caption: Caption) -> None:
         self._view, self._caption = view, caption
-        self._at = _group(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
+        self._at = group_at(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
         self._y = 18.0
 
     def drawn(self) -> float:
         """Write the legend and return its lower end."""
-        _text(self._at, 0, self._y, 22, self._caption.title, classes="b")
+        write(self._at, 0, self._y, 22, self._caption.title, classes="b")
         for text in self._caption.lines:
             for row in wrapped(text, 46):
                 self._y += 20
-                _text(self._at, 0, self._y, 13, row)
+                write(self._at, 0, self._y, 13, row)
         self._y += 38
         result = self._view.result
         self._heading(_("Players"), _("to place") if result is None else _("points"))
@@ -300,12 +272,12 @@ class _Legend:
             self._y += 29
             self._at.append(icon)
             icon.set("transform", f"translate(16 {self._y - 4:g}) scale(0.58)")
-            _text(self._at, 42, self._y, 12, words)
+            write(self._at, 42, self._y, 12, words)
         return self._y
 
     def _heading(self, left: str, right: str = "") -> None:
-        _text(self._at, 0, self._y, 13, left, classes="b")
-        _text(self._at, _LEGEND, self._y, 11, right, classes="e faint")
+        write(self._at, 0, self._y, 13, left, classes="b")
+        write(self._at, _LEGEND, self._y, 11, right, classes="e faint")
         ends = {"x1": "0", "x2": f"{_LEGEND:g}", "y1": f"{self._y + 6:g}", "y2": f"{self._y + 6:g}"}
         ET.SubElement(self._at, "line", {"class": "field"} | ends)
 
@@ -315,10 +287,10 @@ class _Legend:
         self._y += 32
         peoples = view.start.peoples[seat]
         for at, people in enumerate(peoples):
-            _draw_chip(_group(self._at, 11 + 24 * at, self._y - 5), people, 10)
+            draw_chip(group_at(self._at, 11 + 24 * at, self._y - 5), people, 10)
         stands_out = seat == view.turn if result is None else seat in result.winners
         sign = "" if not stands_out else " ◄" if result is None else " ★"
-        _text(
+        write(
             self._at,
             6 + 24 * len(peoples),
             self._y,
@@ -327,11 +299,11 @@ class _Legend:
             classes="b" if stands_out else "",
         )
         amount = view.remaining[seat] if result is None else result.tallies[seat].points
-        _text(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
+        write(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
         below = _hand(view, seat) if result is None else _tally(result.tallies[seat])
         if below:
             self._y += 17
-            _text(self._at, 0, self._y, 10.5, below, classes="faint")
+            write(self._at, 0, self._y, 10.5, below, classes="faint")
 
     def _signs(self) -> Iterator[tuple[ET.Element, str]]:
         """Yield the signs that can be on this board, and what they mean."""
@@ -354,12 +326,12 @@ class _Legend:
             (_ARROW, "arrow", _("field 1 of its tile")),
         ):
             icon = ET.Element("g")
-            _path(icon, shape, classes)
+            draw_path(icon, shape, classes)
             yield icon, words
         icon = ET.Element("g")
-        _path(icon, _WREATH, "laurel")
+        draw_path(icon, _WREATH, "laurel")
         if over:
-            _draw_chip(icon, people, 9)
+            draw_chip(icon, people, 9)
         yield icon, _("laurel: who took it") if over else _("laurel: what it is worth")
         if not over:
             icon = ET.Element("g")
