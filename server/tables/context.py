@@ -55,9 +55,7 @@ class TableContext:
         """Let the absence policy begin: with a game, after a restart, or because it was changed."""
         if not self._stopped:
             self.policy.stop_timers()
-            self.policy = absence_policy(
-                self.state, self.audience.seated, self.stand_in, self.limits, self.scheduler
-            )
+            self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.scheduler)
 
     def stop_timers(self) -> None:
         """Let nothing more fall due."""

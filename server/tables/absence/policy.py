@@ -14,7 +14,6 @@ from engine.pieces import Seat
 from protocol.absence import ByBot, ByVote, Wait
 from protocol.codes import Code
 from protocol.messages import SeatSummary, Substitute
-from server.config import Limits
 from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.absence.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
@@ -154,7 +153,6 @@ def absence_policy(
     state: PersistentState,
     seated: Mapping[Seat, Session],
     stand_in: StandIn,
-    limits: Limits,
     scheduler: Scheduler,
 ) -> AbsencePolicy:
     """Return the policy for the table's game; while no game is running, or it is paused, that is to wait."""
@@ -162,7 +160,7 @@ def absence_policy(
         return PausedPolicy(state, seated)
     waits = isinstance(state.absence, Wait) and not state.programs and not state.bot_seats
     if state.stage == "playing" and not waits:
-        return ActingPolicy(state, seated, stand_in, limits, scheduler)
+        return ActingPolicy(state, seated, stand_in, scheduler)
     return WaitingPolicy()
 
 
@@ -173,12 +171,11 @@ def votes_needed(voters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
-    """The stand-in's move for the turn after this many events, why it moves, and when it is to be made."""
+    """The stand-in's move for the turn after this many events, and why it moves."""
 
     events: int
     by: Substitute
     command: asyncio.Future[Command]
-    due: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +198,11 @@ class ActingPolicy:
         state: PersistentState,
         seated: Mapping[Seat, Session],
         stand_in: StandIn,
-        limits: Limits,
         scheduler: Scheduler,
     ) -> None:
         self._state = state
         self._seated = seated
         self._stand_in = stand_in
-        self._grain = limits.stand_in_seconds
         self._scheduler = scheduler
         self._absences: dict[Seat, Absence] = {}
         self._overdue: set[Seat] = set()
@@ -286,7 +281,7 @@ class ActingPolicy:
         self._stop_unwanted_move()  # everybody may have left meanwhile
         if move.command.done():
             return self._substitute_move
-        move.command.add_done_callback(lambda _: self._make_late_move(move))
+        move.command.add_done_callback(lambda _: self._make_move_now(move))
         return None
 
     def time_taken(self) -> int:
@@ -382,15 +377,12 @@ class ActingPolicy:
         thought = self._stand_in.thinks(game, level, self._state.opened.origin)
         among_people = by == "bot" and len(self._people_here) > 1
         pause = self._stand_in.pace.pause(game.view, among_people=among_people)
-        self._substitute_move = SubstituteMove(events, by, thought, self._scheduler.time() + pause)
+        self._substitute_move = SubstituteMove(events, by, thought)
         self._turn_timer = self._scheduler.after(pause, MoveDue(events))
 
-    def _make_late_move(self, move: SubstituteMove) -> None:
-        """Have a move made that was not chosen in time, so many whole grains late: no exact time is told."""
+    def _make_move_now(self, move: SubstituteMove) -> None:
         if self._substitute_move is move:  # else it was stopped meanwhile
-            late = self._scheduler.time() - move.due
-            rest = -late % self._grain if self._grain else 0.0
-            self._turn_timer = self._scheduler.after(rest, MoveDue(move.events))
+            self._turn_timer = self._scheduler.after(0, MoveDue(move.events))
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

@@ -566,7 +566,7 @@ def test_any_sequence_of_absences_and_votes(
         tasks = asyncio.TaskGroup()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
         scheduler = Scheduler(asyncio.get_running_loop(), tasks, fail_if_due)
-        policy = ActingPolicy(state, here, stand_in, Limits(), scheduler)
+        policy = ActingPolicy(state, here, stand_in, scheduler)
         overdue: set[int] = set()
         for what, number, *on in steps:
             seat = Seat(number)

@@ -348,6 +348,30 @@ async def test_a_bot_moves_after_a_fixed_time() -> None:
         assert (await host.until(Events)).turn == 0
 
 
+async def test_among_people_a_bot_takes_its_time() -> None:
+    """Between 1.5 and 4 times as long as alone with one."""
+    clock, thought = ManualClock(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(thought.set)
+        return at_random(view, legal, rng)
+
+    async with (
+        served(time=clock, brains={"quick": brain}, pause=PAUSE) as server,
+        game(server.port, 3, bots={2: "quick"}) as (host, other),
+    ):
+        await host.done(host.random_move(random.Random(1)))
+        await other.caught_up(host.seq)
+        await other.done(other.random_move(random.Random(1)))
+        await host.caught_up(other.seq)
+        await thought.wait()
+        clock.advance(1.49 * PAUSE)
+        await host.nothing_but_pong()
+        clock.advance(2.51 * PAUSE)
+        assert (await host.until(Events)).turn == 0
+
+
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: bool) -> None:
     """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
