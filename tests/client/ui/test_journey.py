@@ -141,7 +141,7 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -
         assert terminal.ended()[0] == 0
 
 
-@pytest.mark.parametrize(("seat", "name"), [("me", "Ann"), ("2", "greedy-1")])
+@pytest.mark.parametrize(("seat", "name"), [("me", "Ann"), ("2", "plebeian-1")])
 def test_the_player_chooses_who_starts_against_bots(
     environment: dict[str, str], seat: str, name: str
 ) -> None:
@@ -158,7 +158,7 @@ def test_the_player_chooses_who_starts_against_bots(
 def test_the_player_chooses_a_people_against_bots(environment: dict[str, str]) -> None:
     """By letter or name; the bots get others, and one that does not exist is refused."""
     with Terminal("play", "--people", "sabines", "--name", "Ann", environment=environment) as terminal:
-        terminal.shows(r" S  Ann ", r" E  greedy-1 ")
+        terminal.shows(r" S  Ann ", r" E  plebeian-1 ")
         terminal.press("q", "y")
         assert terminal.ended()[0] == 0
     with Terminal("play", "--people", "Volsci", environment=environment) as terminal:
