@@ -232,7 +232,7 @@ async def test_a_flood_of_what_ssh_would_keep_ends_the_connection(tmp_path: Path
     limits = replace(LIMITS, incoming_rate=1e9)
     async with house(tmp_path, limits) as here:
         connected = await connection(here.port)
-        flood = {f"X{number}": "y" * 4000 for number in range(100)}
+        flood = {f"X{number}": "y" * 4000 for number in range(40)}
         with pytest.raises((asyncssh.Error, ConnectionResetError)):
             await connected.create_process(term_type="xterm", term_size=(80, 24), env=flood)
         await connected.wait_closed()
@@ -306,15 +306,16 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
     assert "a guest's screen failed" in caplog.text
 
 
-async def test_a_hundred_guests_at_once(tmp_path: Path) -> None:
+async def test_many_guests_at_once(tmp_path: Path) -> None:
+    """Not more than it takes: in the lobby, everybody's screen shows everybody who comes."""
     limits = GuestLimits(guests_per_address=200)
     async with house(tmp_path, limits) as here, contextlib.AsyncExitStack() as held:
         async with asyncio.TaskGroup() as group:
             coming = [
                 group.create_task(held.enter_async_context(visiting(here.port, f"guest-{number}")))
-                for number in range(100)
+                for number in range(40)
             ]
         for each in coming:
             await eventually(lambda each=each: b"A new table" in each.result().raw)  # type: ignore[misc]
         assert here.server is not None
-        assert len(here.server.clients) == 100
+        assert len(here.server.clients) == 40
