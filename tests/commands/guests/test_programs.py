@@ -19,7 +19,7 @@ import pyte
 import pytest
 
 from palatinus import main
-from tests.guests.visitor import connection, new_key, visiting
+from tests.commands.guests.visitor import connection, new_key, visiting
 from tests.program import PROGRAM
 from tests.server.peer import TIMEOUT
 from tests.server.process import Serving, serving

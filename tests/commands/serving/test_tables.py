@@ -17,8 +17,9 @@ from server.app import running
 from server.config import Config, Limits
 from server.storage import stored_tables
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, eventually, full_table, game, play_on, table_of
+from tests.server.peer import TIMEOUT, Peer, eventually, full_table, game, play_on, table_of
 
 
 @pytest.fixture
@@ -153,10 +154,10 @@ def test_who_is_asked_may_say_no(
 ) -> None:
     """Enter means no; the tables in question are shown first."""
     code = tables["over"][0].code
-    program = str(Path(__file__).parents[1] / "palatinus.py")
+    program = str(PROGRAM)
     words = [program, "tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language]
     for answer, ending in (("", 1), (yes, 0)):
-        with contextlib.closing(pexpect.spawn(sys.executable, words, timeout=20)) as terminal:
+        with contextlib.closing(pexpect.spawn(sys.executable, words, timeout=TIMEOUT)) as terminal:
             terminal.expect(code)
             terminal.expect(
                 {"en": r"Remove 1 table for good\? \[y/N\] ", "it": r"per sempre\? \[s/N\] "}[language]

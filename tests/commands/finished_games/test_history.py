@@ -19,7 +19,7 @@ from server.app import running
 from server.config import Config
 from tests.client.ui.pty_terminal import Terminal
 from tests.games import played
-from tests.server.peer import eventually, game, play_on
+from tests.server.peer import TIMEOUT, eventually, game, play_on
 from tests.server.process import serving
 
 NAMES = ("Anna", "Bruno", "Carla")
@@ -137,7 +137,7 @@ def test_removing_is_confirmed_at_a_terminal(records: Path) -> None:
     """Anything but yes keeps the games."""
     for answer, left in (("n", 3), ("y", 2)):
         command = [sys.executable, "-m", "palatinus", "history", "--records", str(records), "remove", "1"]
-        child = pexpect.spawn(command[0], command[1:], encoding="utf-8")
+        child = pexpect.spawn(command[0], command[1:], encoding="utf-8", timeout=TIMEOUT)
         child.expect_exact("Remove 1 game for good?")
         child.sendline(answer)
         child.expect(pexpect.EOF)

@@ -9,7 +9,7 @@ from client.network.transport import Access
 from commands.guests.visit import Server
 from server.app import running
 from server.config import Config
-from tests.guests.visitor import QUICK, Visitor, door, house, new_key, visiting
+from tests.commands.guests.visitor import QUICK, Visitor, door, house, new_key, visiting
 from tests.server.peer import eventually
 
 PASSWORD = "aqua virgo"

@@ -12,8 +12,8 @@ import pytest
 
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
-from tests.guests.test_guests import begin_game
-from tests.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
+from tests.commands.guests.test_guests import begin_game
+from tests.commands.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
 from tests.server.peer import eventually
 
 
