@@ -16,7 +16,7 @@ from protocol.absence import WAIT, ByBot
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
 POWER_CUTS = pytest.mark.skipif(compiler() is None, reason="power cuts need Linux and a C compiler")
-QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 30.0}
+QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 60.0}
 QUIET: dict[str, Any] = {"lively": 0.0, "with_bots": 0.0, "operated": False}  # bots take a second for a move
 
 

@@ -18,14 +18,14 @@ from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
-_START_SECONDS: Final = 30.0
+_START_SECONDS: Final = 60.0
 _LEFT_ON_A_FULL_DISK: Final = 3000  # bytes: less than a page, so that a write may be cut
 # What a server says when its disk is full, and in no other case.
 _SAID_ABOUT_THE_DISK: Final = re.compile(
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record"
 )
-_STOP_SECONDS: Final = 20.0
+_STOP_SECONDS: Final = 60.0
 _LENGTH: Final = re.compile(r"\b([A-Z]{4})[=~](\d+):")
 _PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
 

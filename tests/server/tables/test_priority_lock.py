@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 
 from server.tables.priority_lock import PriorityLock
+from tests.server.peer import TIMEOUT
 
 
 async def let_all_tasks_run() -> None:
@@ -45,6 +46,6 @@ async def test_the_lock_is_not_lost_with_a_cancelled_task() -> None:
     late.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await late
-    await asyncio.wait_for(last, 1)
+    await asyncio.wait_for(last, TIMEOUT)
     lock.release()
-    await asyncio.wait_for(lock.acquire(), 1)
+    await asyncio.wait_for(lock.acquire(), TIMEOUT)
