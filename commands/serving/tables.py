@@ -3,20 +3,25 @@
 import argparse
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from client.language import _, counted
+from client.language import N_, _, counted
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
 from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
 from commands.serving.game_record import write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
+from commands.serving.tables_moved import copy_tables, database_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from client.ui.export.tables import Table
+    from server.storage.postgresql.database_tables import DatabaseTables
     from server.storage.sqlite.data_folder import DataFolder
+
+
+_DATABASE: Final = N_("the PostgreSQL database that keeps the games, in place of a data folder")
 
 
 def add_tables(commands: Commands) -> None:
@@ -57,6 +62,14 @@ def add_tables(commands: Commands) -> None:
         "restore", help=_("put a damaged table back into play at its last whole move")
     )
     restoring.set_defaults(run=_table_restored)
+    copying = actions.add_parser("copy", help=_("copy all games to a database, or back"))
+    copying.add_argument(
+        "--back", action="store_true", help=_("copy from the database to a new data folder, not to it")
+    )
+    copying.set_defaults(run=_tables_copied)
+    tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
+    for action in (listing, show, export, copying):
+        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
     for action in (show, export, restoring):
         action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
     export.add_argument(
@@ -65,7 +78,7 @@ def add_tables(commands: Commands) -> None:
         help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
     )
     removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
-    for action in (listing, show, export, removal, check, salvage, restoring):
+    for action in (listing, show, export, removal, check, salvage, restoring, copying):
         add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         add_language(action)
 
@@ -73,6 +86,8 @@ def add_tables(commands: Commands) -> None:
 @contextlib.contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables]":
     """Open the data folder, or ask the server that is using it; raises WrongUse if that fails."""
+    if arguments.database is not None:
+        raise WrongUse(_("this can be done with a data folder alone, not with --database"))
     data = arguments.data or data_folder()
     path = arguments.admin_socket or socket_in(data)
     if runs(path):
@@ -107,16 +122,32 @@ def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
         raise WrongUse(describe_host_error(error)) from error
 
 
-def _stored(folder: "DataFolder | ServedTables", code: str) -> "Table":
+def _stored(folder: "DataFolder | ServedTables | DatabaseTables", code: str) -> "Table":
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
 
 
+@contextlib.contextmanager
+def _seen(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables | DatabaseTables]":
+    """Open what is only looked at: the database, if one is given, or as `_opened` does."""
+    if arguments.database is not None:
+        yield database_tables(arguments.database)
+        return
+    with _opened(arguments) as folder:
+        yield folder
+
+
+def _tables_copied(arguments: argparse.Namespace) -> int:
+    if arguments.database is None:
+        raise WrongUse(_("name the database with --database"))
+    return copy_tables(arguments)
+
+
 def _tables_listed(arguments: argparse.Namespace) -> int:
     from client.ui.export.tables import listing
 
-    with _opened(arguments) as folder:
+    with _seen(arguments) as folder:
         print(*listing(folder.tables()), sep="\n")
     return 0
 
@@ -127,7 +158,7 @@ def _table_shown(arguments: argparse.Namespace) -> int:
     from client.ui.export.tables import progress, summary
     from engine.view import SPECTATOR
 
-    with _opened(arguments) as folder:
+    with _seen(arguments) as folder:
         table = _stored(folder, arguments.code)
         events = folder.game(table.code)
     print(*summary(table), sep="\n")
@@ -140,7 +171,7 @@ def _table_shown(arguments: argparse.Namespace) -> int:
 
 
 def _table_exported(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
+    with _seen(arguments) as folder:
         table = _stored(folder, arguments.code)
         if table.damaged:
             text = _("table {code} is damaged. Get what is whole of it with palatinus tables salvage")

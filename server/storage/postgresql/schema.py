@@ -114,6 +114,17 @@ async def prepare(connection: Connection, database: Database) -> None:
             await connection.execute("UPDATE journal SET version = $1", SCHEMA_VERSION)
 
 
+async def check(connection: Connection, database: Database) -> None:
+    """Raise JournalError unless there is a journal of the newest version."""
+    if (version := await _version(connection, database)) != SCHEMA_VERSION:
+        raise JournalError(
+            "the database {database} has no journal of this version ({version}; this one reads {known})",
+            database=database,
+            version=version,
+            known=SCHEMA_VERSION,
+        )
+
+
 async def _version(connection: Connection, database: Database) -> int:
     """Return the version of what is in the schema, 0 for nothing; raises JournalError."""
     names = {

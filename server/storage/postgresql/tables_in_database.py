@@ -24,7 +24,7 @@ from server.storage.stored_tables import (
 )
 
 _VALUES: Final = ", ".join(f"${number}" for number in range(1, 12))
-_INSERT_ARCHIVED: Final = f"INSERT INTO archive ({COLUMNS}) VALUES ({_VALUES})"  # noqa: S608 - constants
+INSERT_ARCHIVED: Final = f"INSERT INTO archive ({COLUMNS}) VALUES ({_VALUES})"  # noqa: S608 - constants
 _SET_ASIDE: Final = "SELECT code, since, reason, entries, whole, length FROM set_aside"
 
 
@@ -87,7 +87,7 @@ async def archive(
     await _claim(connection, term, code)
     found = await _whole(connection, code)
     table = Stored(code, found.rows, found.entries, int(time.time()))
-    await connection.execute(_INSERT_ARCHIVED, *archive_row(table, game))
+    await connection.execute(INSERT_ARCHIVED, *archive_row(table, game))
     await connection.execute("DELETE FROM entry WHERE code = $1", code)
     await _move(connection, code, "~", None)
     await connection.execute("DELETE FROM archive WHERE code = ANY ($1)", list(gone))

@@ -7,16 +7,24 @@ import contextlib
 import random
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from engine.events import Event
 from engine.game import Game, RandomChance
-from protocol.messages import Stage
 from server.errors import JournalError
-from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.entries import Entry
+from server.storage.house import (
+    House,
+    StoredTable,
+    described,
+    described_archived,
+    described_aside,
+    events_of,
+    replayed_game,
+)
 from server.storage.sqlite.damage.evidence import reading, refuse_if_in_use
 from server.storage.sqlite.damage.inspection import Condition, Findings, Verdict, inspected
 from server.storage.sqlite.damage.repair import copies
@@ -25,30 +33,16 @@ from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.tables_in_file import (
     archive_list,
     archived_table,
+    archived_tables,
     in_use,
+    records_due,
     remove,
     restore,
     set_aside_tables,
     table_in_use,
 )
 from server.storage.standing import Changes
-from server.storage.stored_tables import ArchivedTable, SetAside, Stored
 from server.storage.table_summary import contents
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTable:
-    """A table in a few words: free seats have empty names; times are seconds since 1970 if known."""
-
-    code: str
-    stage: Stage
-    archived: bool
-    names: tuple[str, ...]
-    moves: int
-    opened: int | None
-    changed: int | None
-    damaged: bool = False  # then it is whole up to this number of moves
-    lost: bool = False  # nothing of it is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +115,9 @@ class DataFolder:
         """Return all tables, the latest changed first."""
         with self._reading() as database:
             found = [
-                *map(_archived, archive_list(database)),
-                *map(_stored, in_use(database)),
-                *map(_stored_aside, set_aside_tables(database)),
+                *map(described_archived, archive_list(database)),
+                *map(described, in_use(database)),
+                *map(described_aside, set_aside_tables(database)),
             ]
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
@@ -131,8 +125,8 @@ class DataFolder:
         """Return the table with this code, None if there is none."""
         with self._reading() as database:
             if (found := table_in_use(database, code) or archived_table(database, code)) is not None:
-                return _stored(found)
-            return next(map(_stored_aside, set_aside_tables(database, [code])), None)
+                return described(found)
+            return next(map(described_aside, set_aside_tables(database, [code])), None)
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return the events of this table's game, hidden kinds included; none if it has not started.
@@ -146,12 +140,20 @@ class DataFolder:
         except ValueError as error:
             raise self._damaged(f"table {code}: {error}") from error
         try:
-            return tuple(Game(_events(entries), RandomChance(random.Random())).events)
-        except (
-            Exception
-        ) as error:  # whatever the error, no server wrote this; its text may name a hidden piece
-            reason = f"table {code}: its game makes no sense: {type(error).__name__}"
-            raise self._damaged(reason) from error
+            return replayed_game(entries)
+        except ValueError as error:
+            raise self._damaged(f"table {code}: {error}") from error
+
+    def house(self) -> House:
+        """Return all tables; raises JournalError if any of them is damaged that was not set aside."""
+        self._check_files()
+        with self._reading() as database:
+            return House(
+                in_use(database),
+                list(archived_tables(database)),
+                set_aside_tables(database),
+                records_due(database),
+            )
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; if JournalError is raised, none is removed."""
@@ -227,10 +229,6 @@ class DataFolder:
             raise self._damaged(error) from error
 
 
-def _events(entries: Iterable[Entry]) -> list[Event]:
-    return [event for entry in entries if isinstance(entry, Played | StoodIn) for event in events_in(entry)]
-
-
 def _checked(verdict: Verdict) -> CheckedTable:
     entries = verdict.table.entries
     condition, whole = verdict.condition, len(_foldable(entries))
@@ -250,7 +248,7 @@ def _foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
     game: Game | None = None
     for number, entry in enumerate(entries):
         try:
-            events = _events([entry])
+            events = events_of([entry])
             if game is None and events:
                 game = Game(events, RandomChance(random.Random()))
             elif game is not None:
@@ -265,37 +263,4 @@ def _salvaged(verdict: Verdict) -> Salvaged:
     entries = _foldable(verdict.table.entries)
     found = contents(entries)
     complete = verdict.condition is Condition.WHOLE and len(entries) == len(verdict.table.entries)
-    return Salvaged(verdict.code, found.names, tuple(_events(entries)), found.moves, complete)
-
-
-def _stored(table: Stored) -> StoredTable:
-    found = contents(table.entries)
-    return StoredTable(
-        table.code,
-        found.stage,
-        table.archived is not None,
-        found.names,
-        found.moves,
-        table.rows[0].time if table.rows else None,
-        table.rows[-1].time if table.rows else None,
-        table.damage is not None,
-    )
-
-
-def _stored_aside(table: SetAside) -> StoredTable:
-    found = table.whole_part
-    return replace(_stored(found), damaged=True, lost=not found.entries)
-
-
-def _archived(table: ArchivedTable) -> StoredTable:
-    found = table.contents
-    return StoredTable(
-        table.code,
-        found.stage,
-        True,
-        found.names,
-        found.moves,
-        table.opened,
-        table.changed,
-        not table.whole,
-    )
+    return Salvaged(verdict.code, found.names, tuple(events_of(entries)), found.moves, complete)

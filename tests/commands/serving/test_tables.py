@@ -1,5 +1,6 @@
 """`palatinus tables`: the owner of a data folder lists, shows, exports and removes its games."""
 
+import asyncio
 import contextlib
 import random
 import re
@@ -272,3 +273,42 @@ def test_looking_at_one_of_many_tables_reads_it_alone(
     assert not unpacked
     told(capsys, tmp_path, "export", tables["over"][0].code, "-")
     assert len(set(unpacked)) == 1
+
+
+async def test_all_games_move_to_a_database_and_back(
+    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
+    """Running, finished and archived: nothing is missing, and servers go on with them."""
+
+    def at(folder: str, *words: str, code: int = 0) -> str:
+        assert main(["tables", *words, "--data", str(tmp_path / folder), "--database", database]) == code
+        out, err = capsys.readouterr()
+        return out + err
+
+    listed, _ = told(capsys, tmp_path, "list")
+    shown, _ = told(capsys, tmp_path, "show", tables["playing"][0].code)
+    assert "has no journal" in await asyncio.to_thread(at, "data", "list", code=2)
+    assert "4 tables were copied." in await asyncio.to_thread(at, "data", "copy")
+    assert "are tables in the database already" in await asyncio.to_thread(at, "data", "copy", code=2)
+    assert await asyncio.to_thread(at, "data", "list") == listed
+    assert await asyncio.to_thread(at, "data", "show", tables["playing"][0].code) == shown
+    assert await asyncio.to_thread(at, "data", "export", tables["over"][0].code, "-") == "".join(
+        told(capsys, tmp_path, "export", tables["over"][0].code, "-")
+    )
+    async with running(Config(database=database)) as server:
+        assert set(server.lobby.tables) == {
+            tables[name][0].code for name in ("playing", "ended", "gathering")
+        }
+        assert set(server.lobby.archived) == {tables["over"][0].code}
+        assert "are using the database" in await asyncio.to_thread(at, "new", "copy", "--back", code=2)
+        assert await asyncio.to_thread(at, "data", "list") == listed
+    assert main(["tables", "--database", database, "check"]) == 2
+    assert "data folder alone" in capsys.readouterr().err
+    assert "4 tables were copied." in await asyncio.to_thread(at, "new", "copy", "--back")
+    assert "already" in await asyncio.to_thread(at, "new", "copy", "--back", code=2)
+    assert main(["tables", "check", "--data", str(tmp_path / "new")]) == 0
+    capsys.readouterr()
+    assert main(["tables", "list", "--data", str(tmp_path / "new")]) == 0
+    assert capsys.readouterr().out == listed
+    async with running(Config(data=tmp_path / "new")) as server:
+        assert tables["playing"][0].code in server.lobby.tables
