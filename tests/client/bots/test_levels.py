@@ -55,7 +55,7 @@ def places(level: Level, seed: int) -> list[tuple[View, LegalPlaces, str]]:
 )
 def test_levels_are_in_the_order_of_their_strength(weaker: str, stronger: str) -> None:
     """A short match; `bench.brains` measures by how much. The same seeds play the same games."""
-    assert match(quick(LEVELS[stronger]), quick(LEVELS[weaker]), 4) >= 3
+    assert match(quick(LEVELS[stronger]), quick(LEVELS[weaker]), 3) >= 2
 
 
 def test_a_slave_stays_close_to_its_own() -> None:
