@@ -43,8 +43,8 @@ END $do$
 
 @contextlib.asynccontextmanager
 async def node(database: str, name: str) -> AsyncIterator[Serving]:
-    """Run a server that shares the database, and gives up a server that is silent for two seconds."""
-    options = ("--database", database, "--node", name, "--lease", "2", "--no-history", "--no-admin")
+    """Run a server that shares the database, and gives up a server that is silent for three seconds."""
+    options = ("--database", database, "--node", name, "--lease", "3", "--no-history", "--no-admin")
     async with serving(*options) as server:
         yield server
 
@@ -169,14 +169,14 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
     """Another one takes them up, and the first goes on without them once it is back."""
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
-        running(Config(database=relay.url, node="cut off", lease_seconds=1)) as server,
+        running(Config(database=relay.url, node="cut off", lease_seconds=3)) as server,
         game(server.port, 2, watched=True) as peers,
     ):
         await play_on(peers, random.Random(3), moves=2)
         before = table_facts(table_of(server, peers).state)
         relay.refuses = True
         relay.cut()
-        async with running(Config(database=database, node="other", lease_seconds=1)) as other:
+        async with running(Config(database=database, node="other", lease_seconds=3)) as other:
             await eventually(lambda: bool(other.lobby.tables))
             assert table_facts(table_of(other, peers).state) == before
             mover = peer_on_turn(peers)
@@ -248,11 +248,11 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
 async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
     """At the address that it was given first, where another server has the table by now."""
     async with (
-        running(Config(database=database, node="two", lease_seconds=1)) as two,
+        running(Config(database=database, node="two", lease_seconds=3)) as two,
         client_at(f"ws://127.0.0.1:{two.port}", timeouts=QUICK) as bruno,
     ):
         async with (
-            running(Config(database=database, node="one", lease_seconds=1)) as one,
+            running(Config(database=database, node="one", lease_seconds=3)) as one,
             client_at(f"ws://127.0.0.1:{one.port}") as anna,
         ):
             code = (await anna.open_table(2, "Anna")).table
@@ -282,8 +282,8 @@ async def test_what_others_archive_is_known_everywhere(database: str) -> None:
     """A player comes back to an archived game at any server."""
     limits = Limits(unattended_seconds=0.01)
     async with (
-        running(Config(database=database, node="one", lease_seconds=1, limits=limits)) as one,
-        running(Config(database=database, node="two", lease_seconds=1)) as two,
+        running(Config(database=database, node="one", lease_seconds=3, limits=limits)) as one,
+        running(Config(database=database, node="two", lease_seconds=3)) as two,
     ):
         async with game(one.port, 2) as peers:
             await play_on(peers, random.Random(6), moves=2)
