@@ -232,7 +232,7 @@ async def test_a_flood_of_what_ssh_would_keep_ends_the_connection(tmp_path: Path
     limits = replace(LIMITS, incoming_rate=1e9)
     async with house(tmp_path, limits) as here:
         connected = await connection(here.port)
-        flood = {f"X{number}": "y" * 4000 for number in range(40)}
+        flood = {f"X{number}": "y" * 4000 for number in range(100)}
         with pytest.raises((asyncssh.Error, ConnectionResetError)):
             await connected.create_process(term_type="xterm", term_size=(80, 24), env=flood)
         await connected.wait_closed()
