@@ -43,6 +43,7 @@ class Code(enum.StrEnum):
     SPECTATORS_FULL = "spectators-full"
     NO_SPECTATORS = "no-spectators"
     REMOVED = "removed"
+    REMOVED_NEARBY = "removed-nearby"
     KNOWS_ANOTHER_HAND = "knows-another-hand"
     NO_SUCH_SEAT = "no-such-seat"
     SEAT_TAKEN = "seat-taken"

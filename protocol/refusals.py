@@ -81,6 +81,10 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
         Code.NO_SPECTATORS: Template("Table {table} is closed to spectators."),
         Code.REMOVED: Template("The host has removed you from table {table}. You cannot return for now."),
+        Code.REMOVED_NEARBY: Template(
+            "The host has just removed somebody at your address from table {table}. "
+            "Try again in {seconds} seconds."
+        ),
         Code.KNOWS_ANOTHER_HAND: Template(
             "You have sat in another seat of this game and know its hand, so you cannot take this one over."
         ),

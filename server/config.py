@@ -114,6 +114,7 @@ class Limits:
     close_seconds: float = 2.0
     seat_grace_seconds: float = 60.0  # before an absent player's seat is freed, at a table before its game
     host_grace_seconds: float = 60.0  # before somebody who is here becomes host instead of an absent one
+    removed_address_seconds: float = 60.0  # before others at the address of somebody removed can come
     removed_seconds: float = 600.0  # before somebody whom the host removed can come back to the table
     wrong_codes_per_address: int = 30  # within a minute; then only tables in the list are found
     rematch_grace_seconds: float = 300.0  # ... or the seat kept for a player's rematch

@@ -5,7 +5,10 @@ import contextlib
 import logging
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Final, TypeVar, TypeVarTuple
 
 from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
@@ -22,6 +25,8 @@ _LOST: Final = (
     TimeoutError,
 )  # the second if it ended while it started
 
+
+_SECONDS_BETWEEN_LOOKS: Final = 1.0  # at whether the parent is still there
 
 # When the event loop ends, anyio kills each process twice. If it has ended before the second time, asyncio
 # misses its exit code and warns of that, though nobody asks for the code of a process that was killed.
@@ -60,7 +65,8 @@ async def in_process(
         try:
             async with asyncio.timeout(seconds):
                 await _ready_process(limiter)
-                return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
+                work = partial(_work_for, os.getpid(), function, *arguments)
+                return await to_process.run_sync(work, cancellable=True, limiter=limiter)
         except _LOST as error:
             if attempt == ATTEMPTS:
                 raise ProcessesLost from error
@@ -85,6 +91,24 @@ async def _end_idle_process(limiter: CapacityLimiter) -> None:
     """End a process that waits for work."""
     with contextlib.suppress(*_LOST):  # it ends without an answer
         await to_process.run_sync(os._exit, 0, limiter=limiter)
+
+
+def _work_for(parent: int, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+    """Return what the function returns, in a process that `parent` has started."""
+    _end_with(parent)
+    return function(*arguments)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Have this process end soon after its parent, if that is killed: nobody waits for its work then."""
+
+    def watch() -> None:
+        while os.getppid() == parent:  # for ever on Windows, where a process stays its parent's child
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 _holding = 0

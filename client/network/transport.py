@@ -232,7 +232,7 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
             text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
             return ConnectFailed(text.format(url=url), final=True)
         case socket.gaierror():
-            return ConnectFailed(_("{url} cannot be found: {reason}.").format(url=url, reason=error.strerror))
+            return ConnectFailed(_why_not_found(error).format(url=url))
         case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
             return ConnectFailed(_("{url} cannot be reached from here.").format(url=url))
         case OSError():
@@ -258,6 +258,13 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case _no_address:
             text = _("{url} is not a server address. Write ws://HOST:PORT.")
             return ConnectFailed(text.format(url=printable(url)), final=True)
+
+
+def _why_not_found(error: socket.gaierror) -> str:
+    """Return what to say when the system finds no address: its own words are English, and of programmers."""
+    if error.errno == socket.EAI_AGAIN:
+        return _("{url} cannot be found: no name server answers. Is this computer connected to a network?")
+    return _("{url} cannot be found: no computer has this name. Check how it is spelt.")
 
 
 def _is_busy(response: Response) -> bool:

@@ -139,13 +139,13 @@ def _print_json(values: object) -> None:
 
 def _shown(arguments: argparse.Namespace) -> int:
     from client.tables.fairness import describe_recorded_draws
-    from client.ui.export.moment import as_text
+    from client.ui.export.moment import as_text, points_of
     from client.ui.export.tables import progress
     from commands.finished_games.records import recording_in
     from engine.fairness import sources_of
 
     recording = recording_in(_path(arguments))
-    print(progress(recording, recording.all_eyes))
+    print(points_of(recording, ascii_only=arguments.ascii) or progress(recording, recording.all_eyes))
     print(describe_recorded_draws(sources_of(recording.events), over=recording.over))
     print(as_text(recording, recording.end, recording.all_eyes, ascii_only=arguments.ascii), end="")
     return 0

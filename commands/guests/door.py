@@ -51,9 +51,10 @@ class _Visitor:
 
 
 class Door:
-    """Lets guests in."""
+    """Lets guests in; `farewell` is what those who are here are told at the end."""
 
     def __init__(self, key: asyncssh.SSHKey, book: GuestBook, server: Server, limits: GuestLimits) -> None:
+        self.farewell = N_("The host has stopped letting guests in.")
         self._book, self._server, self._limits = book, server, limits
         self._options = options(
             key, self._login, keepalive=limits.keepalive_seconds, keepalives=limits.keepalives
@@ -83,7 +84,7 @@ class Door:
             watching.cancel()
             serving.close()
             for visitor in self._visitors.values():
-                visitor.end(N_("The host has stopped letting guests in."))
+                visitor.end(self.farewell)
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=2 * _SECONDS_TO_SAY_GOODBYE)
             for line in list(self._lines):

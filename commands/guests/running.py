@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from client.language import _
+from client.language import N_, _
 from client.network.transport import Access
 from client.typed.address import BadAddress, same_server, server_url
 from commands.access import access_of
@@ -99,6 +99,7 @@ async def _open(door: Door, listener: socket.socket, *, by_input: bool) -> None:
     def wait_for_input() -> None:
         while sys.stdin.readline():
             pass
+        door.farewell = N_("The server stopped.")  # it has held the other end of the input
         end()
 
     for number in (signal.SIGINT, signal.SIGTERM):

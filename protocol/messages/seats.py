@@ -83,12 +83,16 @@ class Rematch(FromClient, frozen=True, tag="rematch"):
 
 
 class Seated(FromServer, frozen=True, tag="seated"):
-    """The seat is yours; `token`, given once, brings you back to it."""
+    """The seat is yours; `token`, given once, brings you back to it.
+
+    `taken_over` is the name of the player who had it in the running game.
+    """
 
     id: CommandId
     table: TableCode
     seat: SeatNumber
     token: Token | None = None
+    taken_over: str | None = None
 
     def __repr__(self) -> str:
         return hiding_secrets(self)

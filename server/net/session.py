@@ -1,6 +1,7 @@
 """One connected client: its outgoing frames, and where it sits."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _BINARY_FRAME: Final = 0x80 | Opcode.BINARY  # whole, not a fragment (RFC 6455, 5.2)
 _SHORT: Final = 125
+_IDS: Final = itertools.count()
 
 
 def framed(message: ServerMessage) -> bytes:
@@ -57,8 +59,9 @@ class AttendedTable(Protocol):
 class Session:
     """A client after its connection opened; `seat` is None for a spectator and in the lobby.
 
-    `name` is its name in logs, not chosen by the client; `address` is what its address counts as; `client` is
-    what the program calls itself, safe to show; `since` is the event loop's time at which it came.
+    `id` is no other session's; `name` is its name in logs, not chosen by the client, which clients of one
+    proxy may share; `address` is what its address counts as; `client` is what the program calls itself, safe
+    to show; `since` is the event loop's time at which it came.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Session:
         counts: Counts,
     ) -> None:
         self.connection = connection
+        self.id = str(next(_IDS))
         self.name = remote.name
         self.address = remote.counted_as
         self.on_move: Callable[[], None] | None = None  # called when it has gone to a table or left one

@@ -243,18 +243,23 @@ def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Run
 
 
 @contextlib.asynccontextmanager
-async def connected_without_hello(port: int) -> AsyncIterator[Peer]:
-    """Connect to a server on this machine; send nothing yet."""
+async def connected_without_hello(port: int, forwarded_for: str | None = None) -> AsyncIterator[Peer]:
+    """Connect to a server on this machine, as a proxy does for a client if one is given; send nothing yet."""
     async with connect(
-        f"ws://127.0.0.1:{port}", compression=None, proxy=None, close_timeout=2, max_queue=None
+        f"ws://127.0.0.1:{port}",
+        additional_headers={} if forwarded_for is None else {"X-Forwarded-For": forwarded_for},
+        compression=None,
+        proxy=None,
+        close_timeout=2,
+        max_queue=None,
     ) as socket:
         yield Peer(socket)
 
 
 @contextlib.asynccontextmanager
-async def connected(port: int) -> AsyncIterator[Peer]:
-    """Connect to a server on this machine and send the hello."""
-    async with connected_without_hello(port) as peer:
+async def connected(port: int, forwarded_for: str | None = None) -> AsyncIterator[Peer]:
+    """Connect to a server on this machine, as a proxy for a client if one is given, and send the hello."""
+    async with connected_without_hello(port, forwarded_for) as peer:
         await peer.hello()
         yield peer
 

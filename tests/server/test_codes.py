@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_network
 from typing import Final
 
 import pytest
@@ -239,6 +240,19 @@ async def removed(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     return await peers[2].refused(JoinTable(7, peers[0].code, "Zoe"))
 
 
+async def removed_nearby(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    config = Config(trusted_proxies=(ip_network("127.0.0.1"),))
+    server = await stack.enter_async_context(running(config))
+    host, bruno, other = [
+        await stack.enter_async_context(connected(server.port, address))
+        for address in ("192.0.2.1", "192.0.2.2", "192.0.2.2")
+    ]
+    await host.open(2)
+    await bruno.join(host.code, "Bruno")
+    await host.done(Remove(6, 1))
+    return await other.refused(JoinTable(7, host.code, "Zoe"))
+
+
 async def no_spectators(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
     peers = await stack.enter_async_context(full_table(server.port, 2))
     await peers[0].done(ChangeSetting(6, Spectators(allowed=False)))
@@ -454,6 +468,7 @@ PROVOCATIONS: Final[dict[Code, Provocation]] = {
     Code.SPECTATORS_FULL: spectators_full,
     Code.NO_SPECTATORS: no_spectators,
     Code.REMOVED: removed,
+    Code.REMOVED_NEARBY: removed_nearby,
     Code.TOO_MANY_GUESSES: too_many_guesses,
     Code.KNOWS_ANOTHER_HAND: knows_another_hand,
     Code.NOT_YOURSELF: at_full_table(0, Remove(7, 0)),

@@ -6,6 +6,7 @@ from client.language import _
 from client.ui.draw.frame import Block
 from client.ui.draw.lines import Line, begun, fitted, line, stacked, wrapped
 from client.ui.draw.talk_lines import latest_talk
+from client.ui.update.requests import Leave
 from client.ui.update.state import Lesson, Quitting, Ui
 
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
@@ -59,7 +60,11 @@ def words_now(ui: Ui, width: int, height: int, sentence: str = "") -> list[Line]
 def _now(ui: Ui, sentence: str) -> tuple[str, str]:
     """Return what should be read now, and its style."""
     if isinstance(ui.overlay, Quitting):
-        asks = _("The game is still running. Quit? {yes}: quit, n: stay")
+        asks = (
+            _("Leave the table, and give up your seat? {yes}: leave, n: stay")
+            if isinstance(ui.overlay.request, Leave)
+            else _("The game is still running. Quit? {yes}: quit, n: stay")
+        )
         return asks.format(yes=_("y")), "class:refusal"
     if ui.notice is not None:
         return ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"

@@ -1,16 +1,22 @@
 """A moment of a record as a picture, as text and as JSON. docs/record.md describes the JSON."""
 
 import json
+from typing import Final
 
 from client.records.recording import Recording
 from client.ui.draw.board import Marks, board_text
+from client.ui.draw.lines import plain
 from client.ui.draw.pages.replay import describe_eyes, describe_stop, describe_turn_replayed
+from client.ui.draw.pages.result import result_lines
 from client.ui.draw.scene import scene
 from client.ui.export.picture import Caption, picture
+from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.texts.scoring import describe_result
 from client.ui.update.table.scoring_steps import last_step
 from engine.final import scoring_outcome
 from engine.view import Eyes, View
+
+_WIDTH: Final = 80  # of text
 
 
 def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
@@ -33,6 +39,16 @@ def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = F
     """Return the board as `eyes` see it at `stop`, as on the screen."""
     view = recording.view(stop, eyes)
     return board_text(view, marks=_marks(view, recording), ascii_only=ascii_only) + "\n"
+
+
+def points_of(recording: Recording, *, ascii_only: bool = False) -> str:
+    """Return who has won and every player's points, as on the screen; empty if the game is not over."""
+    view = recording.view(recording.end, recording.all_eyes)
+    if view.result is None:
+        return ""
+    glyphs = ASCII if ascii_only else UNICODE
+    lines = result_lines(view, view.result, recording.names, glyphs, _WIDTH)
+    return "".join(f"{plain(content).rstrip()}\n" for content in lines[1:])
 
 
 def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:

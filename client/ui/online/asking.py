@@ -13,6 +13,7 @@ from client.ui.online.listing import Listing
 from client.ui.online.shown import Shown
 from client.ui.online.table_requests import put_about_table
 from client.ui.online.visit import LookingBack, Options
+from client.ui.texts.changes import describe_taken_over
 from client.ui.texts.kept import back_in_seat, bad_record, not_saved, nothing_saved_here, saved_as, seat_lost
 from client.ui.update import news, requests
 from client.ui.update.pages.replay import opened
@@ -234,7 +235,10 @@ class Requests:
                 self._shown.show(replace(self._shown.ui, name=held.name))
                 self._shown.log(back_in_seat(held.name))
                 return
-        self._keeper.keep(await self._connection.join(table, name), name)
+        seated = await self._connection.join(table, name)
+        self._keeper.keep(seated, name)
+        if seated.taken_over is not None:
+            self._shown.log(describe_taken_over(seated.taken_over))
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""

@@ -15,6 +15,7 @@ from client.ui.texts.set_up import (
 )
 from client.ui.texts.times import clock_time
 from protocol.messages import SeatSummary, TableState
+from protocol.text import printable
 
 
 def describe_changes(state: TableState, before: TableState | None) -> list[str]:
@@ -87,6 +88,11 @@ def _sentence(words: str) -> str:
 
 def describe_ended() -> str:
     return _("The host has ended the game: nobody wins.")
+
+
+def describe_taken_over(name: str) -> str:
+    """Return whose seat the player of this program has taken over."""
+    return _("You take over the seat of {gone}.").format(gone=printable(name))
 
 
 def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:

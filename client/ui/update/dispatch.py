@@ -126,7 +126,7 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
         return typed_line.acted(ui, ui.entry, action, model)
     if isinstance(ui.overlay, Quitting):
-        return replace(ui, overlay=None), requests.Quit() if action is Act.CONFIRM else None
+        return replace(ui, overlay=None), ui.overlay.request if action is Act.CONFIRM else None
     if (over_it := opened(ui, action, model)) is not None:
         return over_it
     if isinstance(ui.overlay, TableMenu):

@@ -14,7 +14,7 @@ from client.records.recording import Recording
 from client.tables.table import TableModel
 from client.ui.texts.rules import RULES
 from client.ui.update.entry import Entry
-from client.ui.update.requests import Join, Open, Watch
+from client.ui.update.requests import Join, Leave, Open, Quit, Watch
 from client.ui.update.talk import Talk
 from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
@@ -256,7 +256,9 @@ class Reading:
 
 
 class Quitting(Struct, frozen=True):
-    """The question whether to leave a running game."""
+    """The question whether to quit a running game, or to leave a table before its game."""
+
+    request: Quit | Leave = Quit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,7 +433,9 @@ def followed(ui: Ui, model: TableModel) -> Ui:
         here = page if isinstance(page, Scoring | Result) else Scoring()
     else:
         here = page if isinstance(page, Playing) else Playing()
-    return ui if here is page else replace(ui, page=here)
+    if here is page:
+        return ui
+    return replace(ui, page=here, overlay=None if isinstance(ui.overlay, Quitting) else ui.overlay)
 
 
 def table_page(ui: Ui) -> TablePage | None:

@@ -11,7 +11,7 @@ from client.ui.update.overlays import opened
 from client.ui.update.pages import replay, start
 from client.ui.update.requests import Misread, Request
 from client.ui.update.state import Notice, Reading, Replay, Topic, Ui, record_of
-from client.ui.update.table.menu import muted
+from client.ui.update.table.menu import asked_to_end, may_end, muted
 from client.ui.update.talk import Mute
 from client.ui.update.typed_commands import (
     Go,
@@ -99,6 +99,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
             return muted(closed, read), None
         case Misread(reason):
             return replace(ui, notice=Notice(reason, refusal=True)), None
+        case requests.EndGame() if may_end(model):
+            return asked_to_end(closed), None
         case Read("help"):
             return replace(closed, overlay=Reading(Topic.HELP)), None
         case Read("rules"):

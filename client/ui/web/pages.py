@@ -16,7 +16,7 @@ from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.set_up import describe_spectators, describe_stage
 from client.ui.web.html import element, joined
 from client.ui.web.qr_code import qr_code
-from client.ui.web.table_parts import PARTS, empty_board, table_parts
+from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View
 from protocol.messages import TableState, TableSummary
@@ -151,7 +151,7 @@ class WebPages:
     def gone(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
         with speaking(language):
-            return dict.fromkeys(PARTS, "") | {"now": str(joined(_nothing()))}
+            return dict.fromkeys(PARTS, "") | way_in(joins=True) | {"now": str(joined(_nothing()))}
 
     def full(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when the table has no room for a spectator."""
@@ -161,10 +161,15 @@ class WebPages:
     def _how_to_join(self, address: str, code: str = "") -> Markup:
         """Return how to play, or watch the table `code`, from a terminal, and the way to here for a phone."""
         here = f"{address}watch/{code}" if code else address
+        command = " ".join(filter(None, ("palatinus join", game_address(address), code)))
+        heading, shown = element("h2", _("Join")), command
+        if code:  # the table's parts say later whether there is a seat
+            heading = element("h2", _("Join"), id="way-in")
+            shown = joined(command, element("span", id="watching"))
         content = [
-            element("h2", _("Join")),
+            heading,
             element("p", _("With Palatinus installed, run this command in a terminal:")),
-            _command(" ".join(filter(None, ("palatinus join", game_address(address), code)))),
+            _command(shown),
         ]
         if self._ssh_port is not None:
             content += [

@@ -30,7 +30,20 @@ from protocol.text import printable
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
 _BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
-PARTS: Final = ("title", "now", "players", "moves", "result", "words", *_BOARD)
+PARTS: Final = ("title", "now", "players", "moves", "result", "words", "way-in", "watching", *_BOARD)
+
+
+def way_in(*, joins: bool) -> dict[str, str]:
+    """Return the parts that say what the command is for: to join the table, or only to watch it."""
+    heading, option = (_("Join"), "") if joins else (_("Watch in a terminal"), " --watch")
+    return {"way-in": str(joined(heading)), "watching": option}
+
+
+def _has_room(state: TableState) -> bool:
+    """Tell whether somebody may take a seat: a free one, a bot's before the game, or a vacant one."""
+    if state.stage == "gathering":
+        return any(seat.name is None or seat.level is not None for seat in state.seats)
+    return state.stage == "playing" and any(seat.vacant for seat in state.seats)
 
 
 def table_parts(
@@ -57,6 +70,7 @@ def table_parts(
         "moves": _moves(events, names) if walking is None else _acts(walking, names),
         "result": "" if walking is not None else joined(_result(view, names), _next(state)),
         "words": "" if shown is None else _in_words(shown),
+        **way_in(joins=_has_room(state)),
     }
     parts = {part: str(joined(inside)) for part, inside in parts.items()}
     drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks)

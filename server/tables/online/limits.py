@@ -25,14 +25,14 @@ class LobbyLimits:
     def count_remark(self, session: Session) -> None:
         """Count what the session says; raises Refusal if it was too much lately."""
         self._count(
-            (self._said_by_connection, session.name),
+            (self._said_by_connection, session.id),
             (self._said_by_address, session.address),
             (self._said, _ALL),
         )
 
     def count_name(self, session: Session) -> None:
         """Count a name that the session wants; raises Refusal if there were too many lately."""
-        self._count((self._named_by_connection, session.name), (self._named_by_address, session.address))
+        self._count((self._named_by_connection, session.id), (self._named_by_address, session.address))
 
     def _count(self, *limits: tuple[PerMinuteLimit, str]) -> None:
         now = self._now()

@@ -20,10 +20,10 @@ class OpeningLimits:
     def count(self, session: Session) -> None:
         """Count a table that the session opens or brings back; raise Refusal if it is one too many."""
         now = self._time()
-        wait = max(self._by_connection.wait(session.name, now), self._by_address.wait(session.address, now))
+        wait = max(self._by_connection.wait(session.id, now), self._by_address.wait(session.address, now))
         if wait > 0:
             raise Refusal(Code.TOO_SOON, seconds=wait)
-        self._by_connection.count(session.name, now)
+        self._by_connection.count(session.id, now)
         self._by_address.count(session.address, now)
 
 

@@ -43,7 +43,10 @@ class SeatAdmission:
         self._table = table
         self._context = context
         self._kept_seats: dict[Seat, Timer] = {}
-        self._exclusions = Exclusions(context.scheduler.time, context.limits.removed_seconds)
+        limits = context.limits
+        self._exclusions = Exclusions(
+            context.scheduler.time, limits.removed_seconds, limits.removed_address_seconds
+        )
         self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
         self.hosting = Hosting(context)
         for seat, player in enumerate(context.state.players):
@@ -61,10 +64,13 @@ class SeatAdmission:
         self._exclusions.check(session, message.name, self._context.code)
         token = new_token()
         newcomer = Player(message.name, token_hash(token), message.program)
+        before = list(self._context.state.players)
         seat = await self._take(message.seat, newcomer, self._hands_known.get(session))
+        gone = before[seat]
         if seat in self._context.state.bot_seats or seat in self._context.state.votes:
             await self._context.store_or_log(Returned(seat))
-        self.sit(session, seat, Seated(message.id, self._context.code, seat, token))
+        taken_over = gone.name if gone is not None and gone.vacant else None
+        self.sit(session, seat, Seated(message.id, self._context.code, seat, token, taken_over))
         self._context.catch_up(session, after=0)
 
     async def resume(self, session: Session, message: Resume) -> None:
@@ -198,10 +204,10 @@ class SeatAdmission:
         context.broadcast_state()
 
     def exclude(self, session: Session, name: str | None) -> None:
-        """Keep a client that is removed from coming straight back.
+        """Keep a client that is removed from coming straight back, and for less long its address.
 
-        Others may share its address, on one machine or behind one router: as long as one of them is at the
-        table, only the client itself and the name are excluded.
+        Others may share that, on one machine or behind one router: as long as one of them is at the table,
+        only the client itself and the name are excluded.
         """
         others = (each for each in self._context.audience if each is not session)
         shared = any(each.address == session.address for each in others)

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import math
 import random
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -30,6 +32,7 @@ from tests.client.bots.test_runner import options, run_to_the_end
 from tests.games import begun, games, played, seeds, some_command
 from tests.server.peer import eventually
 
+ROOT = Path(__file__).parents[3]
 ENDLESS = SearchBrain(10**9, 600.0)
 
 
@@ -245,6 +248,35 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
     await eventually(killed)
     with pytest.raises(SearchFailed, match="3 times in a row"):
         await search
+
+
+SEARCHING = """
+import asyncio, random
+from client.bots.search.brain import SearchBrain
+from client.bots.search.processes import searched
+from engine.game import Game, GameOptions, RandomChance
+from engine.redaction import snapshot
+from engine.view import eyes_of
+
+game = Game.new(GameOptions(4, random_layout=True), RandomChance(random.Random(1)))
+view = snapshot(game.view, eyes_of(game.view.turn))
+asyncio.run(searched(SearchBrain(10**9, 600.0), view, game.legal(), random.Random(1)))
+"""
+
+
+async def test_a_search_ends_with_a_program_that_is_killed() -> None:
+    """Its process is no orphan that searches on for nobody."""
+    await eventually(lambda: not search_processes())  # those of the test before have ended
+    program = await asyncio.create_subprocess_exec(sys.executable, "-c", SEARCHING, cwd=ROOT)
+    try:
+        await eventually(lambda: bool(search_processes()))
+        (process,) = search_processes()
+        begun_with = process.cpu_times().user
+        await eventually(lambda: process.cpu_times().user > begun_with)
+    finally:
+        program.kill()
+        await program.wait()
+    await eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
 
 
 async def test_a_dead_process_is_replaced_and_the_game_goes_on() -> None:

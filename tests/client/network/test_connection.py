@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import itertools
 import random
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -17,6 +18,7 @@ from client.network.connection import (
     Timeouts,
     connected,
 )
+from client.network.transport import why_not
 from client.tables.news import Back, Closed, HeardInLobby, Lost, OnlineChanged
 from client.tables.table import Happened, Heard, Refreshed
 from engine.board import Field
@@ -102,6 +104,18 @@ async def test_hello_and_welcome() -> None:
     async with scripted(act) as url, connected(url, client="a test") as connection:
         assert connection.online
         assert connection.server == "a script"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(socket.EAI_NONAME, "no computer has this name"), (socket.EAI_AGAIN, "no name server answers")],
+)
+def test_a_name_that_is_not_found(number: int, said: str) -> None:
+    """The system's words are in English whatever the language, so they are left out."""
+    failed = why_not("ws://nosuch:7733", socket.gaierror(number, "Name or service not known"))
+    assert str(failed).startswith("ws://nosuch:7733 cannot be found: ")
+    assert said in str(failed)
+    assert "service" not in str(failed)
 
 
 async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> ConnectFailed:

@@ -131,6 +131,8 @@ def test_a_seat_left_for_good_is_forgotten(environment: dict[str, str], tmp_path
         with Terminal("join", address, table, "--name", "Ann", environment=environment) as terminal:
             terminal.shows(r"You are back in your seat, as Ann\.", r"Ann +\(host, you\)")
             terminal.press("escape")
+            terminal.shows("give up your seat")
+            terminal.press("y")
             terminal.shows("No tables are open")
             assert kept_seat_files(tmp_path) == []
             terminal.press("o")

@@ -52,7 +52,8 @@ def keys() -> str:
     parts = []
     for context, title in CONTEXTS.items():
         rows = [
-            f"| {names.replace('|', '&#124;')} | {words} |" for names, words in key_rows(context, UNICODE)
+            f"| {names.replace('|', '&#124;')} | {words} |"
+            for names, words in key_rows(keys_at(context), UNICODE)
         ]
         parts.append("\n".join((f"### {title}", "", "| key | what it does |", "|---|---|", *rows)))
     return "\n\n".join(parts)

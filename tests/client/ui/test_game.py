@@ -22,7 +22,7 @@ from client.tables.table import TableModel
 from client.ui import game as game_program
 from client.ui.game import Client, run
 from client.ui.online.visit import Options
-from client.ui.update.state import Lobby, Result, Ui, table_page
+from client.ui.update.state import Lobby, Quitting, Result, Ui, table_page
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -130,6 +130,8 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
         await peer.send(Done(say.id))
         await keys.until(is_idle)
         keys.press("\x1b")
+        await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
+        keys.press("y")
         leave = await peer.receive(Leave)
         await peer.send(Done(leave.id))
         tables = await peer.receive(ListTables)
@@ -618,6 +620,8 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         await keys.until(is_idle)
         await other.say_in_lobby("anybody?")
         keys.press("\x1b")
+        await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
+        keys.press("y")
         await keys.until(lambda ui, _: [each.text for each in ui.talk.remarks] == ["hello", "anybody?"])
         assert keys.client is not None
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]

@@ -77,6 +77,10 @@ def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None
     by_number = run("show", "2")
     assert by_number == run("show", "krtb") == run("show", f"{TIMES[1]}-KRTB")
     assert " wins with " in by_number or "victory" in by_number or "tie" in by_number
+    result = replayed((records / f"{TIMES[1]}-KRTB.txt").read_text(encoding="utf-8")).view.result
+    assert result is not None
+    for name, tally in zip(NAMES, result.tallies, strict=True):
+        assert re.search(rf"(?m)^.*{name}.* {tally.points}$", by_number)
     again = records / f"{TIMES[2]}-KRTB.txt"
     again.write_bytes((records / f"{TIMES[2]}-KRTC.txt").read_bytes())
     assert run("show", "KRTB") == run("show", "KRTC")

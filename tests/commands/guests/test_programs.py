@@ -67,7 +67,7 @@ async def test_a_door_that_is_killed_is_opened_again_and_ends_with_its_server(tm
         async with visiting(port, key=key) as guest:
             await guest.until("A new table")
             server.process.kill()
-            await guest.until("The host has stopped letting guests in.")
+            await guest.until("The server stopped.")
             guest.vanish()
         _code, _out, err = await server.ended()
         await asyncio.to_thread(door.wait, TIMEOUT)

@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -308,6 +309,27 @@ async def test_who_was_removed_may_come_back_later() -> None:
         await peers[1].join(peers[0].code, "Player 1")
 
 
+async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> None:
+    """They are not told that they were removed; those who were are still excluded then."""
+    time = ManualClock()
+    config = Config(timers=lambda: time, trusted_proxies=(ip_network("127.0.0.1"),))
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        anna, bruno, carla = [
+            await stack.enter_async_context(connected(server.port, address))
+            for address in ("192.0.2.1", "192.0.2.2", "192.0.2.2")
+        ]
+        await anna.open(2)
+        await bruno.join(anna.code, "Bruno")
+        await anna.done(Remove(anna.next_id(), 1))
+        refused = await carla.refused(JoinTable(7, anna.code, "Carla"))
+        assert (refused.code, refused.about) == (Code.REMOVED_NEARBY, {"table": anna.code, "seconds": "60"})
+        assert (await carla.refused(JoinTable(8, anna.code, "Bruno"))).code == Code.REMOVED
+        time.advance(Limits().removed_address_seconds)
+        assert (await carla.refused(JoinTable(9, anna.code, "Bruno"))).code == Code.REMOVED
+        assert (await bruno.refused(JoinTable(10, anna.code, "Benno"))).code == Code.REMOVED
+        await carla.join(anna.code, "Carla")
+
+
 async def test_a_spectator_is_removed_at_any_time() -> None:
     """By a number that no other spectator ever has; the others stay, and see that one less watches."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as zoe:
@@ -472,7 +494,8 @@ async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
         zoe.go_back_to(0, [])
         refused = await zoe.refused(JoinTable(zoe.next_id(), anna.code, "player 2"))
         assert refused.code == Code.NAME_TAKEN
-        assert (await zoe.join(anna.code, "Zoe")).seat == 1
+        seated = await zoe.join(anna.code, "Zoe")
+        assert (seated.seat, seated.taken_over) == (1, "Player 1")
         await zoe.until(Snapshot)
         held = table_of(server, peers).state.game
         assert held is not None

@@ -1,7 +1,7 @@
 """The pages to read: the keys, the signs and commands, and the rules in short."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -26,9 +26,9 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 from client.ui.texts.pieces import PEOPLES, kind_words
 from client.ui.texts.rules import RULES, RulesTable
-from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of, watches
 from client.ui.update.keys.names import key_name
-from client.ui.update.keys.table import keys_at
+from client.ui.update.keys.table import Key, keys_at
 from client.ui.update.state import Lesson, Reading, Topic, Ui
 from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
@@ -126,8 +126,9 @@ def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, width: 
         case Topic.RULES:
             lines = rules_page(reading.number, width)
         case Topic.HELP:
-            below = context_of(replace(ui, overlay=None, entry=None), model)
-            lines = help_page(reading.number, below, glyphs, width, lesson=isinstance(ui.page, Lesson))
+            here = context_of(replace(ui, overlay=None, entry=None), model)
+            keys = keys_at(here, lesson=isinstance(ui.page, Lesson), watching=watches(ui, model))
+            lines = help_page(reading.number, keys, glyphs, width, record=here is KeyContext.REPLAY)
         case _:
             assert_never(reading.topic)
     number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
@@ -168,23 +169,21 @@ def _dealt(deal: Deal, face: str) -> str:
     return f"{deal.own.get(face, 0)}" if second is None else f"{deal.own.get(face, 0)}+{second}"
 
 
-def help_page(
-    number: int, here: KeyContext, glyphs: GlyphSet, width: int, *, lesson: bool = False
-) -> list[Line]:
-    """Return a page of help: the keys that work here, the signs, the commands."""
+def help_page(number: int, keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Line]:
+    """Return a page of help: the keys that work here, the signs, the commands, those at a `record` if so."""
     if number == 0:
-        return _keys_page(here, glyphs, width, lesson=lesson)
+        return _keys_page(keys, glyphs, width)
     if number == 1:
         return _signs_page(glyphs, width)
     if number == 2:
-        return _commands_page(glyphs, REPLAY_COMMANDS if here is KeyContext.REPLAY else COMMANDS, width)
+        return _commands_page(glyphs, REPLAY_COMMANDS if record else COMMANDS, width)
     return _host_page(width)
 
 
-def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> list[tuple[str, str]]:
-    """Return the keys that work there, and what each does; keys that do the same share a row."""
+def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
+    """Return the names of the keys, and what each does; keys that do the same share a row."""
     rows: list[tuple[str, str]] = []
-    for key in keys_at(here, lesson=lesson):
+    for key in keys:
         names = ", ".join(key_name(name, glyphs) for name in key.names)
         if rows and rows[-1][1] == _(key.help):
             before = rows[-1][0]
@@ -195,8 +194,8 @@ def key_rows(here: KeyContext, glyphs: GlyphSet, *, lesson: bool = False) -> lis
     return rows
 
 
-def _keys_page(here: KeyContext, glyphs: GlyphSet, width: int, *, lesson: bool) -> list[Line]:
-    rows = ((_few(names), words) for names, words in key_rows(here, glyphs, lesson=lesson))
+def _keys_page(keys: Iterable[Key], glyphs: GlyphSet, width: int) -> list[Line]:
+    rows = ((_few(names), words) for names, words in key_rows(keys, glyphs))
     return [line(_("KEYS"), "class:heading"), *_rows(rows, width)]
 
 

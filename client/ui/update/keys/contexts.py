@@ -58,6 +58,12 @@ _OVERLAYS: Final = {
 }
 
 
+def watches(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the player is at a server's table as a spectator."""
+    at_table = isinstance(ui.page, Gathering | Playing | Scoring | Result | Ended)
+    return at_table and model.table is not None and model.seat is None
+
+
 def context_of(ui: Ui, model: TableModel) -> KeyContext:
     """Return where the player is: in the line being typed, in what lies over the page, or on the page."""
     if ui.entry is not None:

@@ -2,7 +2,7 @@
 
 from client.tables.table import TableModel
 from client.ui.update.actions import Act
-from client.ui.update.keys.contexts import KeyContext, context_of
+from client.ui.update.keys.contexts import KeyContext, context_of, watches
 from client.ui.update.keys.table import Key, keys_at
 from client.ui.update.state import Lesson, Reading, Replay, TalkPage, Ui, hints_allowed, in_lobby
 from engine.view import Phase
@@ -10,7 +10,8 @@ from engine.view import Phase
 
 def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     """Return the keys that the function bar shows if there is room for all."""
-    keys = keys_at(context_of(ui, model), lesson=isinstance(ui.page, Lesson))
+    context = context_of(ui, model)
+    keys = keys_at(context, lesson=isinstance(ui.page, Lesson), watching=watches(ui, model))
     alone = ui.company is None or not ui.company.people
     nothing_to_read = not ui.talk.remarks and (alone or not in_lobby(ui))
     idle = _idle(ui, model) | _those((Act.TALK, nothing_to_read))

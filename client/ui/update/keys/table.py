@@ -301,7 +301,7 @@ KEYS: Final = (
     Key(("o",), Act.MENU, _MENU, N_("close the menu"), N_("close")),
     Key(("c-c",), Act.QUIT, _MENU, N_("quit")),
     # Quitting
-    Key((YES, "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit"), N_("quit")),
+    Key((YES, "q", "c-c"), Act.CONFIRM, _QUITTING, N_("quit, or leave the table"), N_("yes")),
     Key(("n", "escape"), Act.CANCEL, _QUITTING, N_("stay"), N_("stay")),
     # Typing
     Key(("enter",), Act.CONFIRM, _TYPING, N_("send the line"), N_("send")),
@@ -322,6 +322,16 @@ _ACTIONS: Final = {
     (name, context): key.action for key in KEYS for name in key.names for context in key.contexts
 }
 
+# Keys that do something else for spectators, and those that do nothing for them.
+_WATCHING: Final[dict[Action, Key]] = {
+    Act.REMATCH: Key(
+        ("m",), Act.REMATCH, _RESULT | _ENDED, N_("watch the next game of the same players"), N_("next game")
+    )
+}
+_FOR_PLAYERS: Final = frozenset(
+    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.VOTE, Act.PAUSE, Act.HINT}
+)
+
 _PAGES: Final = frozenset({Act.PAGE_DOWN, Act.PAGE_UP})
 _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.HINT, Act.MENU})
 
@@ -337,9 +347,11 @@ def action_of(name: str, context: KeyContext) -> Action | None:
     return None
 
 
-def keys_at(context: KeyContext, *, lesson: bool = False) -> tuple[Key, ...]:
-    """Return the keys of the context; in a lesson, with those that turn its pages."""
+def keys_at(context: KeyContext, *, lesson: bool = False, watching: bool = False) -> tuple[Key, ...]:
+    """Return the keys of the context: in a lesson, with those that turn its pages; those of spectators."""
     here = tuple(key for key in KEYS if context in key.contexts)
+    if watching:
+        return tuple(_WATCHING.get(key.action, key) for key in here if key.action not in _FOR_PLAYERS)
     if not lesson or context not in {KeyContext.LAYING, KeyContext.PLACING}:
         return here
     turning: dict[Action, Key] = {

@@ -62,6 +62,17 @@ def opened_menu(ui: Ui, model: TableModel) -> Ui:
     return ui if model.state is None else replace(ui, overlay=TableMenu())
 
 
+def may_end(model: TableModel) -> bool:
+    """Tell whether the player can end the game: as the host of a running one."""
+    state = model.state
+    return state is not None and state.stage == "playing" and model.seat == state.host
+
+
+def asked_to_end(ui: Ui) -> Ui:
+    """Return `ui` with the question whether to end the game."""
+    return replace(ui, overlay=TableMenu(MenuPage.END))
+
+
 def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click in the menu, and what is asked of the server."""
     lines = choices(menu.page, model, ui.hosting.levels, ui.talk)

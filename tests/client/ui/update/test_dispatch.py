@@ -8,6 +8,8 @@ from msgspec import structs
 
 from client.suggestion import Suggestion
 from client.tables.table import TableModel
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import Act, ChooseLine, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
@@ -17,6 +19,7 @@ from client.ui.update.keys.table import KEYS
 from client.ui.update.news import refused, suggested
 from client.ui.update.requests import Misread, Request
 from client.ui.update.state import (
+    Gathering,
     Hosting,
     Lobby,
     Notice,
@@ -49,6 +52,7 @@ from tests.client.ui.seen import (
     request_after,
     shown_step,
     state_of,
+    text_of,
     typed,
     ui_of,
     with_cursor,
@@ -301,6 +305,39 @@ def test_keys_while_gathering() -> None:
     model = TableModel("KXQT")
     assert request_after(Ui("Ann"), model, "enter") == requests.Start()
     assert request_after(Ui("Ann"), model, "escape") == requests.Leave()
+
+
+def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
+    """A spectator has none, and no question outlives the page that it was asked on."""
+    state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True), SeatSummary()], 0)
+    ui, model = (
+        followed(Ui("Ann"), TableModel("KXQT", Seat(0), state=state)),
+        TableModel("KXQT", Seat(0), state=state),
+    )
+    for answer, request in (("y", requests.Leave()), ("n", None), ("escape", None)):
+        assert request_after(ui, model, "escape") is None
+        assert request_after(ui, model, "escape", answer) == request
+    assert request_after(ui, TableModel("KXQT", state=state), "escape") == requests.Leave()
+    _ui, playing = laying()
+    asked = after(ui, model, "escape")
+    assert asked.overlay is not None
+    assert followed(asked, playing).overlay is None
+
+
+def test_spectators_are_not_offered_what_players_do() -> None:
+    """Neither in the help nor in the function bar; `m` leads to the next game when there is one."""
+    game = played(GameOptions(2, random_layout=True), 1)
+    model = model_of(game, None)
+    assert model.state is not None
+    model.state = structs.replace(model.state, stage="over", next="ABCD")
+    ui = replace(ui_of(game, model), page=Result())
+    assert "next game" in text_of(drawn(ui, model, UNICODE, 100, 24))
+    told = text_of(drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, 80, 24))
+    assert "watch the next game of the same players" in told
+    assert "play again" not in told
+    model.state, model.view = structs.replace(model.state, stage="gathering"), None
+    ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Topic.HELP))
+    assert "ready" not in text_of(drawn(ui, model, UNICODE, 80, 24))
 
 
 # -- laying ---------------------------------------------------------------------------------------

@@ -238,12 +238,22 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
         ("remove spectator 7", requests.Dismiss(7)),
         ("host 2", requests.HandOver(1)),
         ("stand-in Bob", requests.Substitute(1)),
-        ("end game", requests.EndGame()),
     ],
 )
 def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
     ui, model = gathering()
     assert request_after(ui, model, *typed(line)) == request_
+
+
+def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
+    """As in the menu; others are told by the server that only the host may."""
+    ui, model = running()
+    asked = after(ui, model, *typed("end game"))
+    assert asked.overlay == TableMenu(MenuPage.END)
+    assert request_after(ui, model, *typed("end game"), "enter") is None
+    assert request_after(ui, model, *typed("end game"), "down", "enter") == requests.EndGame()
+    for ui, model in (running(1), gathering()):
+        assert request_after(ui, model, *typed("end game")) == requests.EndGame()
 
 
 @pytest.mark.parametrize(

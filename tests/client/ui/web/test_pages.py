@@ -15,7 +15,7 @@ from client.ui.web.table_parts import PARTS, table_parts
 from engine.game import Game
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.messages import SeatSummary, Stage, TableState, TableSummary
 from tests.games import games
 
 PAGES = WebPages()
@@ -151,3 +151,19 @@ def test_a_qr_code_has_every_module_where_it_belongs(text: str) -> None:
 def test_the_game_is_where_the_page_is(address: str, game: str) -> None:
     """Always with the port: without one, clients would try their own default."""
     assert game_address(address) == game
+
+
+def test_a_table_without_a_free_seat_is_only_watched() -> None:
+    """Nobody is told to join it: the heading and the command change with the seats."""
+
+    def way_in(stage: Stage, *seats: SeatSummary) -> tuple[str, str]:
+        parts, _last = table_parts(TableState("KRTV", stage, list(seats), 0), None, [], None)
+        return parts["way-in"], parts["watching"]
+
+    anna, bot = SeatSummary("Anna", here=True), SeatSummary("greedy-1", here=True, level="greedy")
+    joins, watches = ("Join", ""), ("Watch in a terminal", " --watch")
+    assert way_in("gathering", anna, SeatSummary()) == way_in("gathering", anna, bot) == joins
+    assert way_in("gathering", anna, anna) == watches
+    assert way_in("playing", anna, bot) == watches
+    assert way_in("playing", anna, SeatSummary("Bruno", vacant=True)) == joins
+    assert way_in("over", anna, bot) == watches
