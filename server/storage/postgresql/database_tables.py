@@ -34,7 +34,7 @@ class DatabaseTables:
             *(described(table) for table, _ in self._house.archived),
             *map(described_aside, self._house.set_aside),
         ]
-        return sorted(found, key=lambda table: table.changed or 0, reverse=True)
+        return sorted(found, key=lambda table: (-(table.changed or 0), table.code))
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""

@@ -119,7 +119,7 @@ class DataFolder:
                 *map(described, in_use(database)),
                 *map(described_aside, set_aside_tables(database)),
             ]
-        return sorted(found, key=lambda table: table.changed or 0, reverse=True)
+        return sorted(found, key=lambda table: (-(table.changed or 0), table.code))
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""
