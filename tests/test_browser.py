@@ -144,5 +144,5 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
         assert "A1" in await page.text("#words")
         await page.value("document.querySelector('button').click()")
         copied = await page.value("getSelection().toString()")
-        assert copied == f"palatinus join ws://127.0.0.1:{server.port} {peers[0].code}"
+        assert copied == f"palatinus join ws://127.0.0.1:{server.port} {peers[0].code} --watch"
         assert page.complaints == []

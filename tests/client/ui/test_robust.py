@@ -109,5 +109,5 @@ def test_a_whole_game_by_mouse(environment: dict[str, str]) -> None:
         terminal.shows(r"Your turn: place")
         click_on(terminal, "q quit")
         terminal.shows(r"Quit\?")
-        click_on(terminal, "y quit")
+        click_on(terminal, "y yes")
         assert terminal.ended()[0] == 0

@@ -156,6 +156,8 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press("enter")
         terminal.shows(r"plebeian-1 +\(bot\)", "Waiting for 1 more")
         terminal.press("escape")
+        terminal.shows("give up your seat")
+        terminal.press("y")
         terminal.shows("the lobby")
         terminal.press("escape")
         terminal.shows("► Host a game")

@@ -76,6 +76,7 @@ async def test_a_table_that_is_closed_or_private_from_now_on_is_seen_no_more(
             await peers[0].done(ChangeSetting(peers[0].next_id(), setting))
             assert await page.closed() == 1000
             assert "no table" in page.parts.pop("now")
+            assert page.parts.pop("way-in") == "Join"  # as on the page of any code
             assert not any(page.parts.values())
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             assert await page.closed() == 1000
