@@ -114,7 +114,9 @@ async def started(
     and not forbidden.
     """
     given = dict(os.environ if environment is None else environment)
-    context = _fork_server() if imported else None
+    # uvloop closes the pipes of a program some turns after its end, when a test's loop may have ended.
+    forks = imported and isinstance(asyncio.get_running_loop(), asyncio.SelectorEventLoop)
+    context = _fork_server() if forks else None
     if context is None:
         begin = (str(PROGRAM),) if uvloop else ("-c", _WITHOUT_UVLOOP, str(PROGRAM))
         return await asyncio.create_subprocess_exec(
