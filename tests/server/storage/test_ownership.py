@@ -258,7 +258,7 @@ async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -
             code = (await anna.open_table(2, "Anna")).table
             await bruno.join(code, "Bruno")
         await eventually(lambda: code in two.lobby.tables and table_at(two, code).players_here == 1)
-        assert bruno.online
+        await eventually(lambda: bruno.online)
         await bruno.say("still here")
 
 
