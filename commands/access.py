@@ -4,10 +4,10 @@ import argparse
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from client.language import _
+from commands.arguments import add_file
 from commands.parsing import WrongUse
 
 if TYPE_CHECKING:
@@ -37,18 +37,13 @@ async def visit_by_password(options: "Options") -> "Visit":
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--tls-ca",
-        type=Path,
-        metavar="FILE",
-        help=_("with wss://, trust the CA certificates in this file"),
-    )
+    add_file(command, "--tls-ca", _("with wss://, trust the CA certificates in this file"))
     add_password(command, _("read the server's password from the first line of this file"))
 
 
 def add_password(command: argparse.ArgumentParser, meaning: str) -> None:
     also = _("or set {variable} in the environment").format(variable=PASSWORD_VARIABLE)
-    command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
+    add_file(command, "--password-file", f"{meaning} ({also})")
 
 
 PASSWORD_VARIABLE: Final = "PALATINUS_PASSWORD"

@@ -4,12 +4,12 @@ import argparse
 import importlib.util
 import shlex
 import sys
-from pathlib import Path
 from typing import Final
 
 from client.language import _
 from commands.access import add_access
-from commands.parsing import Commands, DefaultFolder, WrongUse, port_number, positive
+from commands.arguments import add_data_folder, add_host, add_number
+from commands.parsing import Commands, WrongUse, port_number
 
 DEFAULT_PORT: Final = 7722
 
@@ -23,20 +23,14 @@ def add_guests(commands: Commands) -> None:
         default=DEFAULT_PORT,
         help=_("port to listen on (default: %(default)s)"),
     )
-    guests.add_argument("--host", default="0.0.0.0", help=_("address to listen on (default: all)"))  # noqa: S104 - as serve
+    add_host(guests)
     guests.add_argument(
         "--server",
         metavar="ADDRESS",
         default="ws://127.0.0.1:7733",
         help=_("the server that they play on (default: %(default)s)"),
     )
-    guests.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        default=DefaultFolder(),
-        help=_("folder for the host key and the guests' seats (default: %(default)s)"),
-    )
+    add_data_folder(guests, _("folder for the host key and the guests' seats (default: %(default)s)"))
     add_access(guests)
     add_guest_limits(guests)
     guests.add_argument("-v", "--verbose", action="store_true", help=_("also log who comes and leaves"))
@@ -45,19 +39,14 @@ def add_guests(commands: Commands) -> None:
 
 
 def add_guest_limits(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--max-guests",
-        type=positive,
-        metavar="N",
-        default=200,
-        help=_("maximum number of guests over ssh at once (default: %(default)s)"),
+    add_number(
+        command, "--max-guests", 200, _("maximum number of guests over ssh at once (default: %(default)s)")
     )
-    command.add_argument(
+    add_number(
+        command,
         "--guests-per-address",
-        type=positive,
-        metavar="N",
-        default=50,
-        help=_("maximum number of guests at once from one address (default: %(default)s)"),
+        50,
+        _("maximum number of guests at once from one address (default: %(default)s)"),
     )
 
 

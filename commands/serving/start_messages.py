@@ -1,0 +1,47 @@
+"""What `palatinus serve` prints once it runs."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from client.language import _
+from client.typed.address import describe_found_as
+
+
+def print_start(
+    addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
+) -> None:
+    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning."""
+    with contextlib.suppress(BrokenPipeError):  # nobody reads it any more; the server goes on
+        _print(addresses, file, more, web=web, open_to_all=open_to_all)
+
+
+def print_name(name: str) -> None:
+    """Print the name under which the server is found."""
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(describe_found_as(name), flush=True)
+
+
+def _print(
+    addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
+) -> None:
+    if file is not None:
+        print(_("The configuration is from {file}.").format(file=file))
+    print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
+    for address in addresses:
+        print(f"  palatinus join {address}")
+    if web:
+        print(_("Browsers show the tables at these addresses:"))
+        for address in addresses:
+            print(f"  {address.replace('ws', 'http', 1)}/")
+    for each in more:
+        print(each)
+    if open_to_all:
+        print(
+            _(
+                "Anyone who reaches this computer can join, and what players send can be read on its way. "
+                "On the internet, use --tls-cert and --password-file."
+            )
+        )
+    sys.stdout.flush()
