@@ -14,6 +14,11 @@ class HostError(Exception):
         self.text = text
         self.about = about
 
+    @property
+    def reason(self) -> str:
+        """Return why alone if the sentence gives a reason, otherwise the sentence."""
+        return str(self.about.get("reason", self))
+
 
 class StartError(HostError):
     """The server cannot start."""

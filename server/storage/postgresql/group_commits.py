@@ -4,7 +4,7 @@ The event loop never waits for the network, and a table waits for two round trip
 """
 
 import asyncio
-import logging
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ import asyncpg
 
 from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
-from server.failures import RepeatedFailure
-from server.logs import about
+from server.storage.appends import Append
 from server.storage.entries import Forgotten
+from server.storage.health import Health
 from server.storage.journal import Part
 from server.storage.postgresql.database import Connection, reason_of
 from server.storage.postgresql.line import Claim, Fenced, Line
@@ -28,22 +28,13 @@ from server.storage.uninterrupted import Uninterrupted, completed
 _APPEND: Final = "SELECT append_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 _UNIQUE: Final = "23505"  # the code of one of several tables is taken
 
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Append:
-    parts: Sequence[Part]
-    stored: Uninterrupted[None]
-    ended: Sequence[tuple[str, int]] = ()  # a game whose record is due
-
 
 @dataclass(slots=True)
 class _Group:
     """What one commit stores, in the columns that the database takes."""
 
     now: int
-    appends: list[_Append] = field(default_factory=list)
+    appends: list[Append] = field(default_factory=list)
     changes: dict[str, Standing | None] = field(default_factory=dict)
     new: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
@@ -54,7 +45,7 @@ class _Group:
     finished: list[str] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
 
-    def add(self, append: _Append, in_use: dict[str, Standing]) -> None:
+    def add(self, append: Append, in_use: dict[str, Standing]) -> None:
         """Add what a table appends; raises ValueError, and adds nothing, if its numbers do not fit."""
         for code, first, _ in append.parts:
             known = self.changes[code] if code in self.changes else in_use.get(code)
@@ -108,26 +99,24 @@ class GroupCommits:
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._waiting: list[_Append] = []
+        self._waiting: list[Append] = []
         self._at_work: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self.in_use: dict[str, Standing] = {}
         self.durations = Durations()
-        self.failures = RepeatedFailure()
-        self.last_failed = False
-        self.settled_at = self._loop.time()  # when a commit last succeeded or failed
+        self.health = Health(self._probe)
 
     async def append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
         """Store entries of tables; raises JournalError and changes nothing, or TableLost."""
         stored = Uninterrupted[None](loop=self._loop)
-        self._waiting.append(_Append(parts, stored, ended))
+        self._waiting.append(Append(parts, stored, ended))
         if self._at_work is None and len(self._waiting) == 1:
             self._loop.call_soon(self._begin)
         await completed(stored)
 
-    async def probe(self) -> None:
-        """Store that nothing has changed; raises JournalError."""
-        await self.append(())
+    async def _probe(self) -> None:
+        with contextlib.suppress(JournalError):  # it is counted
+            await self.append(())  # stores that nothing has changed
 
     async def close(self) -> None:
         """Wait for what is under way."""
@@ -135,6 +124,7 @@ class GroupCommits:
         while self._at_work is not None:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)
+        await self.health.close()
 
     def _begin(self) -> None:
         if self._at_work is None and self._waiting:
@@ -148,7 +138,7 @@ class GroupCommits:
         finally:
             self._at_work = None
 
-    async def _commit(self, appends: Sequence[_Append]) -> None:
+    async def _commit(self, appends: Sequence[Append]) -> None:
         group = _Group(int(time.time()))
         for append in appends:
             try:
@@ -183,26 +173,18 @@ class GroupCommits:
                 self.in_use.pop(code, None)
             else:
                 self.in_use[code] = standing
-        self.last_failed = False
-        self.settled_at = self._loop.time()
-        if failures := self.failures.works():
-            log.warning("stored again", extra=about(failures=failures))
+        self.health.settled(failed=False)
         for append in group.appends:
             append.stored.set_result(None)
 
-    def _fail(self, appends: Sequence[_Append], error: JournalError) -> None:
-        if not isinstance(error, CodeTaken | TableLost):
-            self.last_failed = True
-            self.count_failures(error, len(appends))
-        self.settled_at = self._loop.time()
+    def _fail(self, appends: Sequence[Append], error: JournalError) -> None:
+        if isinstance(error, CodeTaken | TableLost):
+            self.health.refused()
+        else:
+            self.health.settled(failed=True)
+            self.health.count_failures(error.reason, len(appends))
         for append in appends:
             append.stored.set_exception(error)
-
-    def count_failures(self, error: JournalError, number: int) -> None:
-        """Count requests that could not be stored, and log that now and then."""
-        if (failures := self.failures.failed(number)) > 0:
-            reason = error.about.get("reason", error)
-            log.error("not stored", extra=about(failures=failures, reason=str(reason)))
 
 
 def _refusal(error: asyncpg.PostgresError) -> JournalError:

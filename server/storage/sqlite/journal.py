@@ -6,10 +6,9 @@ Whatever the tables append in one turn of the event loop goes into one commit.
 import asyncio
 import contextlib
 import logging
-import math
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +16,14 @@ from typing import Any, Final
 
 from server.config import Durable
 from server.counts import Durations
-from server.errors import JournalError, NotStored, TableDamaged
-from server.failures import RepeatedFailure
+from server.errors import JournalError, NotStored
 from server.logs import about
-from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry, Forgotten, LiveEntries
+from server.storage.appends import Append
+from server.storage.archive_index import ArchivedGame
+from server.storage.entries import Entry, LiveEntries
+from server.storage.health import Health
 from server.storage.journal import Part
+from server.storage.keeping_journal import KeepingJournal
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.damage.evidence import content_of
@@ -53,25 +54,8 @@ from server.storage.stored_tables import ArchivedTable, Stored
 from server.storage.uninterrupted import Uninterrupted, completed
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
-_SECONDS_BETWEEN_PROBES: Final = 1.0
-_SECONDS_TO_PROBE: Final = 5.0  # then a disk that does not answer counts as failing
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Append:
-    parts: Sequence[Part]
-    stored: Uninterrupted[None]
-    ended: Sequence[tuple[str, int]] = ()  # a game whose record is due
-
-    @property
-    def entries(self) -> int:
-        return sum(len(entries) for _, _, entries in self.parts)
-
-    @property
-    def removes(self) -> bool:
-        return any(isinstance(entry, Forgotten) for _, _, entries in self.parts for entry in entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +75,18 @@ class _NotInPlace(Exception):
 class _Batch:
     """The requests of tables since the last commit began."""
 
-    appends: list[_Append] = field(default_factory=list)
+    appends: list[Append] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
 
 
-class SqliteJournal:
+class SqliteJournal(KeepingJournal):
     """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
 
     `durable` "full" waits with each commit until the disk has it, so that not even a power cut loses a move.
-    Nothing is stored while the file is not in its place. The archive keeps `most_archived` games;
-    `archive_share` is for `ArchiveIndex`.
+    Nothing is stored while the file is not in its place.
     Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
     """
 
-    keeps_games = True
     lapsed = False  # one process alone uses it
 
     def __init__(
@@ -114,20 +96,14 @@ class SqliteJournal:
         most_archived: int = 10_000,
         archive_share: int = 100,
     ) -> None:
+        super().__init__(most_archived, archive_share)
         self.path = data / FILE_NAME
         self._durable = durable
-        self._most_archived = most_archived
         self.commits = Durations()
-        self._failures = RepeatedFailure()
-        self._last_failed = False
-        self._settled_at = -math.inf  # when a commit last succeeded or failed
-        self._probe: asyncio.Future[None] | None = None  # under way
-        self._probed_at = -math.inf
+        self._health = Health(self._probe)
         self._batch = _Batch()
         self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
-        # The database could not be asked while a commit is under way.
-        self._archive = ArchiveIndex(archive_share)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
         with contextlib.ExitStack() as opening:
@@ -154,33 +130,18 @@ class SqliteJournal:
         self._watch()
 
     @property
-    def archived(self) -> Collection[str]:
-        return self._archive.codes
-
-    @property
     def failing(self) -> bool:
-        return self._last_failed or self._files.fault is not None
+        return self._health.last_failed or self._files.fault is not None
 
     @property
     def not_stored(self) -> int:
-        return self._failures.count
+        return self._health.not_stored
 
     async def whereabouts(self, code: str) -> None:  # noqa: ARG002 - as Journal has it
         return None
 
     async def storing(self) -> bool:
-        if not self._files.in_place():
-            return False
-        if self._loop.time() >= self._settled_at + _SECONDS_BETWEEN_PROBES:
-            if self._probe is None:
-                self._probe = self._asked(lambda: mark(self._database))
-                self._probe.add_done_callback(self._probed)
-                self._probed_at = self._loop.time()
-            left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
-            _, waiting = await asyncio.wait((self._probe,), timeout=max(0.0, left))
-            if waiting:
-                return False
-        return not self.failing
+        return self._files.in_place() and await self._health.answers() and not self.failing
 
     async def tables(self) -> dict[str, list[Entry]]:
         try:
@@ -188,28 +149,12 @@ class SqliteJournal:
         except (sqlite3.Error, ValueError) as error:
             raise self._damaged(str(error)) from error
 
-    @property
-    def codes_set_aside(self) -> Collection[str]:
-        return self._set_aside
-
-    async def set_aside(self, code: str, whole: int, reason: str) -> None:
-        await self._changed(lambda database: set_aside(database, code, whole, reason))
-        self._archive.discard(code)
-        self._set_aside.add(code)
-        log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
-
     def _damaged(self, what: str) -> JournalError:
         return JournalError(
             "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
             file=self.path,
             reason=what,
         )
-
-    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
-        await self._append(((code, first, entries),))
-
-    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
-        await self._append(((code, first, entries),), ((code, ended),))
 
     async def records_due(self) -> list[tuple[str, int]]:
         due: list[tuple[str, int]] = await self._done(lambda: records_due(self._database))
@@ -226,55 +171,10 @@ class SqliteJournal:
         entries: list[Entry] = await self._done(work)
         return entries
 
-    async def append_together(self, parts: Sequence[Part]) -> None:
-        await self._append(parts)
-
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:
         changes = await self._changed(lambda database: shorten(database, code, live_entries))
         standing = changes[code]
         return 0 if standing is None else standing.length
-
-    async def archive(self, code: str, game: ArchivedGame) -> None:
-        removed: dict[str, Archived] = {}
-        before: dict[str, Archived] = {}
-
-        def begins() -> None:
-            if (archived := self._archive.discard(code)) is not None:
-                before[code] = archived
-            removed.update(self._archive.make_room(code, game, self._most_archived))
-
-        def work() -> None:  # in one transaction: with a full disk no game may be missing or in two places
-            self._ledger.change(lambda database: archive_table(database, code, game, list(removed)))
-
-        try:
-            await self._done(work, begins)
-        except BaseException:
-            self._archive.discard(code)
-            self._archive.put_back(removed | before)
-            raise
-
-    async def archived_entries(self, code: str) -> list[Entry]:
-        table: Stored | None = await self._done(lambda: archived_table(self._database, code))
-        if table is None:
-            return []
-        if table.damage is not None:
-            await self.set_aside(code, len(table.entries), table.damage)
-            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=table.damage)
-        return table.entries
-
-    async def bring_back(self, code: str) -> None:
-        game = self._archive.discard(code)  # so that it is not removed meanwhile
-        try:
-            await self._changed(lambda database: bring_back(database, code))
-        except BaseException:
-            if game is not None:
-                self._archive.put_back({code: game})
-            raise
-
-    async def remove(self, code: str) -> None:
-        await self._changed(lambda database: remove(database, [code]))
-        self._archive.discard(code)
-        self._set_aside.discard(code)
 
     async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
         found: list[ArchivedTable] = await self._done(lambda: list(archive_list(self._database, codes)))
@@ -285,10 +185,6 @@ class SqliteJournal:
             lambda: [table.whole_part for table in set_aside_tables(self._database, codes)]
         )
         return found
-
-    async def restore(self, code: str, entries: int) -> None:
-        await self._changed(lambda database: restore(database, code, entries))
-        self._set_aside.discard(code)
 
     async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
         found: dict[str, tuple[int | None, int | None]] = await self._done(
@@ -340,6 +236,7 @@ class SqliteJournal:
         while self._at_work is not None:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
+        await self._health.close()
         await self._checkpoints.close()
         if self._files.deleted:
             await self._loop.run_in_executor(self._thread, self._write_copy)
@@ -362,9 +259,33 @@ class SqliteJournal:
             self._checkpoints.begin()  # so that the main file has everything
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
+    async def _archived_table(self, code: str) -> Stored | None:
+        found: Stored | None = await self._done(lambda: archived_table(self._database, code))
+        return found
+
+    async def _store_archived(self, code: str, game: ArchivedGame, begins: Callable[[], list[str]]) -> None:
+        gone: list[str] = []
+
+        def work() -> None:  # in one transaction: with a full disk no game may be missing or in two places
+            self._ledger.change(lambda database: archive_table(database, code, game, gone))
+
+        await self._done(work, lambda: gone.extend(begins()))
+
+    async def _store_brought_back(self, code: str) -> None:
+        await self._changed(lambda database: bring_back(database, code))
+
+    async def _store_set_aside(self, code: str, whole: int, reason: str) -> None:
+        await self._changed(lambda database: set_aside(database, code, whole, reason))
+
+    async def _store_restored(self, code: str, entries: int) -> None:
+        await self._changed(lambda database: restore(database, code, entries))
+
+    async def _store_removed(self, code: str) -> None:
+        await self._changed(lambda database: remove(database, [code]))
+
     async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
         stored = Uninterrupted[None](loop=self._loop)
-        self._batch.appends.append(_Append(parts, stored, ended))
+        self._batch.appends.append(Append(parts, stored, ended))
         self._settle_soon()
         await completed(stored)
 
@@ -381,9 +302,13 @@ class SqliteJournal:
         self._settle_soon()
         return job.done
 
-    def _probed(self, probe: asyncio.Future[None]) -> None:
-        self._probe = None
-        self._settled(probe.exception())
+    async def _probe(self) -> None:
+        try:
+            await self._done(lambda: mark(self._database))
+        except JournalError:  # it is counted
+            self._health.settled(failed=True)
+        else:
+            self._settled(None)
 
     def _settle_soon(self) -> None:
         if self._at_work is None and len(self._batch.appends) + len(self._batch.jobs) == 1:
@@ -437,7 +362,7 @@ class SqliteJournal:
                 job.done.set_result(outcome)
         self._checkpoints.entries_stored(len(batch.jobs))  # which change several pages each, as entries do
 
-    def _resolve_appends(self, appends: list[_Append], error: Exception | None) -> None:
+    def _resolve_appends(self, appends: list[Append], error: Exception | None) -> None:
         if not appends:
             return
         self._settled(error)
@@ -455,20 +380,14 @@ class SqliteJournal:
 
     def _settled(self, error: BaseException | None) -> None:
         """Take note that a commit has succeeded or failed."""
-        self._last_failed = error is not None
-        self._settled_at = self._loop.time()
         if error is None:
             self._log_begins = False
-            if failures := self._failures.works():
-                log.warning("stored again", extra=about(failures=failures))
+        self._health.settled(failed=error is not None)
 
     def _count_failures(self, error: Exception, number: int) -> None:
-        if self._files.fault is not None:
-            self._failures.count += number  # the log says already why
-        elif (failures := self._failures.failed(number)) > 0:
-            log.error("not stored", extra=about(failures=failures, reason=str(error)))
+        self._health.count_failures(str(error), number, told=self._files.fault is not None)
 
-    def _committed(self, appends: list[_Append]) -> Exception | None:
+    def _committed(self, appends: list[Append]) -> Exception | None:
         if not appends:
             return None
         parts = [part for append in appends for part in append.parts]

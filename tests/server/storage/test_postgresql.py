@@ -99,7 +99,7 @@ async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> 
         journals = await asyncio.gather(
             *(stack.enter_async_context(journal_at(database, f"node {number}")) for number in range(5))
         )
-        assert len({journal._term for journal in journals}) == 5
+        assert len({journal._lease.term for journal in journals}) == 5
         for number, journal in enumerate(journals):
             await journal.append(f"TAB{number}", 0, ENTRIES)
         for number, journal in enumerate(journals):
@@ -174,7 +174,7 @@ async def test_a_short_interruption_refuses_nothing(database: str, socket_folder
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
         await journal.append("ONCE", 0, [OPENED])
         relay.cut()
-        await eventually(lambda: not journal._moves._up.is_set())
+        await eventually(lambda: not journal._lease.moves._up.is_set())
         await journal.append("ONCE", 1, [Hosted(0)])
         assert await journal.tables() == {"ONCE": ENTRIES}
 
@@ -244,11 +244,11 @@ async def test_what_the_old_connection_still_brings_is_not_accepted(database: st
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
         ((made, change),) = await rows(database, "SELECT made, change FROM line WHERE name = 'moves'")
-        first = journal._moves._connection
+        first = journal._lease.moves._connection
         first.terminate()
-        await eventually(lambda: journal._moves._connection not in {None, first})
+        await eventually(lambda: journal._lease.moves._connection not in {None, first})
         late = (
-            f"SELECT append_entries({journal._term}, 'moves', {made}, {change} + 1, '{{}}', '{{ONCE}}',"
+            f"SELECT append_entries({journal._lease.term}, 'moves', {made}, {change} + 1, '{{}}', '{{ONCE}}',"
             " '{ONCE}', '{1}', '{x}', '{\\\\x00}', 1, '{}', '{}', '{}')"
         )
         with pytest.raises(Exception, match="lease is lost"):
@@ -261,7 +261,7 @@ async def test_a_database_that_has_lost_commits_is_noticed(database: str) -> Non
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
         await rows(database, "UPDATE line SET change = 0 RETURNING term")
-        journal._moves._connection.terminate()
+        journal._lease.moves._connection.terminate()
         with pytest.raises(TableLost):
             await journal.append("ONCE", 1, [Hosted(0)])
 

@@ -1,0 +1,121 @@
+"""What every journal that keeps games does in the same way, whatever stores them."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+
+from server.errors import TableDamaged
+from server.logs import about
+from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.entries import Entry
+from server.storage.journal import Part
+from server.storage.stored_tables import Stored
+
+log = logging.getLogger(__name__)
+
+
+class KeepingJournal(ABC):
+    """A journal that knows by heart which tables are archived or set aside: storage may be busy.
+
+    The archive keeps `most_archived` games; `archive_share` is for `ArchiveIndex`.
+    """
+
+    keeps_games = True
+
+    def __init__(self, most_archived: int, archive_share: int) -> None:
+        self._most_archived = most_archived
+        self._archive = ArchiveIndex(archive_share)
+        self._set_aside: set[str] = set()
+
+    @property
+    def archived(self) -> Collection[str]:
+        return self._archive.codes
+
+    @property
+    def codes_set_aside(self) -> Collection[str]:
+        return self._set_aside
+
+    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
+        await self._append(((code, first, entries),))
+
+    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
+        await self._append(((code, first, entries),), ((code, ended),))
+
+    async def append_together(self, parts: Sequence[Part]) -> None:
+        await self._append(parts)
+
+    async def set_aside(self, code: str, whole: int, reason: str) -> None:
+        await self._store_set_aside(code, whole, reason)
+        self._archive.discard(code)
+        self._set_aside.add(code)
+        log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
+
+    async def archive(self, code: str, game: ArchivedGame) -> None:
+        removed: dict[str, Archived] = {}
+        before: dict[str, Archived] = {}
+
+        def begins() -> list[str]:
+            if (archived := self._archive.discard(code)) is not None:
+                before[code] = archived
+            removed.update(self._archive.make_room(code, game, self._most_archived))
+            return list(removed)
+
+        try:
+            await self._store_archived(code, game, begins)
+        except BaseException:
+            self._archive.discard(code)
+            self._archive.put_back(removed | before)
+            raise
+
+    async def archived_entries(self, code: str) -> list[Entry]:
+        table = await self._archived_table(code)
+        if table is None:
+            return []
+        if table.damage is not None:
+            await self.set_aside(code, len(table.entries), table.damage)
+            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=table.damage)
+        return table.entries
+
+    async def bring_back(self, code: str) -> None:
+        game = self._archive.discard(code)  # so that it is not removed meanwhile
+        try:
+            await self._store_brought_back(code)
+        except BaseException:
+            if game is not None:
+                self._archive.put_back({code: game})
+            raise
+
+    async def remove(self, code: str) -> None:
+        await self._store_removed(code)
+        self._archive.discard(code)
+        self._set_aside.discard(code)
+
+    async def restore(self, code: str, entries: int) -> None:
+        await self._store_restored(code, entries)
+        self._set_aside.discard(code)
+
+    @abstractmethod
+    async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
+        """Store entries of tables, all or none, and that the records of the games `ended` are due."""
+
+    @abstractmethod
+    async def _archived_table(self, code: str) -> Stored | None: ...
+
+    @abstractmethod
+    async def _store_archived(self, code: str, game: ArchivedGame, begins: Callable[[], list[str]]) -> None:
+        """Archive a table, in the transaction in which the games go that `begins` returns.
+
+        It is called on the event loop when all earlier work is done.
+        """
+
+    @abstractmethod
+    async def _store_brought_back(self, code: str) -> None: ...
+
+    @abstractmethod
+    async def _store_set_aside(self, code: str, whole: int, reason: str) -> None: ...
+
+    @abstractmethod
+    async def _store_restored(self, code: str, entries: int) -> None: ...
+
+    @abstractmethod
+    async def _store_removed(self, code: str) -> None: ...

@@ -1,0 +1,199 @@
+"""The lease of this server: begun, renewed as long as the server runs, and lost if that fails for long."""
+
+import asyncio
+import contextlib
+import logging
+import math
+from collections.abc import Awaitable, Sequence
+from typing import Final, Protocol
+
+from server.errors import JournalError
+from server.failures import RepeatedFailure
+from server.logs import about
+from server.storage.entries import Entry
+from server.storage.journal import TableHolder
+from server.storage.postgresql import lease
+from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.lease import LINES
+from server.storage.postgresql.line import Fenced, Line
+from server.storage.postgresql.schema import prepare
+
+_RENEWALS: Final = 3  # within the time of a lease
+_SECONDS_TO_TAKE_UP: Final = 60.0
+_SECONDS_BETWEEN_TRIALS: Final = 0.25
+_TAKEN_AT_ONCE: Final = 50  # tables of a server that is gone; others take the next ones
+
+log = logging.getLogger(__name__)
+
+
+class LeasedTables(Protocol):
+    """What a journal knows of the tables in the database, as its lease has it look."""
+
+    async def learn(self, connection: Connection) -> None:
+        """Learn anew what is in the database, when a lease begins: no table is this server's yet."""
+
+    async def look_at_others(self, connection: Connection) -> None:
+        """Learn what other servers have changed."""
+
+    async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
+        """Return the entries of tables that are this server's now; a damaged one is set aside."""
+
+
+class HeldLease:
+    """The lease under which the server `name` at `address` has its tables, and the lines for changing them.
+
+    `lapsed` tells whether this server may not speak for its tables; the lease may be renewed all the same.
+    """
+
+    def __init__(
+        self, database: Database, name: str, address: str, seconds: float, tables: LeasedTables
+    ) -> None:
+        self._database = database
+        self._name = name
+        self._address = address
+        self._seconds = seconds
+        self._tables = tables
+        self._valid_until = -math.inf  # by this server's clock, counted from before the database's
+        self._others_have_time_until = -math.inf  # to renew their leases, after the database was gone
+        self._failures = RepeatedFailure()
+        self._holder: TableHolder | None = None
+        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self.moves, self.rest = (Line(database, line, self._fenced) for line in LINES)
+        self.term = 0
+        self.held = False
+
+    @property
+    def lapsed(self) -> bool:
+        return not self.held or self._loop.time() > self._valid_until
+
+    async def begin(self) -> None:
+        """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
+        connection = await self._database.connect()
+        try:
+            async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
+                await prepare(connection, self._database)
+                await self._begin(connection)
+        finally:
+            connection.terminate()
+
+    async def keep(self, holder: TableHolder) -> None:
+        """Renew the lease, and take up tables that are nobody's, as long as the server runs."""
+        self._holder = holder
+        connection: Connection = None
+        try:
+            while True:
+                self._wake.clear()
+                pause = self._seconds / _RENEWALS
+                try:
+                    if connection is None:
+                        connection = await self._database.connect()
+                    if not await self._kept(connection, holder):
+                        return
+                except (*FAILED, JournalError, Fenced) as error:
+                    self._failed(error)
+                    pause = _SECONDS_BETWEEN_TRIALS
+                    if connection is not None:
+                        connection.terminate()
+                        connection = None
+                else:
+                    self._failures.works()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._wake.wait()
+        finally:
+            if connection is not None:
+                connection.terminate()
+
+    def hurry(self) -> None:
+        """Have `keep` look for tables that are nobody's at once."""
+        self._wake.set()
+
+    async def close(self) -> None:
+        """Let others take up the tables at once."""
+        for line in (self.moves, self.rest):
+            await line.close()
+        if not self.held:
+            return
+        try:
+            connection = await self._database.connect()
+            try:
+                await lease.give_up(connection, self.term)
+            finally:
+                connection.terminate()
+        except FAILED as error:
+            log.warning("the lease ends by itself", extra=about(reason=reason_of(error)))
+
+    async def _begin(self, connection: Connection) -> dict[str, list[Entry]]:
+        """Begin a new lease, and take up all tables that are nobody's."""
+        sent = self._loop.time()
+        self.term = await lease.begin(connection, self._name, self._address, self._seconds)
+        self._valid_until = sent + self._seconds
+        await lease.end_expired(connection, self._seconds)
+        await self._tables.learn(connection)
+        for line in (self.moves, self.rest):
+            await line.begin(self.term)
+        self.held = True
+        return await self._take_up(connection, None)
+
+    async def _take_up(self, connection: Connection, most: int | None) -> dict[str, list[Entry]]:
+        codes = await lease.take_up(connection, self.term, most)
+        return await self._tables.take_in(connection, codes) if codes else {}
+
+    async def _kept(self, connection: Connection, holder: TableHolder) -> bool:
+        """Renew the lease, or begin another if it is lost; return False if another server has the name."""
+        if await self._renewed(connection, holder):
+            async with asyncio.timeout(self._seconds):
+                if self._loop.time() > self._others_have_time_until:
+                    await lease.end_expired(connection, self._seconds)
+                await self._tables.look_at_others(connection)
+            await self._taken_up(self._take_up(connection, _TAKEN_AT_ONCE), holder)
+            return True
+        self._fenced()
+        async with asyncio.timeout(self._seconds):
+            if await lease.replaced(connection, self._name, self.term):
+                log.error("another server has this one's name", extra=about(node=self._name))
+                holder.stop()
+                return False
+        await self._taken_up(self._begin(connection), holder)
+        log.warning("a new lease has begun", extra=about(term=self.term))
+        return True
+
+    async def _renewed(self, connection: Connection, holder: TableHolder) -> bool:
+        """Renew the lease; return False if it is lost."""
+        sent, lapsed = self._loop.time(), self.lapsed
+        async with asyncio.timeout(self._seconds):
+            if not self.held or not await lease.renew(connection, self.term, self._seconds):
+                return False
+        self._valid_until = sent + self._seconds
+        if lapsed:
+            self._others_have_time_until = sent + self._seconds
+            holder.speak_again()
+        return True
+
+    async def _taken_up(self, taking: Awaitable[dict[str, list[Entry]]], holder: TableHolder) -> None:
+        """Take up tables, all or none: what is only half taken up begins anew with another lease."""
+        try:
+            async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
+                if tables := await taking:
+                    await holder.take_up(tables)
+        except (*FAILED, JournalError, Fenced):
+            self._fenced()
+            raise
+
+    def _failed(self, error: Exception) -> None:
+        if (failures := self._failures.failed()) > 0:
+            reason = reason_of(error)
+            log.warning("the lease cannot be renewed", extra=about(failures=failures, reason=reason))
+
+    def _fenced(self) -> None:
+        """Give up all tables at once: another server may have them."""
+        if not self.held:
+            return
+        self.held = False
+        log.error("the lease is lost", extra=about(term=self.term))
+        for line in (self.moves, self.rest):
+            line.end_term()
+        if self._holder is not None:
+            self._holder.give_up()
+        self._wake.set()
