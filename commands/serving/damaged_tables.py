@@ -1,29 +1,36 @@
-"""`palatinus tables check` and `salvage`: what is whole in a data folder, and what can be got out of it."""
+"""`palatinus tables check` and `salvage`: what is whole, and what can be got out of the rest."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from client.language import _
 from commands.parsing import WrongUse, describe_host_error
 
 if TYPE_CHECKING:
-    from server.storage.sqlite.data_folder import DataFolder
+    from server.storage.condition import Check, Salvaged
 
 
-def show_check(folder: "DataFolder") -> int:
+class Tables(Protocol):
+    """What a data folder or a database holds."""
+
+    def check(self) -> "Check": ...
+    def salvaged(self, codes: Iterable[str]) -> "list[Salvaged]": ...
+
+
+def show_check(tables: Tables) -> int:
     """Print what is whole and what is damaged; return 1 if anything is."""
     from client.ui.export.tables import check_lines
 
-    found = folder.check()
+    found = tables.check()
     for fault in found.faults:
         print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
     print(*check_lines(found.tables), sep="\n")
     return 0 if found.whole else 1
 
 
-def write_salvaged(folder: "DataFolder", codes: Sequence[str], to: Path) -> int:
+def write_salvaged(tables: Tables, codes: Sequence[str], to: Path) -> int:
     """Write the records of all games that can be had to the folder `to`.
 
     Return 1 if any is incomplete, or none was found.
@@ -31,7 +38,7 @@ def write_salvaged(folder: "DataFolder", codes: Sequence[str], to: Path) -> int:
     from client.ui.export.tables import salvage_line
     from engine.record import recorded
 
-    found = folder.salvaged(codes)
+    found = tables.salvaged(codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
         raise WrongUse(_("nothing was found of table {code}").format(code=", ".join(missing)))
     if not found:

@@ -1,4 +1,4 @@
-"""`palatinus tables`: the games in a data folder."""
+"""`palatinus tables`: the games in a data folder or in a database."""
 
 import argparse
 import contextlib
@@ -68,8 +68,6 @@ def add_tables(commands: Commands) -> None:
     )
     copying.set_defaults(run=_tables_copied)
     tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
-    for action in (listing, show, export, copying):
-        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
     for action in (show, export, restoring):
         action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
     export.add_argument(
@@ -79,15 +77,21 @@ def add_tables(commands: Commands) -> None:
     )
     removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
     for action in (listing, show, export, removal, check, salvage, restoring, copying):
+        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
         add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         add_language(action)
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables]":
-    """Open the data folder, or ask the server that is using it; raises WrongUse if that fails."""
+def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables | DatabaseTables]":
+    """Open the database or the data folder, or ask the server that is using that folder.
+
+    Raises WrongUse if that fails.
+    """
     if arguments.database is not None:
-        raise WrongUse(_("this can be done with a data folder alone, not with --database"))
+        with database_tables(arguments.database) as tables:
+            yield tables
+        return
     data = arguments.data or data_folder()
     path = arguments.admin_socket or socket_in(data)
     if runs(path):
@@ -98,8 +102,8 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTable
 
 
 @contextlib.contextmanager
-def _opened_closely(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
-    """Open the data folder, or a copy from the server that is using it; raises WrongUse if that fails."""
+def _opened_closely(arguments: argparse.Namespace) -> "Iterator[DataFolder | DatabaseTables]":
+    """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
     with _opened(arguments) as folder, contextlib.ExitStack() as copy:
         yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
 
@@ -128,16 +132,6 @@ def _stored(folder: "DataFolder | ServedTables | DatabaseTables", code: str) -> 
     return table
 
 
-@contextlib.contextmanager
-def _seen(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables | DatabaseTables]":
-    """Open what is only looked at: the database, if one is given, or as `_opened` does."""
-    if arguments.database is not None:
-        yield database_tables(arguments.database)
-        return
-    with _opened(arguments) as folder:
-        yield folder
-
-
 def _tables_copied(arguments: argparse.Namespace) -> int:
     if arguments.database is None:
         raise WrongUse(_("name the database with --database"))
@@ -147,7 +141,7 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
 def _tables_listed(arguments: argparse.Namespace) -> int:
     from client.ui.export.tables import listing
 
-    with _seen(arguments) as folder:
+    with _opened(arguments) as folder:
         print(*listing(folder.tables()), sep="\n")
     return 0
 
@@ -158,7 +152,7 @@ def _table_shown(arguments: argparse.Namespace) -> int:
     from client.ui.export.tables import progress, summary
     from engine.view import SPECTATOR
 
-    with _seen(arguments) as folder:
+    with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         events = folder.game(table.code)
     print(*summary(table), sep="\n")
@@ -171,7 +165,7 @@ def _table_shown(arguments: argparse.Namespace) -> int:
 
 
 def _table_exported(arguments: argparse.Namespace) -> int:
-    with _seen(arguments) as folder:
+    with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         if table.damaged:
             text = _("table {code} is damaged. Get what is whole of it with palatinus tables salvage")

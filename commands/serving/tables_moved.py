@@ -1,6 +1,7 @@
 """`palatinus tables copy`: all games from a data folder to a database, or back."""
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,8 @@ from client.language import _, counted
 from commands.parsing import WrongUse, data_folder, describe_host_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from server.storage.postgresql.database_tables import DatabaseTables
 
 
@@ -23,15 +26,16 @@ def copy_tables(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def database_tables(url: str) -> "DatabaseTables":
-    """Return what is in a database; raises WrongUse."""
+@contextlib.contextmanager
+def database_tables(url: str) -> "Iterator[DatabaseTables]":
+    """Yield what is in a database; whatever fails raises WrongUse."""
     from server.errors import JournalError
 
     _need_asyncpg()
     from server.storage.postgresql.database_tables import DatabaseTables
 
     try:
-        return DatabaseTables(url)
+        yield DatabaseTables(url)
     except JournalError as error:
         raise WrongUse(describe_host_error(error)) from error
 

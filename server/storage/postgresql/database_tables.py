@@ -1,18 +1,21 @@
-"""What a database holds, for its owner: tables to look at, and to move from and to data folders.
+"""What a database holds, for its owner: tables to look at, check, take records of, restore, remove and move.
 
 Looking changes nothing, and servers may run meanwhile.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
 from engine.events import Event
 from server.errors import JournalError
 from server.storage.archive_rows import COLUMNS, archive_row, archived_from
-from server.storage.house import House, StoredTable, described, described_aside, replayed_game
+from server.storage.condition import Check, CheckedTable, Condition, Salvaged, Verdict, table_faults
+from server.storage.house import House, StoredTable, replayed_game
+from server.storage.postgresql import repair
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database
+from server.storage.postgresql.inspection import inspected, listed
 from server.storage.postgresql.schema import check, prepare
 
 T = TypeVar("T")
@@ -21,38 +24,86 @@ _SECONDS_FOR_ALL: Final = 600.0  # tables, which may be many
 
 
 class DatabaseTables:
-    """The tables in a database, as they were when it was opened; raises JournalError if it cannot be used."""
+    """The tables in the database at `url`, as they are at each question.
+
+    What it is asked raises JournalError if the database cannot be used. Tables that a running server has are
+    changed by that alone.
+    """
 
     def __init__(self, url: str) -> None:
         self._database = Database(url)
-        self._house = house_in(url)
 
     def tables(self) -> list[StoredTable]:
         """Return all tables, the latest changed first."""
-        found = [
-            *map(described, self._house.in_use),
-            *(described(table) for table, _ in self._house.archived),
-            *map(described_aside, self._house.set_aside),
-        ]
+        found = self._looked_at(lambda connection: listed(connection, None))
         return sorted(found, key=lambda table: (-(table.changed or 0), table.code))
 
     def table(self, code: str) -> StoredTable | None:
         """Return the table with this code, None if there is none."""
-        return next((table for table in self.tables() if table.code == code), None)
+        return next(iter(self._looked_at(lambda connection: listed(connection, [code]))), None)
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return the events of this table's game, hidden kinds included; none if it has not started.
 
         Raises JournalError if the table is damaged.
         """
-        tables = (*self._house.in_use, *(table for table, _ in self._house.archived))
-        try:
-            return next(
-                (replayed_game(table.whole_entries) for table in tables if table.code == code and table.rows),
-                (),
-            )
-        except ValueError as error:
-            raise JournalError("table {table} is damaged: {reason}", table=code, reason=error) from error
+
+        def replayed(verdict: Verdict) -> tuple[Event, ...]:
+            try:
+                return () if verdict.since is not None else replayed_game(verdict.table.whole_entries)
+            except ValueError as error:
+                raise ValueError(f"table {code}: {error}") from error
+
+        return next(iter(self._looked_at(lambda connection: inspected(connection, [code], replayed))), ())
+
+    def remove(self, codes: Iterable[str]) -> None:
+        """Remove all these tables for good; if JournalError is raised, none is removed."""
+        gone = list(codes)
+        self._changed(lambda connection: repair.remove(connection, gone))
+
+    def restore(self, code: str) -> int:
+        """Put a damaged table back into play at its last whole move; return that move's number."""
+        return self._changed(lambda connection: repair.restore(connection, code))
+
+    def check(self) -> Check:
+        """Look at every table closely."""
+
+        def told(verdict: Verdict) -> tuple[CheckedTable, bool]:
+            return CheckedTable.of(
+                verdict
+            ), verdict.condition is not Condition.WHOLE and verdict.since is None
+
+        found = self._looked_at(lambda connection: inspected(connection, None, told))
+        faults = table_faults(table.code for table, is_new in found if is_new)
+        return Check(faults, [table for table, _ in found])
+
+    def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
+        """Return the games of these tables, or of all, as far as they are whole."""
+        wanted = list(codes) or None
+        return self._looked_at(lambda connection: inspected(connection, wanted, Salvaged.of))
+
+    def _looked_at(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Return what `work` finds, all of the same moment."""
+
+        async def look(connection: Connection) -> T:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await work(connection)
+
+        return self._changed(look)
+
+    def _changed(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        async def change(connection: Connection) -> T:
+            await check(connection, self._database)
+            try:
+                return await work(connection)
+            except ValueError as error:
+                raise JournalError(
+                    "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
+                    file=self._database,
+                    reason=error,
+                ) from error
+
+        return _with(self._database, change)
 
 
 def house_in(url: str, *, alone: bool = False) -> House:

@@ -5,12 +5,14 @@ ending a term waits for what is being changed under it; so nothing is stored for
 was told that it is gone, however late it wakes (docs/cluster.md).
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from server.storage.postgresql.database import Connection
 
 LINES: Final = ("moves", "rest")
+_SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 
 
 async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
@@ -58,23 +60,36 @@ async def end_expired(connection: Connection, seconds: float) -> list[str]:
         " AND pg_postmaster_start_time() < clock_timestamp() - $1::interval",
         timedelta(seconds=seconds),
     )
-    ended = []
-    for term, name in expired:
-        transaction = connection.transaction()
-        await transaction.start()
-        try:
-            await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
-            gone = await connection.fetchval(
-                "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
-            )
-        except BaseException:
-            if not connection.is_closed():
-                await transaction.rollback()
-            raise
-        await transaction.commit()
-        if gone is not None:  # otherwise it was renewed just now
-            ended.append(name)
-    return ended
+    return [name for term, name in expired if await _end_expired(connection, term)]
+
+
+async def end_abandoned(connection: Connection, codes: Sequence[str]) -> None:
+    """End the leases of tables whose servers have been gone for long enough to be dead."""
+    abandoned = await connection.fetch(
+        "SELECT DISTINCT term FROM node JOIN game_table USING (term) WHERE code = ANY ($1)"
+        " AND greatest(expires, pg_postmaster_start_time()) < clock_timestamp() - $2::interval",
+        codes,
+        timedelta(seconds=_SECONDS_TO_COME_BACK),
+    )
+    for (term,) in abandoned:
+        await _end_expired(connection, term)
+
+
+async def _end_expired(connection: Connection, term: int) -> bool:
+    """End a lease that has run out, and return True, unless it was renewed just now."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
+        gone = await connection.fetchval(
+            "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
+        )
+    except BaseException:
+        if not connection.is_closed():
+            await transaction.rollback()
+        raise
+    await transaction.commit()
+    return gone is not None
 
 
 async def owner(connection: Connection, code: str) -> tuple[int | None, str, bool] | None:

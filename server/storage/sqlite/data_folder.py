@@ -4,29 +4,25 @@ Only while no server runs: one process at a time uses a journal. Looking changes
 """
 
 import contextlib
-import random
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from engine.events import Event
-from engine.game import Game, RandomChance
 from server.errors import JournalError
-from server.storage.entries import Entry
+from server.storage.condition import Check, CheckedTable, Salvaged, foldable
 from server.storage.house import (
     House,
     StoredTable,
     described,
     described_archived,
     described_aside,
-    events_of,
     replayed_game,
 )
 from server.storage.sqlite.damage.evidence import reading, refuse_if_in_use
-from server.storage.sqlite.damage.inspection import Condition, Findings, Verdict, inspected
+from server.storage.sqlite.damage.inspection import Findings, inspected
 from server.storage.sqlite.damage.repair import copies
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.ledger import Ledger
@@ -43,40 +39,6 @@ from server.storage.sqlite.tables_in_file import (
 )
 from server.storage.standing import Changes
 from server.storage.table_summary import contents
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTable:
-    """What a check has found of a table: how many moves are whole, and how many entries are missing."""
-
-    code: str
-    condition: Condition
-    archived: bool
-    moves: int
-    missing: int
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a check has found: what is wrong with the files, and every table."""
-
-    faults: Sequence[JournalError]
-    tables: Sequence[CheckedTable]
-
-    @property
-    def whole(self) -> bool:
-        return not self.faults and all(table.condition is Condition.WHOLE for table in self.tables)
-
-
-@dataclass(frozen=True, slots=True)
-class Salvaged:
-    """What was got out of a table: its whole moves; `complete` if none is missing."""
-
-    code: str
-    names: tuple[str, ...]
-    events: tuple[Event, ...]
-    moves: int
-    complete: bool
 
 
 class DataFolder:
@@ -166,7 +128,7 @@ class DataFolder:
         """
         self._check_files()
         with self._reading() as database:
-            whole = [_foldable(table.whole_part.entries) for table in set_aside_tables(database, [code])]
+            whole = [foldable(table.whole_part.entries) for table in set_aside_tables(database, [code])]
         if not whole or not whole[0]:
             raise JournalError("nothing of table {table} can be restored", table=code)
         self._change(lambda database: restore(database, code, len(whole[0])))
@@ -175,7 +137,7 @@ class DataFolder:
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
         findings = inspected(self._data, closely=True)
-        return Check(findings.faults, [_checked(verdict) for verdict in findings.verdicts])
+        return Check(findings.faults, [CheckedTable.of(verdict) for verdict in findings.verdicts])
 
     def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
         """Return the games of these tables, or of all, as far as any file in the folder has them.
@@ -188,7 +150,7 @@ class DataFolder:
             for verdict in findings.verdicts:
                 if wanted and verdict.code not in wanted:
                     continue
-                found = _salvaged(verdict)
+                found = Salvaged.of(verdict)
                 known = best.get(verdict.code)
                 if known is None or len(found.events) > len(known.events):
                     best[verdict.code] = found
@@ -227,40 +189,3 @@ class DataFolder:
             raise JournalError("the journal could not be written: {reason}", reason=error) from error
         except ValueError as error:
             raise self._damaged(error) from error
-
-
-def _checked(verdict: Verdict) -> CheckedTable:
-    entries = verdict.table.entries
-    condition, whole = verdict.condition, len(_foldable(entries))
-    if whole < len(entries):
-        condition = Condition.DAMAGED
-    return CheckedTable(
-        verdict.code,
-        condition,
-        verdict.table.archived is not None,
-        contents(entries[:whole]).moves,
-        verdict.length - whole,
-    )
-
-
-def _foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Return the entries up to the first one that does not fit the game."""
-    game: Game | None = None
-    for number, entry in enumerate(entries):
-        try:
-            events = events_of([entry])
-            if game is None and events:
-                game = Game(events, RandomChance(random.Random()))
-            elif game is not None:
-                for event in events:
-                    game.fold(event)
-        except Exception:  # noqa: BLE001 - whatever the error, no server wrote this
-            return entries[:number]
-    return entries
-
-
-def _salvaged(verdict: Verdict) -> Salvaged:
-    entries = _foldable(verdict.table.entries)
-    found = contents(entries)
-    complete = verdict.condition is Condition.WHOLE and len(entries) == len(verdict.table.entries)
-    return Salvaged(verdict.code, found.names, tuple(events_of(entries)), found.moves, complete)

@@ -4,15 +4,15 @@ A table is whole if the chain of its entries fits and leads to where the commit 
 anything is wrong, the pages of all files are searched for what is missing.
 """
 
-import enum
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
+from server.storage.condition import Condition, Verdict, table_faults
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.damage.evidence import Evidence, View, beside, content_of, reading, view_of
@@ -20,43 +20,9 @@ from server.storage.sqlite.damage.write_ahead_log import belongs_to_none
 from server.storage.sqlite.identity import is_copy
 from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.standing import Place, Standing
-from server.storage.stored_tables import Row, SetAside, Stored, rechecked
-from server.storage.table_summary import contents
+from server.storage.stored_tables import Row, Stored, rechecked
 
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
-
-
-class Condition(enum.Enum):
-    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
-
-    WHOLE = "whole"
-    SHORTER = "shorter"
-    DAMAGED = "damaged"
-    LOST = "lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is left of a table.
-
-    `length` is how many entries it is known to have had, and `reason` what is wrong with it if anything is.
-    """
-
-    table: Stored
-    condition: Condition
-    length: int
-    reason: str = ""
-    game: ArchivedGame | None = None  # if it is archived
-    since: int | None = None  # when it was set aside, if it was so before
-
-    @property
-    def code(self) -> str:
-        return self.table.code
-
-    @property
-    def moves(self) -> int:
-        """The number of its moves that are whole."""
-        return contents(self.table.entries).moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +133,10 @@ def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Find
 def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[JournalError]:
     """Return what is wrong with the files as a whole, so that every table has to be looked at."""
     if view.version < SCHEMA_VERSION or is_copy(view.journal):  # which have no commit list
-        return _table_faults(view.damaged)
+        return table_faults(view.damaged)
     if not list_is_there:
         if not (view.in_use or view.archived or view.set_aside):
-            return _table_faults(view.damaged)
+            return table_faults(view.damaged)
         return [JournalError("the commit list {file} is missing", file=LIST_NAME)]
     if known.journal is not None and known.journal != view.journal:
         return [JournalError("the commit list {file} belongs to another journal", file=LIST_NAME)]
@@ -187,12 +153,7 @@ def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[Jou
                 "the commit list {file} lacks the last commits: {commits}", file=LIST_NAME, commits=number
             )
         )
-    return faults + _table_faults(view.damaged | _not_as_listed(view, known))
-
-
-def _table_faults(codes: Iterable[str]) -> list[JournalError]:
-    number = len(set(codes))
-    return [JournalError("tables are damaged: {number}", number=number)] if number else []
+    return faults + table_faults(view.damaged | _not_as_listed(view, known))
 
 
 def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
@@ -241,7 +202,7 @@ def _verdicts(evidence: Evidence, known: KnownCommits, view: View | None) -> lis
         for code in codes
         if code not in evidence.set_aside
     ]
-    return found + [_as_before(table) for table in evidence.set_aside.values()]
+    return found + list(map(Verdict.of_set_aside, evidence.set_aside.values()))
 
 
 def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View | None) -> Verdict:
@@ -302,10 +263,3 @@ def _archived(
         return table.rows[-1].time or 0 if table.rows else 0, ArchivedGame(code, played=True)
     _, when, game = max(rows, key=lambda row: row[0].length)
     return when, game
-
-
-def _as_before(table: SetAside) -> Verdict:
-    rows = table.rows[: table.whole]
-    found = Stored(table.code, rows, _made(table.code, rows).entries)
-    condition = Condition.DAMAGED if rows else Condition.LOST
-    return Verdict(found, condition, table.length, table.reason, since=table.since)

@@ -17,10 +17,11 @@ from typing import Final
 
 from server.errors import JournalError
 from server.logs import about
+from server.storage.condition import Condition, Verdict
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
 from server.storage.sqlite.damage.evidence import beside, refuse_if_in_use
-from server.storage.sqlite.damage.inspection import Condition, Findings, Verdict, inspected
+from server.storage.sqlite.damage.inspection import Findings, inspected
 from server.storage.sqlite.journal_file import FILE_NAME, upgrade
 from server.storage.sqlite.tables_in_file import insert, insert_archived, insert_set_aside, standings
 from server.storage.stored_tables import SetAside
