@@ -124,7 +124,7 @@ def _can_be_scored(event: ScoringEvent, view: View) -> bool:
                 and _are_placed((piece.field for piece in event.pieces), view)
             )
         case GameEnded():
-            return len(event.tallies) == view.seats and all(seat < view.seats for seat in event.winners)
+            return len(event.tallies) == view.seats > max(event.winners, default=view.seats)
         case _:
             assert_never(event)
 

@@ -327,6 +327,8 @@ def test_a_game_that_contradicts_itself_is_refused() -> None:
         replace(sound, phase="over"),
         replace(ended, placed=ended.placed[:1]),
         replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "tallies": []}]),
+        replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "winners": []}]),
+        replace(ended, scoring=[*ended.scoring[:-1], {**ended.scoring[-1], "winners": [3]}]),
     ):
         model = at_table(Seat(0))
         with pytest.raises(BadMessage):
