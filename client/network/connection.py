@@ -266,8 +266,7 @@ class Connection(Requests):
         else:
             if isinstance(waiting.message, Leave):
                 self.model.clear()
-            if not waiting.answer.done():
-                waiting.answer.set_result(message)
+            waiting.settle(message)
 
     def _tell(self, update: Update) -> None:
         if self._updates.full():
@@ -374,7 +373,7 @@ class Connection(Requests):
                 case Leave(id=leaving):
                     # A client that is gone has left; reconnecting to say so would only take the seat again.
                     self.model.clear()
-                    waiting.answer.set_result(Done(leaving))
+                    waiting.settle(Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
         """Return a new websocket on which this client is back at its table; raises ConnectFailed."""

@@ -68,6 +68,12 @@ class Waiting:
             self.alarm.cancel()
             self.alarm = None
 
+    def settle(self, answer: Answer) -> None:
+        """Hand the answer to the caller, unless it has given up."""
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
     def fail(self, error: Exception) -> None:
         """Have the caller raise an error, unless it has given up."""
         self.silence()
