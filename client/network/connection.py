@@ -30,7 +30,7 @@ from client.network.transport import (
 )
 from client.network.waiting import A, NoAnswer, RequestMessage, RequestRefused, Waiting
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
-from client.tables.table import Gap, Refreshed, TableModel
+from client.tables.table import Gap, Refreshed, TableClosed, TableModel
 from engine.draws import Share, pledge_of
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code
@@ -72,7 +72,13 @@ __all__ = [
 
 _UPDATES_KEPT: Final = 1024
 # Refusals of a seat that is kept all the same.
-_TRY_AGAIN: Final = {Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED}
+_TRY_AGAIN: Final = {
+    Code.TOO_SOON,
+    Code.TOO_MANY_GUESSES,
+    Code.TOO_MANY_TABLES,
+    Code.SERVER_STOPPING,
+    Code.NOT_STORED,
+}
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 
@@ -376,7 +382,10 @@ class Connection(Requests):
                     waiting.settle(Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
-        """Return a new websocket on which this client is back at its table; raises ConnectFailed."""
+        """Return a new websocket on which this client is back at its table, or else in the lobby.
+
+        Raises ConnectFailed.
+        """
         websocket, welcome = await opened(self._at, self._timeouts)
         self._welcomed(welcome)
         try:
@@ -417,7 +426,10 @@ class Connection(Requests):
         if isinstance(message, Refused):
             if (there := elsewhere(message, self.address)) is not None:
                 raise there
-            raise ConnectFailed(describe_refusal(message), final=message.code not in _TRY_AGAIN)
+            if message.code in _TRY_AGAIN:
+                raise ConnectFailed(describe_refusal(message))
+            model.clear()
+            self._tell(TableClosed(message))  # there is still the lobby
 
     def _close(self, end: ConnectFailed) -> None:
         self.closed = Closed(end.code, str(end))

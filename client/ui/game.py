@@ -16,7 +16,7 @@ from client.typed.names import default_name, fault_of
 from client.ui.draw.frame import Frame, in_ascii
 from client.ui.draw.screen import drawn, window_title
 from client.ui.online.asking import Requests, running
-from client.ui.online.kept_seat import SeatKeeper
+from client.ui.online.kept_seat import SEAT_LOST, SeatKeeper
 from client.ui.online.listing import Listing
 from client.ui.online.shown import Shown
 from client.ui.online.visit import Options, Visit
@@ -32,7 +32,6 @@ from client.ui.update.dispatch import Outcome, pressed, updated
 from client.ui.update.requests import Request
 from client.ui.update.state import Hosting, Notice, Ui
 from engine.view import Phase
-from protocol.codes import Code
 from protocol.messages import Refused, TableState
 
 _LOBBY_SECONDS: Final = 3.0
@@ -207,10 +206,10 @@ class Client:
             if _over(self._connection.model):
                 self._keeper.forget()
             match update:
-                case TableClosed(Refused(Code.TABLE_CLOSED)):
-                    self._keeper.release()  # a table that failed is there again after a restart
-                case TableClosed():
+                case TableClosed(Refused(code)) if code in SEAT_LOST:
                     self._keeper.forget()
+                case TableClosed():
+                    self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
             hosting = replace(self._shown.ui.hosting, levels=connection.levels, lobby=connection.has_lobby)

@@ -1,11 +1,16 @@
 """The client's seat, kept for another time; nothing that goes wrong here ends a game."""
 
 from collections.abc import Callable
+from typing import Final
 
 from client.player.seats import HeldSeat, Seats
 from client.ui.texts.kept import seat_damaged, seat_not_kept, seats_not_read
+from protocol.codes import Code
 from protocol.limits import TOKENS_SHOWN
 from protocol.messages import Seated
+
+# Why a client was sent away from its table for good; after other reasons its seat may be there again.
+SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVED, Code.REMOVED_BY_SERVER})
 
 
 class SeatKeeper:

@@ -20,7 +20,7 @@ from client.network.connection import (
 )
 from client.network.transport import why_not
 from client.tables.news import Back, Closed, HeardInLobby, Lost, OnlineChanged
-from client.tables.table import Happened, Heard, Refreshed
+from client.tables.table import Happened, Heard, Refreshed, TableClosed, TableModel
 from engine.board import Field
 from engine.events import Command, LayTile, Place
 from engine.game import Game, GameOptions
@@ -790,7 +790,10 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
         assert connection.online
 
 
-@pytest.mark.parametrize("code", [Code.TOO_SOON, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED])
+@pytest.mark.parametrize(
+    "code",
+    [Code.TOO_SOON, Code.TOO_MANY_GUESSES, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED],
+)
 async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
     """If everybody left, the game is in the archive, and there may be no room for it at once."""
 
@@ -815,8 +818,9 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
         assert connection.online
 
 
-async def test_a_lost_seat_closes_the_connection() -> None:
-    """If the token is no longer valid, the server's sentence is shown."""
+@pytest.mark.parametrize("code", ["bad-token", "no-such-table", "table-damaged"])
+async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
+    """The reader of the news is told why; what waited for the table is refused, and the lobby answers."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -825,14 +829,42 @@ async def test_a_lost_seat_closes_the_connection() -> None:
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        await peer.send(Refused("bad-token", "That token holds no seat.", (await peer.receive(Resume)).id))
+        await peer.send(Refused(code, "No.", (await peer.receive(Resume)).id, about={"table": "ABCD"}))
+        await peer.send(Refused("not-at-a-table", "Join a table first.", (await peer.receive(Say)).id))
+        await peer.send(Tables((await peer.receive(ListTables)).id, []))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
-        with pytest.raises(ConnectFailed, match="That token holds no seat"):
+        with pytest.raises(RequestRefused) as refused:
             await connection.say("hello")
-        assert connection.closed == Closed(None, "That token holds no seat.")
+        assert refused.value.code == "not-at-a-table"
+        assert (await next_update(connection, TableClosed)).refused.code == code
+        await next_update(connection, Back)
+        assert connection.model == TableModel()
+        assert await connection.list_tables() == []
+
+
+async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> None:
+    """A spectator who returns is told why, too."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(Watching((await peer.receive(Watch)).id, "ABCD"))
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(
+            Refused("no-spectators", "No.", (await peer.receive(Watch)).id, about={"table": "ABCD"})
+        )
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.watch("ABCD")
+        assert (await next_update(connection, TableClosed)).refused.code == "no-spectators"
+        await next_update(connection, Back)
+        assert connection.online
 
 
 async def test_a_server_that_is_gone_for_good() -> None:

@@ -247,6 +247,35 @@ async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keybo
         assert await run(Options(url, "Ann", table="KXQT")) == 0
 
 
+@pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
+async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
+    keys: Keyboard, tmp_path: Path, code: str, left: int
+) -> None:
+    """A seat is forgotten only if the server says that nobody has it: the table may be there again later."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        await peer.send(Seated(resume.id, "KXQT", 1), gathering("Cosima", "Ann"))
+        await keys.until(lambda _, model: model.table == "KXQT")
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        await peer.send(Refused(code, "No.", resume.id, about={"table": "KXQT"}))
+        asked = await peer.receive(ListTables)
+        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
+        await keys.until(lambda ui, _: ui.lost is None and len(tables_in(ui)) == 1)
+        await keys.until(lambda ui, _: any("KXQT" in line for line in ui.log[-2:]))
+        keys.press("q")
+        await peer.until_closed()
+
+    async with scripted(act, again) as url:
+        assert await run(options_with_kept_seat(tmp_path, url)) == 0
+    assert len(kept_seat_files(tmp_path)) == left
+
+
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
     """A request that waits for the connection is cancelled."""
 
