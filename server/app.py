@@ -36,6 +36,7 @@ from server.timers import Timer
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
+    from server.cluster.channel import Channel
     from server.web.site import Site
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
@@ -156,7 +157,8 @@ class _Server:
         self._timers = config.timers()
         self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._keeping: asyncio.Task[None] | None = None
+        self._sharing: list[asyncio.Task[None]] = []
+        self.channel: Channel | None = None  # to the servers that use the same journal
         self._fresh = fresh
         self._records = (
             None
@@ -175,9 +177,17 @@ class _Server:
 
     def share_tables(self, stop: Callable[[], None]) -> None:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
-        if isinstance(self._journal, SharedJournal):
-            holder = SharedTables(self.lobby, self._journal, self._fresh, stop)
-            self._keeping = self._tasks.create_task(self._journal.keep(holder))
+        journal = self._journal
+        if isinstance(journal, SharedJournal) and self._config.database is not None:
+            from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
+            from server.storage.postgresql.database import Database  # noqa: PLC0415
+
+            holder = SharedTables(self.lobby, journal, self._fresh, stop)
+            self.channel = Channel(Database(self._config.database), lambda: journal.term)
+            self._sharing = [
+                self._tasks.create_task(journal.keep(holder)),
+                self._tasks.create_task(self.channel.run()),
+            ]
 
     def running(self, port: int) -> Running:
         """Return what others may do with the server once it accepts connections."""
@@ -262,7 +272,7 @@ class _Server:
             self._records.close()
         if self._next_warning is not None:
             self._next_warning.cancel()
-        for task in (self._watching, self._keeping):
+        for task in (self._watching, *self._sharing):
             if task is not None:
                 task.cancel()
 

@@ -146,6 +146,10 @@ class TableHolder(Protocol):
 class SharedJournal(Journal, Protocol):
     """A journal that several servers share: each has tables of its own."""
 
+    @property
+    def term(self) -> int | None:
+        """Return the number of this server's lease, None if it has none."""
+
     async def keep(self, holder: TableHolder) -> None:
         """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
 

@@ -75,6 +75,10 @@ class PostgresJournal(KeepingJournal):
     def lapsed(self) -> bool:
         return self._lease.lapsed
 
+    @property
+    def term(self) -> int | None:
+        return self._lease.term if self._lease.held else None
+
     async def keep(self, holder: TableHolder) -> None:
         await self._lease.keep(holder)
 

@@ -13,6 +13,8 @@ from server.storage.postgresql.database import Connection
 
 LINES: Final = ("moves", "rest")
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
+# What the server told the others is gone with its lease, and they are to look.
+_RING: Final = "SELECT pg_notify('palatinus_' || md5(current_schema), '')"
 
 
 async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
@@ -84,6 +86,7 @@ async def _end_expired(connection: Connection, term: int) -> bool:
         gone = await connection.fetchval(
             "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
         )
+        await connection.execute(_RING)
     except BaseException:
         if not connection.is_closed():
             await transaction.rollback()
@@ -123,3 +126,4 @@ async def _end(connection: Connection, term: int) -> None:
     """End a lease: first its lines, so that whatever is being changed under its term comes before."""
     await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
     await connection.execute("DELETE FROM node WHERE term = $1", term)
+    await connection.execute(_RING)

@@ -8,7 +8,7 @@ from typing import Final
 from server.errors import JournalError
 from server.storage.postgresql.database import Connection, Database
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 # Errors of `append_entries`, in a class that the SQL standard leaves free.
 FENCED: Final = "PL001"
@@ -89,8 +89,37 @@ BEGIN
 END
 $function$;
 """
+_VERSION_2: Final = """
+-- What a server tells the others: what holds until it is told otherwise has a key, and a body of NULL when it
+-- holds no longer; a message has no key, and perhaps a server that it is for. All of it goes with the lease,
+-- and is told anew by those who told it when it is lost with PostgreSQL's memory; so it costs no log.
+CREATE UNLOGGED TABLE told (
+    term bigint NOT NULL REFERENCES node ON DELETE CASCADE, number bigint NOT NULL,
+    key text CHECK (length(key) <= 64), target bigint, body bytea CHECK (length(body) <= 65536),
+    time timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (term, number), UNIQUE (term, key)
+);
+-- One statement, so that no server that stops in the middle of it holds up the end of its own lease. The
+-- notification says only that there is something: anybody who may connect can send one, and hear it.
+CREATE FUNCTION tell(
+    my_term bigint, numbers bigint[], keys text[], targets bigint[], bodies bytea[]
+) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    INSERT INTO told (term, number, key, target, body)
+        SELECT my_term, new.number, new.key, new.target, new.body
+        FROM unnest(numbers, keys, targets, bodies) AS new (number, key, target, body) WHERE new.key IS NULL
+        ON CONFLICT (term, number) DO NOTHING;
+    INSERT INTO told (term, number, key, body)
+        SELECT my_term, new.number, new.key, new.body
+        FROM unnest(numbers, keys, bodies) AS new (number, key, body) WHERE new.key IS NOT NULL
+        ON CONFLICT (term, key) DO UPDATE
+        SET number = EXCLUDED.number, body = EXCLUDED.body, time = EXCLUDED.time
+        WHERE told.number < EXCLUDED.number;
+    PERFORM pg_notify('palatinus_' || md5(current_schema), my_term::text);
+END
+$function$;
+"""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
-_STEPS: Final = {0: _VERSION_1}  # what makes the next version of each
+_STEPS: Final = {0: _VERSION_1, 1: _VERSION_2}  # what makes the next version of each
 
 
 async def prepare(connection: Connection, database: Database) -> None:
@@ -110,7 +139,7 @@ async def prepare(connection: Connection, database: Database) -> None:
             )
         for step in range(version, SCHEMA_VERSION):
             await connection.execute(_STEPS[step])
-        if 0 < version < SCHEMA_VERSION:
+        if version < SCHEMA_VERSION:
             await connection.execute("UPDATE journal SET version = $1", SCHEMA_VERSION)
 
 

@@ -1,0 +1,315 @@
+"""The channel between the servers that share a database.
+
+What a server tells is stored in the database first, and then the others are notified, who look there. So what
+anybody makes of a notification is a look, and what is missed while a connection is lost is found afterwards.
+A server tells at intervals, and looks at intervals: however much happens, it costs so many round trips.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import asyncpg
+
+from server.cluster.codec import NotUnderstood, decode, encode
+from server.cluster.messages import Message
+from server.failures import RepeatedFailure
+from server.logs import about
+from server.storage.postgresql import telling
+from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Told
+
+M = TypeVar("M", bound=Message)
+
+_SECONDS_BETWEEN_TELLINGS: Final = 0.2
+_SECONDS_BETWEEN_LOOKS: Final = 0.1
+_SECONDS_BETWEEN_BEATS: Final = 2.0  # a look without a notification; the connection is tried by that, too
+_SECONDS_BETWEEN_FULL_LOOKS: Final = 20.0  # less than what holds no longer is kept for
+_ANSWER_SECONDS: Final = 5.0
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 1.0
+_TOLD_AT_ONCE: Final = 500  # of what holds
+_BYTES_AT_ONCE: Final = 2**20  # of messages
+_MOST_WAITING: Final = 256  # messages to be sent; what holds is as much as this server has of it
+_MOST_FROM_ONE: Final = (
+    4096  # that hold, of another server: it has no more tables and people than limits allow
+)
+
+log = logging.getLogger(__name__)
+
+
+class Channel:
+    """What this server tells the others, and what they have told.
+
+    `term` returns the term of this server's lease, None while it has none. `nodes` are the servers, this one
+    too, as they were at the last look, by their terms.
+    """
+
+    def __init__(self, database: Database, term: Callable[[], int | None]) -> None:
+        self._database = database
+        self._term = term
+        self._loop = asyncio.get_running_loop()
+        self.nodes: dict[int, Node] = {}
+        self.looks = 0  # so far
+        self._mine: dict[str, bytes] = {}  # what holds here
+        self._changed: dict[str, None] = {}  # keys of what is to be told, in order
+        self._messages: deque[tuple[bytes, int | None]] = deque()
+        self._told_as = 0  # the term under which all of this is told, as far as is known
+        self._last_term = 0  # the term under which something was told last
+        self._ended_term = 0  # a term that is over
+        self._number = 0  # of the last thing told
+        self._batch: list[Outgoing] = []  # being told, or in doubt
+        self._others: dict[int, dict[str, Message]] = {}  # by terms, what holds there
+        self._seen: dict[int, int] = {}  # by terms, the last number
+        self._changed_kinds: set[type[object]] = set()
+        self._heard: dict[type[object], Callable[[Node, Any], None]] = {}
+        self._watched: dict[type[object], Callable[[], None]] = {}
+        self._wake = asyncio.Event()
+        self._rung = False
+        self._next_telling = self._next_look = self._next_full_look = -math.inf
+        self._failures = RepeatedFailure()
+        self._not_understood = RepeatedFailure()
+
+    # -- what the server asks -----------------------------------------------------------------------
+
+    def keep(self, key: str, message: Message | None) -> None:
+        """Have the others know that this holds, until it is changed; None if nothing does any longer."""
+        body = None if message is None else encode(message)
+        if body == self._mine.get(key):
+            return
+        if body is None:
+            del self._mine[key]
+        else:
+            self._mine[key] = body
+        self._changed[key] = None
+        self._wake.set()
+
+    def send(self, message: Message, to: int | None = None) -> bool:
+        """Send a message to all other servers, or the one with this term; it may get lost.
+
+        Return False if so many wait that it is not sent.
+        """
+        if len(self._messages) >= _MOST_WAITING:
+            return False
+        self._messages.append((encode(message), to))
+        self._wake.set()
+        return True
+
+    def on_message(self, kind: type[M], heard: Callable[[Node, M], None]) -> None:
+        """Have `heard` called with every message of this kind, and who sent it."""
+        self._heard[kind] = heard
+
+    def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
+        """Have `changed` called when what holds of this kind has changed."""
+        self._watched[kind] = changed
+
+    def holding(self, kind: type[M]) -> Iterator[tuple[Node, M]]:
+        """Yield what holds of this kind at the other servers, and at which."""
+        for term, told in self._others.items():
+            for message in told.values():
+                if isinstance(message, kind):
+                    yield self.nodes[term], message
+
+    # -- the connection -----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Tell and look, as long as the server runs."""
+        pause = _FIRST_PAUSE
+        while True:
+            since = self._loop.time()
+            try:
+                connection = await self._database.connect()
+                try:
+                    await self._begin(connection)
+                    await self._serve(connection)
+                finally:
+                    connection.terminate()
+            except (*FAILED, ValueError) as error:
+                if (failures := self._failures.failed()) > 0:
+                    reason = reason_of(error)
+                    log.warning(
+                        "the other servers are not heard", extra=about(failures=failures, reason=reason)
+                    )
+            if self._loop.time() - since > _LONGEST_PAUSE:  # else it breaks as soon as it is there
+                pause = _FIRST_PAUSE
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _begin(self, connection: Connection) -> None:
+        """Listen, and forget what was known: only what is in the database now holds."""
+        connection.add_termination_listener(lambda _gone: self._wake.set())
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            await connection.execute("SET synchronous_commit = off")
+            await connection.add_listener(telling.notified_as(self._database.schema), self._ring)
+        self._next_full_look = -math.inf
+        self._told_as = 0  # the database may have lost what it was told
+        self._rung = True
+
+    def _ring(self, _connection: object, _pid: int, _name: str, payload: str) -> None:
+        """Take note of a notification, whatever it says: only one's own echo is known to be of no use."""
+        if payload != str(self._last_term):
+            self._rung = True
+            self._wake.set()
+
+    async def _serve(self, connection: Connection) -> None:
+        while not connection.is_closed():
+            self._wake.clear()
+            now = self._loop.time()
+            if self._to_tell() and now >= self._next_telling:
+                self._next_telling = now + _SECONDS_BETWEEN_TELLINGS
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    await self._tell(connection)
+            now = self._loop.time()
+            if now >= self._next_look if self._rung else now >= self._next_look + _SECONDS_BETWEEN_BEATS:
+                self._rung = False
+                self._next_look = now + _SECONDS_BETWEEN_LOOKS
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    await self._look(connection)
+                if failures := self._failures.works():
+                    log.warning("the other servers are heard again", extra=about(failures=failures))
+            due = self._next_look if self._rung else self._next_look + _SECONDS_BETWEEN_BEATS
+            if self._to_tell():
+                due = min(due, self._next_telling)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due):
+                    await self._wake.wait()
+
+    def _to_tell(self) -> bool:
+        """Tell whether there is something to be told, and anybody who may tell it."""
+        term = self._term()
+        if term is None or term == self._ended_term:
+            return False
+        return bool(self._batch or self._changed or self._messages) or term != self._told_as
+
+    # -- telling ------------------------------------------------------------------------------------
+
+    async def _tell(self, connection: Connection) -> None:
+        """Tell the others what has changed, as much as is told at once."""
+        term = self._term()
+        if term is None:
+            return
+        if term != self._told_as:
+            if term != self._last_term:  # what was said under another lease is over
+                self._batch = []
+            self._changed = dict.fromkeys((*self._mine, *self._changed))
+            self._told_as = self._last_term = term
+        if not self._batch:
+            self._batch = list(self._next_batch())
+        try:
+            await telling.tell(connection, term, self._batch)
+        except asyncpg.ForeignKeyViolationError:
+            self._ended_term = term  # the journal will have another one
+            return
+        self._batch = []
+
+    def _next_batch(self) -> Iterator[Outgoing]:
+        for key in list(self._changed)[:_TOLD_AT_ONCE]:
+            del self._changed[key]
+            self._number += 1
+            yield Outgoing(self._number, key, self._mine.get(key))
+        room = _BYTES_AT_ONCE
+        while self._messages and room > 0:
+            body, target = self._messages.popleft()
+            room -= len(body)
+            self._number += 1
+            yield Outgoing(self._number, None, body, target)
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    async def _look(self, connection: Connection) -> None:
+        """Hear what the others have told, and read all of it anew now and then."""
+        now, term = self._loop.time(), self._last_term
+        full = now >= self._next_full_look
+        heard: list[Told] = []
+        if self.looks:
+            heard = await telling.news(connection, term, self._seen)
+            self._rung = self._rung or len(heard) == READ_AT_ONCE
+        if full:
+            last = await telling.last_numbers(connection)
+            holding = await telling.all_that_holds(connection, term)
+            if term:
+                await telling.forget_old(connection, term)
+        nodes = {node.term: node for node in await telling.nodes(connection)}
+        self._know(nodes)
+        for told in heard:
+            self._take(told)
+        if full:
+            self._seen = {each: last.get(each, 0) for each in nodes}
+            self._hold(holding)
+            self._next_full_look = now + _SECONDS_BETWEEN_FULL_LOOKS
+        self.looks += 1
+        kinds, self._changed_kinds = self._changed_kinds, set()
+        for kind, changed in self._watched.items():
+            if kind in kinds:
+                self._call(changed)
+
+    def _know(self, nodes: dict[int, Node]) -> None:
+        """Take note of which servers there are; what those that are gone have told holds no longer."""
+        self.nodes = nodes
+        for term in self._others.keys() - nodes.keys():
+            self._changed_kinds.update(map(type, self._others.pop(term).values()))
+            self._seen.pop(term, None)
+
+    def _take(self, told: Told) -> None:
+        """Take in one thing that was told."""
+        if (node := self.nodes.get(told.term)) is None:
+            return
+        self._seen[told.term] = told.number
+        message = None if told.body is None else self._understood(node, told.body)
+        if told.key is not None:
+            self._put(told.term, told.key, message)
+        elif message is not None and type(message) in self._heard:
+            self._call(partial(self._heard[type(message)], node, message))
+
+    def _hold(self, all_told: Sequence[Told]) -> None:
+        """Know that all this holds, and nothing else."""
+        keys = {term: dict.fromkeys(held) for term, held in self._others.items()}
+        for told in all_told:
+            keys.get(told.term, {}).pop(told.key or "", None)
+        for term, gone in keys.items():
+            for key in gone:
+                self._put(term, key, None)
+        for told in all_told:
+            if (node := self.nodes.get(told.term)) is not None and told.body is not None:
+                self._put(told.term, told.key or "", self._understood(node, told.body))
+
+    def _put(self, term: int, key: str, message: Message | None) -> None:
+        """Know that a message holds at another server; None if nothing with this key does."""
+        held = self._others.setdefault(term, {})
+        before = held.get(key)
+        if before == message:
+            return
+        if message is None:
+            del held[key]
+        elif before is None and len(held) >= _MOST_FROM_ONE:
+            return
+        else:
+            held[key] = message
+        self._changed_kinds.update(type(each) for each in (before, message) if each is not None)
+
+    def _understood(self, node: Node, body: bytes) -> Message | None:
+        """Return a message, None if it is not one that this server knows."""
+        try:
+            return decode(body)
+        except NotUnderstood as error:
+            if (failures := self._not_understood.failed()) > 0:
+                log.warning(
+                    "what another server tells is not understood",
+                    extra=about(node=node.name, failures=failures, reason=str(error)),
+                )
+            return None
+
+    def _call(self, told: Callable[[], None]) -> None:
+        """Tell this server what another has told."""
+        try:
+            told()
+        except Exception:
+            # What another server tells, which may be another version, or a stranger, ends nothing here.
+            if (failures := self._not_understood.failed()) > 0:
+                log.exception("what another server has told failed here", extra=about(failures=failures))

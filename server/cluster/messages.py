@@ -1,0 +1,53 @@
+"""What servers tell each other. What holds until it is told otherwise has a key (`channel`).
+
+Whoever reads this may be another version: a new field has a default, and what would mean something else gets
+another tag.
+"""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from protocol.limits import CHAT_LENGTH, TOKENS_SHOWN
+from protocol.messages import TableSummary
+from protocol.messages.fields import Name, RemarkNumber, TableCode, Whereabouts
+
+Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]  # of a token
+Time: TypeAlias = float  # in seconds since 1970, by the clock of the server that tells it
+
+
+class Holder(Struct, frozen=True, array_like=True):
+    """Who has a seat that everybody may know, so that nobody else takes the name."""
+
+    name: Name
+    token_hash: Hash
+
+
+class PublicTable(Struct, frozen=True, tag_field="t", tag="table", omit_defaults=True):
+    """A table that is in the list of its server."""
+
+    summary: TableSummary
+    opened: Time
+    holders: Annotated[list[Holder], Meta(max_length=5)] = []
+
+
+class Person(Struct, frozen=True, tag_field="t", tag="person", omit_defaults=True):
+    """Somebody who is online, since then; `proofs` are the hashes of the tokens that came with the name."""
+
+    name: Name
+    since: Time
+    at: Whereabouts = "lobby"
+    table: TableCode | None = None
+    proofs: Annotated[list[Hash], Meta(max_length=TOKENS_SHOWN)] = []
+
+
+class Remark(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=True):
+    """What somebody has said in the lobby."""
+
+    number: RemarkNumber
+    name: Name
+    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+    time: Time
+
+
+Message: TypeAlias = PublicTable | Person | Remark

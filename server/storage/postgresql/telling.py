@@ -1,0 +1,110 @@
+"""What servers tell each other, as the database has it: by server, in the order in which it was told."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from server.storage.postgresql.database import Connection
+
+READ_AT_ONCE: Final = 1000
+_MOST_READ: Final = 20_000  # of all that holds: more than any servers have
+_KEPT_FOR_OTHERS: Final = timedelta(seconds=60)  # messages, and what holds no longer
+_TELL: Final = "SELECT tell($1, $2, $3, $4, $5)"
+_NEWS: Final = """
+SELECT term, number, key, body, time
+    FROM told LEFT JOIN unnest($2::bigint[], $3::bigint[]) AS seen (term, last) USING (term)
+    WHERE term <> $1 AND number > coalesce(last, 0) AND (target IS NULL OR target = $1)
+    ORDER BY term, number LIMIT $4
+"""
+_ALL: Final = """
+SELECT term, number, key, body, time FROM told
+    WHERE term <> $1 AND key IS NOT NULL AND body IS NOT NULL AND (term, number) > ($2, $3)
+    ORDER BY term, number LIMIT $4
+"""
+_NODES: Final = "SELECT term, name, address, expires > clock_timestamp() FROM node ORDER BY name"
+_LAST: Final = "SELECT term, max(number) FROM told GROUP BY term"
+_FORGET: Final = """
+DELETE FROM told
+    WHERE term = $1 AND (key IS NULL OR body IS NULL) AND time < clock_timestamp() - $2::interval
+"""
+
+
+class Node(NamedTuple):
+    """A server that shares the database; `runs` tells whether its lease does."""
+
+    term: int
+    name: str
+    address: str
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One thing to tell: a message if it has no `key`, for all servers if it has no `target`."""
+
+    number: int
+    key: str | None
+    body: bytes | None
+    target: int | None = None
+
+
+class Told(NamedTuple):
+    """One thing that another server has told, at a time by the database's clock."""
+
+    term: int
+    number: int
+    key: str | None
+    body: bytes | None
+    time: datetime
+
+
+def notified_as(schema: str) -> str:
+    """Return the name under which the servers of this schema are notified."""
+    return f"palatinus_{hashlib.md5(schema.encode(), usedforsecurity=False).hexdigest()}"
+
+
+async def tell(connection: Connection, term: int, lines: Sequence[Outgoing]) -> None:
+    """Tell the others all this, or nothing; raises asyncpg.ForeignKeyViolationError if the lease is gone."""
+    await connection.execute(
+        _TELL,
+        term,
+        [line.number for line in lines],
+        [line.key for line in lines],
+        [line.target for line in lines],
+        [line.body for line in lines],
+    )
+
+
+async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> list[Told]:
+    """Return what others have told after what was `seen` of each, as much as is read at once."""
+    rows = await connection.fetch(_NEWS, term, list(seen), list(seen.values()), READ_AT_ONCE)
+    return [Told(*row) for row in rows]
+
+
+async def all_that_holds(connection: Connection, term: int) -> list[Told]:
+    """Return all that holds with the others."""
+    found: list[Told] = []
+    while len(found) < _MOST_READ:
+        after = found[-1][:2] if found else (0, 0)
+        rows = await connection.fetch(_ALL, term, *after, READ_AT_ONCE)
+        found += (Told(*row) for row in rows)
+        if len(rows) < READ_AT_ONCE:
+            break
+    return found
+
+
+async def last_numbers(connection: Connection) -> dict[int, int]:
+    """Return the number of the last thing that each server has told."""
+    return dict(await connection.fetch(_LAST))
+
+
+async def nodes(connection: Connection) -> list[Node]:
+    """Return the servers that share the database, by their names."""
+    return [Node(*row) for row in await connection.fetch(_NODES)]
+
+
+async def forget_old(connection: Connection, term: int) -> None:
+    """Remove what this server has told and everybody has had the time to hear."""
+    await connection.execute(_FORGET, term, _KEPT_FOR_OTHERS)

@@ -1,0 +1,204 @@
+"""What one server tells, the others know, whatever becomes of their connections."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from server.cluster.channel import Channel
+from server.cluster.messages import PublicTable, Remark
+from server.storage.postgresql import lease
+from server.storage.postgresql.database import Connection, Database
+from server.storage.postgresql.schema import prepare
+from server.storage.postgresql.telling import Node, notified_as
+from tests.server.cluster.messages import REMARK, table
+from tests.server.peer import eventually
+from tests.server.storage.postgresql_relay import DatabaseRelay
+
+
+class House:
+    """A database and servers without tables: what they share is the channel."""
+
+    def __init__(self, url: str, connection: Connection) -> None:
+        self.url = url
+        self.connection = connection
+        self.terms: dict[str, int | None] = {}
+
+    async def begin_lease(self, name: str) -> int:
+        term = self.terms[name] = await lease.begin(self.connection, name, "ws://host", 60.0)
+        return term
+
+    @contextlib.asynccontextmanager
+    async def node(self, name: str, url: str = "") -> AsyncIterator[Channel]:
+        """Run the channel of a server with a lease while the context lasts."""
+        await self.begin_lease(name)
+        channel = Channel(Database(url or self.url), lambda: self.terms[name])
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(channel.run())
+            await eventually(lambda: channel.looks > 0)
+            yield channel
+            running.cancel()
+
+
+@contextlib.asynccontextmanager
+async def house(url: str) -> AsyncIterator[House]:
+    database = Database(url)
+    connection = await database.connect()
+    try:
+        await prepare(connection, database)
+        yield House(url, connection)
+    finally:
+        await connection.close()
+
+
+def tables(channel: Channel) -> dict[str, int]:
+    """Return the tables that a server knows of at others, and how many seats are taken there."""
+    return {told.summary.table: told.summary.taken for _node, told in channel.holding(PublicTable)}
+
+
+def hearing(told: list[tuple[str, int]]) -> Callable[[Node, Remark], None]:
+    """Return what takes note of who has sent which remarks."""
+
+    def heard(node: Node, remark: Remark) -> None:
+        told.append((node.name, remark.number))
+
+    return heard
+
+
+async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
+    """Also to a server that comes later, and whoever asked for it is told that it has changed."""
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        changes: list[dict[str, int]] = []
+        two.on_change(PublicTable, lambda: changes.append(tables(two)))
+        one.keep("table:AAAA", table("AAAA"))
+        one.keep("table:BBBB", table("BBBB"))
+        await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1})
+        one.keep("table:AAAA", table("AAAA", taken=2))
+        one.keep("table:BBBB", None)
+        await eventually(lambda: tables(two) == {"AAAA": 2})
+        assert changes == [{"AAAA": 1, "BBBB": 1}, {"AAAA": 2}]
+        async with shared.node("three") as three:
+            assert tables(three) == {"AAAA": 2}
+        assert tables(one) == {}
+        assert {node.name for node, _table in two.holding(PublicTable)} == {"one"}
+
+
+async def test_messages_reach_all_or_the_one_they_are_for(database: str) -> None:
+    """In their order, with the name of the sender; and none that was sent before somebody came."""
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        by_two: list[tuple[str, int]] = []
+        by_three: list[tuple[str, int]] = []
+        two.on_message(Remark, hearing(by_two))
+        one.send(REMARK)
+        await eventually(lambda: by_two == [("one", REMARK.number)])
+        async with shared.node("three") as three:
+            three.on_message(Remark, hearing(by_three))
+            for number in range(1, 4):
+                one.send(Remark(number, "Anna", "hello", 1.0))
+            one.send(Remark(4, "Anna", "hello", 1.0), to=shared.terms["two"])
+            three.send(Remark(5, "Bruno", "hello", 1.0))
+            await eventually(lambda: len(by_two) == 6 and len(by_three) == 3)
+        from_one = [("one", number) for number in range(1, 5)]
+        assert [each for each in by_two[1:] if each[0] == "one"] == from_one
+        assert ("three", 5) in by_two
+        assert by_three == from_one[:3]
+
+
+async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
+    """Who may only connect can notify; who may write can tell anything."""
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        for payload in ("", "nonsense", "9" * 7000, str(shared.terms["two"]), str(shared.terms["one"])):
+            await shared.connection.execute(
+                "SELECT pg_notify($1, $2)", notified_as(Database(database).schema), payload
+            )
+        term = shared.terms["one"]
+        for number, body in enumerate((b"", b"\xc1", b"\x91" * 60_000, b"\x80"), 1000):
+            await shared.connection.execute(
+                "INSERT INTO told (term, number, key, body) VALUES ($1, $2, $3, $4), ($1, $5, NULL, $4)",
+                term,
+                number,
+                f"table:{number}",
+                body,
+                number + 100,
+            )
+        one._number = 2000
+        one.keep("table:AAAA", table("AAAA"))
+        await eventually(lambda: tables(two) == {"AAAA": 1})
+
+
+async def test_what_was_told_goes_with_the_lease(database: str) -> None:
+    """At once, and it is told anew under the next one."""
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        one.keep("table:AAAA", table("AAAA"))
+        await eventually(lambda: tables(two) == {"AAAA": 1})
+        term, shared.terms["one"] = shared.terms["one"], None
+        assert term is not None
+        await lease.give_up(shared.connection, term)
+        await eventually(lambda: tables(two) == {})
+        shared.terms["one"] = term  # as it seems to a server that does not know yet
+        one.keep("table:BBBB", table("BBBB"))
+        await eventually(lambda: one._ended_term == term)
+        await shared.begin_lease("one")
+        one.keep("table:CCCC", table("CCCC"))
+        await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1, "CCCC": 1})
+
+
+async def test_what_the_database_has_lost_is_told_anew(database: str, socket_folder: Path) -> None:
+    """As when PostgreSQL was killed, and its servers' connections with it."""
+    async with (
+        house(database) as shared,
+        DatabaseRelay(database, socket_folder).running() as relay,
+        shared.node("one", relay.url) as one,
+        shared.node("two", relay.url) as two,
+    ):
+        one.keep("table:AAAA", table("AAAA"))
+        await eventually(lambda: tables(two) == {"AAAA": 1})
+        await shared.connection.execute("TRUNCATE told")
+        async with shared.node("three") as three:
+            assert tables(three) == {}
+            relay.cut()
+            await eventually(lambda: tables(three) == tables(two) == {"AAAA": 1})
+
+
+async def test_servers_agree_after_whatever_has_happened(database: str, socket_folder: Path) -> None:
+    """Things that come and go while connections are cut, and requests and answers are lost."""
+    chooser = random.Random(1)
+    codes = ["AAAA", "BBBB", "CCCC", "DDDD"]
+    async with (
+        house(database) as shared,
+        DatabaseRelay(database, socket_folder).running() as relay,
+        shared.node("one", relay.url) as one,
+        shared.node("two", relay.url) as two,
+    ):
+        nodes = {one: {}, two: {}}  # type: dict[Channel, dict[str, int]]
+        for _step in range(60):
+            match chooser.randrange(8):
+                case 0:
+                    relay.cut()
+                case 1:
+                    relay.answers = False
+                    await asyncio.sleep(0.02)
+                    relay.cut()
+                    relay.answers = True
+                case 2:
+                    relay.requests = False
+                    await asyncio.sleep(0.02)
+                    relay.cut()
+                    relay.requests = True
+                case 3:
+                    await asyncio.sleep(chooser.random() / 20)
+                case _:
+                    node, code = chooser.choice(list(nodes)), chooser.choice(codes)
+                    if (taken := chooser.randrange(4)) or code not in nodes[node]:
+                        nodes[node][code] = taken
+                        node.keep(f"table:{code}", table(code, taken))
+                    else:
+                        del nodes[node][code]
+                        node.keep(f"table:{code}", None)
+        await eventually(lambda: (tables(two), tables(one)) == (nodes[one], nodes[two]))
+        async with shared.node("three") as three:
+            found = sorted(
+                (told.summary.table, told.summary.taken) for _node, told in three.holding(PublicTable)
+            )
+        assert found == sorted([*nodes[one].items(), *nodes[two].items()])
