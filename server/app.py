@@ -5,7 +5,7 @@ import contextlib
 import gc
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from server.config import Config, Pages
 from server.counts import Counts
 from server.drain import Drain
 from server.errors import StartError, in_the_way
+from server.leaving import Leaving
 from server.net.access import Access
 from server.net.addresses import reachable
 from server.net.clients import Clients
@@ -109,6 +110,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                             tasks.create_task(server.lobby.shorten_journal())
                         await stop.wait()
                         server.announce_no_more()
+                        await server.leave()
                         server.lobby.stop_timers()
                         for each in (sockets, *gateway):
                             each.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
@@ -143,6 +145,7 @@ class _Server:
             changed=self._announce_unless_draining,
         )
         self._announcing: Announcing | None = None
+        self._leaving: Leaving | None = None
         self.lobby = Lobby(
             config,
             journal,
@@ -150,7 +153,7 @@ class _Server:
             chances=fresh,
             counts=self.counts,
             on_game_over=self._on_game_over,
-            seconds_to_stop=self.drain.seconds_left,
+            stopping=self._stopping,
         )
         self.connections = ConnectionLimits(config.limits)
         self._access = access
@@ -188,6 +191,12 @@ class _Server:
                 self._tasks.create_task(journal.keep(holder)),
                 self._tasks.create_task(self.channel.run()),
             ]
+            self._leaving = Leaving(self.lobby, self.clients, journal)
+
+    async def leave(self) -> None:
+        """Give the tables to other servers that share the journal, if there are any."""
+        if self._leaving is not None:
+            await self._leaving.run()
 
     def running(self, port: int) -> Running:
         """Return what others may do with the server once it accepts connections."""
@@ -332,6 +341,13 @@ class _Server:
             self._announcing.begin()
         else:
             self._announcing.end()
+
+    def _stopping(self) -> Mapping[str, object] | None:
+        """Return what is told to those who want a table from a server that takes none any more."""
+        if self._leaving is not None and (facts := self._leaving.refusal()) is not None:
+            return facts
+        left = self.drain.seconds_left()
+        return None if left is None else {"seconds": left}
 
     def _games_run(self) -> bool:
         return self.lobby.games_run()

@@ -44,6 +44,7 @@ from protocol.messages import (
     Events,
     JoinTable,
     Leave,
+    Moved,
     OpenTable,
     Refused,
     Resume,
@@ -222,6 +223,8 @@ class Connection(Requests):
 
     async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
         """Handle one message: as an answer, as news for the model, or both."""
+        if isinstance(message, Moved) and (there := elsewhere(message, self.address)) is not None:
+            raise there
         for news in news_of_server(message):
             self._tell(news)
         if isinstance(message, DrawBegins):
@@ -324,7 +327,7 @@ class Connection(Requests):
         """Return a new websocket; raises ConnectFailed if there is none."""
         if failure.final:
             raise failure
-        self._suspend_requests()
+        self._suspend_requests(all_undone=isinstance(failure, Elsewhere) and failure.all_undone)
         if isinstance(failure, Elsewhere) and (there := await self._gone_on(failure)) is not None:
             return there
         clock = asyncio.get_running_loop().time
@@ -360,13 +363,13 @@ class Connection(Requests):
             self._at, self._other = self._other, self._at
             return None
 
-    def _suspend_requests(self) -> None:
+    def _suspend_requests(self, *, all_undone: bool) -> None:
         """Keep the requests that can be repeated on another websocket, and fail the rest."""
         for waiting in list(self._waiting.values()):
             waiting.silence()
-            if waiting.sent_elsewhere:  # it was not carried out
-                continue
             match waiting.message:
+                case OpenTable() | JoinTable() if all_undone or waiting.sent_elsewhere:
+                    pass
                 case OpenTable() | JoinTable():
                     text = _(
                         "The connection was lost before the server answered. Check the list of tables, then "

@@ -25,7 +25,7 @@ from protocol.codec import BadMessage, decode_server, encode, readable
 from protocol.codes import CloseCode, Code
 from protocol.http import FULL
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
-from protocol.messages import Hello, Refused, ServerMessage, Welcome
+from protocol.messages import Hello, Moved, Refused, ServerMessage, Welcome
 from protocol.text import printable
 
 # A client that is closed with one of these would be closed with it again.
@@ -54,11 +54,15 @@ class ConnectFailed(Exception):
 
 
 class Elsewhere(ConnectFailed):
-    """The table is at another server of the house, at `url`."""
+    """The table is at another server of the house, at `url`; if `all_undone`, the lobby is there as well.
 
-    def __init__(self, text: str, url: str) -> None:
+    Then the server has carried out no request that it has not answered.
+    """
+
+    def __init__(self, text: str, url: str, *, all_undone: bool = False) -> None:
         super().__init__(text)
         self.url = url
+        self.all_undone = all_undone
 
 
 class PasswordWanted(ConnectFailed):
@@ -120,16 +124,22 @@ class Address:
     access: Access = FREE_ACCESS
 
 
-def elsewhere(refused: Refused, address: Address) -> Elsewhere | None:
+def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
     """Return where a server sends this client, None if it does not, or where nobody should go.
 
     What was encrypted stays encrypted: a seat's token goes there.
     """
-    url = (refused.about or {}).get("address", "")
     safe = ("wss://",) if address.url.startswith("wss://") else ("ws://", "wss://")
-    if refused.code != Code.TABLE_ELSEWHERE or not url.startswith(safe) or printable(url) != url:
+    match told:
+        case Moved(url):
+            text = _("The server stopped.")
+        case Refused(code=Code.TABLE_ELSEWHERE | Code.SERVER_STOPPING, about=about):
+            url, text = (about or {}).get("address", ""), describe_refusal(told)
+        case _:
+            return None
+    if not url.startswith(safe) or printable(url) != url:
         return None
-    return Elsewhere(describe_refusal(refused), url)
+    return Elsewhere(text, url, all_undone=isinstance(told, Moved))
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:

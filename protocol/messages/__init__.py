@@ -7,7 +7,17 @@ and is checked against this package.
 from typing import TypeAlias
 
 from protocol.messages.bases import hiding_secrets
-from protocol.messages.conversation import Announced, Done, Hello, Ping, Pong, Refused, Stopping, Welcome
+from protocol.messages.conversation import (
+    Announced,
+    Done,
+    Hello,
+    Moved,
+    Ping,
+    Pong,
+    Refused,
+    Stopping,
+    Welcome,
+)
 from protocol.messages.fields import (
     EVENT_SCHEMA,
     SCHEMA_NAMES,
@@ -142,6 +152,7 @@ __all__ = [
     "ListTables",
     "LobbyRemark",
     "Milliseconds",
+    "Moved",
     "Name",
     "Online",
     "OpenTable",
@@ -244,5 +255,6 @@ ServerMessage: TypeAlias = (
     | SaidInLobby
     | Announced
     | Stopping
+    | Moved
     | Pong
 )

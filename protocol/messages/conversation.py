@@ -75,6 +75,12 @@ class Stopping(FromServer, frozen=True, tag="stopping"):
     seconds: Seconds | None = None
 
 
+class Moved(FromServer, frozen=True, tag="moved"):
+    """The server is about to stop; the client's table, or place in the lobby, is at the one at `address`."""
+
+    address: str
+
+
 class Pong(FromServer, frozen=True, tag="pong"):
     """The server is there."""
 

@@ -171,8 +171,11 @@ class Conversation:
             self._refuse(_not_understood(error), error.id)
             self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
             return
+        if self._session.moved:
+            return
         self._session.counts.messages += 1
         id = getattr(message, "id", None)  # noqa: A001 - the wire's own word
+        self._session.answering = True
         try:
             await self._answer(message)
         except Refusal as refusal:
@@ -184,6 +187,9 @@ class Conversation:
         except JournalError as error:
             self._session.counts.journal_failed(error)
             self._refuse(Refusal(Code.NOT_STORED), id)
+        finally:
+            self._session.answering = False
+        self._session.move_from_lobby()
 
     def _refuse(self, refusal: Refusal, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
         self._session.send(refusal.message(id))

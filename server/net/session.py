@@ -12,7 +12,7 @@ from websockets.protocol import State
 from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import AtTable, GetRecord, Refused, Rematch, ServerMessage
+from protocol.messages import AtTable, GetRecord, Moved, Refused, Rematch, ServerMessage
 from server.counts import Counts
 from server.logs import about
 from server.net.addresses import Remote
@@ -83,6 +83,9 @@ class Session:
         self.pledge: str | None = None  # of a share for the next draw at its table
         self.since = asyncio.get_running_loop().time()
         self.counts = counts
+        self.answering = False  # while its conversation carries out a request
+        self.moved = False  # nothing more is carried out for it here
+        self._goes_to: str | None = None
         self._tasks = tasks
         self._most_bytes = most_bytes
 
@@ -127,6 +130,21 @@ class Session:
         # Not send(): that waits for a slow reader, and everyone else at the table would wait with it.
         if self.connection.protocol.state is State.OPEN and not transport.is_closing():
             transport.write(frame)
+
+    def move(self, address: str) -> None:
+        """Send the client to another server at once: what it has asked for and was not answered is undone."""
+        self.moved = True
+        self.send(Moved(address))
+        self.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
+
+    def move_from_lobby(self, address: str | None = None) -> None:
+        """Send a client that is at no table to another server, or to where it was to go before.
+
+        If it has asked for something, that is carried out and answered first, and may take it to a table.
+        """
+        self._goes_to = address or self._goes_to
+        if self._goes_to is not None and self._table is None and not (self.answering or self.moved):
+            self.move(self._goes_to)
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:
         """Start the closing handshake without waiting for it."""

@@ -51,7 +51,7 @@ class Journal(Protocol):
     async def whereabouts(self, code: str) -> str | None:
         """Return the address of another server that has a table, None if there is none.
 
-        Raises NotStored if the table will be at some server soon.
+        A table that is nobody's is taken up first. Raises NotStored if it will be at some server soon.
         """
 
     async def storing(self) -> bool:
@@ -142,6 +142,22 @@ class TableHolder(Protocol):
         """Stop the server: another one has its name."""
 
 
+class Departure(Protocol):
+    """The end of a server that shares its journal with others, and gives them its tables."""
+
+    def address(self) -> str | None:
+        """Return where newcomers may go, None if no other server stays."""
+
+    async def give(self, code: str) -> str | None:
+        """Give a table away, and return where it is now; None if nobody takes it, and it is still here.
+
+        Nothing may be stored at the table meanwhile. Raises TableLost if nobody can tell.
+        """
+
+    def close(self) -> None:
+        """Give nothing more away."""
+
+
 @runtime_checkable
 class SharedJournal(Journal, Protocol):
     """A journal that several servers share: each has tables of its own."""
@@ -152,6 +168,9 @@ class SharedJournal(Journal, Protocol):
 
     async def keep(self, holder: TableHolder) -> None:
         """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
+
+    async def leave(self) -> Departure:
+        """Take up nothing more, and begin to give tables away; raises NotStored."""
 
 
 class NoJournal:

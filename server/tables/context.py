@@ -131,6 +131,12 @@ class TableContext:
         """Return the entry for the seats' clocks as they stand, in the turn of the seat `turn`."""
         return Clocked(*self.state.clocks.stopped(turn, self.policy.time_taken()))
 
+    async def stop_clock(self) -> None:
+        """Store what the turn has used of its clock so far, if there is one: it goes on from there."""
+        game = self.state.game
+        if self.may_move and game is not None and game.view.turn is not None and self.policy.time_taken():
+            await self.store_or_log(self.stopped_clock(game.view.turn))
+
     def nobody_ready(self) -> list[Entry]:
         """Return the entries by which nobody is ready any more: the game ahead is not what it was."""
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]

@@ -42,7 +42,7 @@ class Lobby:
 
     `on_game_over` is called with a table's code, its finished game, the players' names by seat, and when the
     game ended in seconds since 1970.
-    `seconds_to_stop` returns how long the server will still run if it takes no more tables, else None.
+    `stopping` returns the facts of the refusal if the server takes no more tables, else None.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Lobby:
         chances: Iterator[RandomChance],
         counts: Counts,
         on_game_over: Callable[[str, Game, Sequence[str], int], None],
-        seconds_to_stop: Callable[[], int | None],
+        stopping: Callable[[], Mapping[str, object] | None],
     ) -> None:
         self._config = config
         self._journal = journal
@@ -68,7 +68,7 @@ class Lobby:
             time=self._timers.time,
             new_table=self._new_table,
             changed=self.table_changed,
-            seconds_to_stop=seconds_to_stop,
+            stopping=stopping,
         )
         self.tables = self._registry.tables
         self.public = PublicTables(self.tables)

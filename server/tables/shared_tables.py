@@ -1,5 +1,6 @@
 """The tables of a server that shares its journal with others, as the journal loses and takes them up."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -30,4 +31,5 @@ class SharedTables:
         for code, entries in tables.items():
             with contextlib.suppress(TableDamaged):
                 kept[code] = await folded(self._journal, code, entries, next(self._chances))
+            await asyncio.sleep(0)  # the tables that are here already go on, and the lease
         self._lobby.restore(kept)

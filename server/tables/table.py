@@ -110,6 +110,7 @@ class Table:
         self.unattended_since: float | None = None
         self._ended = False
         self._lost = False
+        self._moved_to: str | None = None  # the address of another server
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         scheduler = Scheduler(timers, tasks, self._fall_due)
@@ -218,6 +219,11 @@ class Table:
             with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
                 await self._at_once(self._context.shorten_if_long)
 
+    async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
+        """Have `give` give the table to another server, and send everybody there; else it stays as it is."""
+        with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile, or nobody knows where it is
+            await self._at_once(self._hand_over, give)
+
     def give_up(self) -> None:
         """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
         if not self._ended:
@@ -265,7 +271,7 @@ class Table:
             raise self._closed()
         try:
             result = await work(*args, **options)
-            if not (self.state.forgotten or self.archived):
+            if not self._is_over:
                 if self._context.pause_asked:
                     await self._pauses.begin_if_agreed()
                 await self._game_start.begin_if_complete()
@@ -279,7 +285,7 @@ class Table:
             return result
         finally:
             if not self._ended:
-                if self.state.forgotten or self.archived:
+                if self._is_over:
                     self._end()
                 else:
                     self._watch_attendance()
@@ -433,6 +439,16 @@ class Table:
             self._context.counts.journal_failed(error)
             self._unattended_stage = None  # try again
 
+    async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
+        await self._context.stop_clock()
+        try:
+            self._moved_to = await give(self.code)
+        except BaseException:  # also if it is cancelled: another server may have the table, or will
+            self.give_up()
+            raise
+        if self._moved_to is None:
+            self._context.begin_policy()  # whose clock goes on from where it was stopped
+
     async def _close(self, reason: str | None) -> None:
         await self._context.store(Forgotten())
         if reason is not None:
@@ -447,7 +463,9 @@ class Table:
         audience = self._context.audience
         for session in list(audience):
             audience.remove(session)
-            if self._lost:
+            if self._moved_to is not None:
+                session.move(self._moved_to)
+            elif self._lost:
                 session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
             else:
                 session.send(Refusal(self._why_closed, table=self.code).message())
@@ -464,7 +482,14 @@ class Table:
         if self._unattended_timer is not None:
             self._unattended_timer.cancel()
 
+    @property
+    def _is_over(self) -> bool:
+        """Tell whether the table is to end, after what was done."""
+        return self.state.forgotten or self.archived or self._moved_to is not None
+
     def _closed(self) -> Refusal | TableLost:
-        return (
-            TableLost("another server has it") if self._lost else Refusal(self._why_closed, table=self.code)
-        )
+        if self._lost:
+            return TableLost("another server has it")
+        if self._moved_to is not None:
+            return Refusal(Code.TABLE_ELSEWHERE, table=self.code, address=self._moved_to)
+        return Refusal(self._why_closed, table=self.code)

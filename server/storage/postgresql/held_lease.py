@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final, Protocol
 
-from server.errors import JournalError
+from server.errors import JournalError, NotStored
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.entries import Entry
@@ -17,11 +17,13 @@ from server.storage.postgresql.database import FAILED, Connection, Database, rea
 from server.storage.postgresql.lease import LINES
 from server.storage.postgresql.line import Fenced, Line
 from server.storage.postgresql.schema import prepare
+from server.storage.postgresql.signals import listen
 
 _RENEWALS: Final = 3  # within the time of a lease
 _SECONDS_TO_TAKE_UP: Final = 60.0
 _SECONDS_BETWEEN_TRIALS: Final = 0.25
-_TAKEN_AT_ONCE: Final = 50  # tables of a server that is gone; others take the next ones
+_TAKEN_AT_ONCE: Final = 20  # tables that are nobody's; others take the next ones, or this server a bit later
+_SECONDS_TO_WAIT: Final = 3.0  # for a table that somebody asks for
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,9 @@ class HeldLease:
         self._failures = RepeatedFailure()
         self._holder: TableHolder | None = None
         self._wake = asyncio.Event()
+        self._renewal_due = -math.inf
+        self._wanted: dict[str, asyncio.Future[None]] = {}  # tables that somebody asks for, by their codes
+        self._leaves = False
         self._loop = asyncio.get_running_loop()
         self.moves, self.rest = (Line(database, line, self._fenced) for line in LINES)
         self.term = 0
@@ -84,20 +89,27 @@ class HeldLease:
         try:
             while True:
                 self._wake.clear()
-                pause = self._seconds / _RENEWALS
+                wanted = dict(self._wanted)
                 try:
                     if connection is None:
                         connection = await self._database.connect()
-                    if not await self._kept(connection, holder):
-                        return
+                        await listen(connection, self._database, self._wake.set)
+                    if self.lapsed or self._loop.time() >= self._renewal_due:
+                        self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
+                        if not await self._kept(connection, holder):
+                            return
+                    if not self._leaves:
+                        await self._taken_up(self._take_up(connection), holder)
+                    pause = self._renewal_due - self._loop.time()
                 except (*FAILED, JournalError, Fenced) as error:
                     self._failed(error)
-                    pause = _SECONDS_BETWEEN_TRIALS
+                    pause, self._renewal_due = _SECONDS_BETWEEN_TRIALS, -math.inf
                     if connection is not None:
                         connection.terminate()
                         connection = None
                 else:
                     self._failures.works()
+                    self._answer(wanted)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await self._wake.wait()
@@ -105,9 +117,31 @@ class HeldLease:
             if connection is not None:
                 connection.terminate()
 
-    def hurry(self) -> None:
-        """Have `keep` look for tables that are nobody's at once."""
+    async def round_for(self, code: str) -> None:
+        """Return when `keep` has looked for a table that is nobody's, or was just taken up.
+
+        Raises NotStored if it cannot do so soon.
+        """
+        if (looked_for := self._wanted.get(code)) is None:
+            looked_for = self._wanted[code] = self._loop.create_future()
+        self._renewal_due = -math.inf  # its owner's lease may have run out
         self._wake.set()
+        try:
+            async with asyncio.timeout(_SECONDS_TO_WAIT):
+                await asyncio.shield(looked_for)
+        except TimeoutError:
+            raise NotStored("the table is being taken up") from None
+
+    def _answer(self, wanted: Mapping[str, asyncio.Future[None]]) -> None:
+        """Let those go on who asked for tables before they were looked for."""
+        for code, looked_for in wanted.items():
+            self._wanted.pop(code, None)
+            if not looked_for.done():
+                looked_for.set_result(None)
+
+    def take_no_more(self) -> None:
+        """Take up no more tables, and begin no other lease, as long as the server still runs."""
+        self._leaves = True
 
     async def close(self) -> None:
         """Let others take up the tables at once."""
@@ -125,7 +159,7 @@ class HeldLease:
             log.warning("the lease ends by itself", extra=about(reason=reason_of(error)))
 
     async def _begin(self, connection: Connection) -> dict[str, list[Entry]]:
-        """Begin a new lease, and take up all tables that are nobody's."""
+        """Begin a new lease, and take up tables that are nobody's."""
         sent = self._loop.time()
         self.term = await lease.begin(connection, self._name, self._address, self._seconds)
         self._valid_until = sent + self._seconds
@@ -134,22 +168,28 @@ class HeldLease:
         for line in (self.moves, self.rest):
             await line.begin(self.term)
         self.held = True
-        return await self._take_up(connection, None)
+        return await self._take_up(connection)
 
-    async def _take_up(self, connection: Connection, most: int | None) -> dict[str, list[Entry]]:
-        codes = await lease.take_up(connection, self.term, most)
+    async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
+        codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)
+        if len(codes) == _TAKEN_AT_ONCE:
+            self._wake.set()  # there may be more
         return await self._tables.take_in(connection, codes) if codes else {}
 
     async def _kept(self, connection: Connection, holder: TableHolder) -> bool:
-        """Renew the lease, or begin another if it is lost; return False if another server has the name."""
+        """Renew the lease, or begin another if it is lost.
+
+        Return False if this server leaves anyway, or another one has its name.
+        """
         if await self._renewed(connection, holder):
             async with asyncio.timeout(self._seconds):
                 if self._loop.time() > self._others_have_time_until:
                     await lease.end_expired(connection, self._seconds)
                 await self._tables.look_at_others(connection)
-            await self._taken_up(self._take_up(connection, _TAKEN_AT_ONCE), holder)
             return True
         self._fenced()
+        if self._leaves:
+            return False
         async with asyncio.timeout(self._seconds):
             if await lease.replaced(connection, self._name, self.term):
                 log.error("another server has this one's name", extra=about(node=self._name))

@@ -15,8 +15,9 @@ from server.storage.journal import Part, TableHolder
 from server.storage.keeping_journal import KeepingJournal
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
-from server.storage.postgresql.database import FAILED, Connection, Database
+from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
 from server.storage.postgresql.group_commits import GroupCommits
+from server.storage.postgresql.hand_over import Departure
 from server.storage.postgresql.held_lease import HeldLease
 from server.storage.postgresql.jobs import Jobs
 from server.storage.postgresql.line import Fenced
@@ -38,6 +39,8 @@ class PostgresJournal(KeepingJournal):
         archive_share: int,
     ) -> None:
         super().__init__(most_archived, archive_share)
+        self._database = database
+        self._departure: Departure | None = None
         self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
@@ -56,7 +59,10 @@ class PostgresJournal(KeepingJournal):
         most_archived: int = 10_000,
         archive_share: int = 100,
     ) -> Self:
-        """Open the journal, and take up all tables that are nobody's; raises JournalError."""
+        """Open the journal, and take up tables that are nobody's; raises JournalError.
+
+        If there are many, the rest comes while the lease is kept, so that no start takes longer than a lease.
+        """
         journal = cls(
             database,
             name,
@@ -130,10 +136,27 @@ class PostgresJournal(KeepingJournal):
         if found is None:
             return None
         term, address, runs = found
-        if not runs or term == self._lease.term:  # which takes it up just now
-            self._lease.hurry()
-            raise NotStored("the table is being taken up")
-        return address or None
+        if runs and term != self._lease.term:
+            return address or None
+        if self._departure is not None and (stays := self._departure.address()) is not None:
+            return stays  # and takes it up
+        await self._lease.round_for(code)
+        if code not in self._appended.in_use:
+            raise NotStored("another server is taking the table up")
+        return None
+
+    async def leave(self) -> Departure:
+        self._lease.take_no_more()
+        departure = Departure(self._database, self._lease.term, self._given_away)
+        try:
+            await departure.begin()
+        except FAILED as error:
+            raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
+        self._departure = departure
+        return departure
+
+    def _given_away(self, code: str) -> None:
+        self._appended.in_use.pop(code, None)
 
     async def storing(self) -> bool:
         return await self._health.answers() and not self.failing

@@ -5,11 +5,12 @@ ending a term waits for what is being changed under it; so nothing is stored for
 was told that it is gone, however late it wakes (docs/cluster.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
 from server.storage.postgresql.database import Connection
+from server.storage.postgresql.signals import notify
 
 LINES: Final = ("moves", "rest")
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
@@ -47,9 +48,10 @@ async def renew(connection: Connection, term: int, seconds: float) -> bool:
 
 
 async def give_up(connection: Connection, term: int) -> None:
-    """End the server's own lease: others may take up its tables at once."""
+    """End the server's own lease: others may take up its tables at once, and are told so."""
     async with connection.transaction():
         await _end(connection, term)
+        await notify(connection)
 
 
 async def end_expired(connection: Connection, seconds: float) -> list[str]:
@@ -105,13 +107,21 @@ async def owner(connection: Connection, code: str) -> tuple[int | None, str, boo
     return None if row is None else tuple(row)
 
 
-async def take_up(connection: Connection, term: int, most: int | None = None) -> list[str]:
-    """Give the server tables in use that are nobody's, so many at `most`, and return which."""
+async def take_up(
+    connection: Connection, term: int, most: int | None = None, wanted: Collection[str] = ()
+) -> list[str]:
+    """Give the server tables in use that are nobody's, or offered to it, and return which.
+
+    So many at `most`: first those that are `wanted`, then those that are offered.
+    """
     rows = await connection.fetch(
-        "UPDATE game_table SET term = $1 WHERE code IN (SELECT code FROM game_table"
-        " WHERE term IS NULL AND place = '=' ORDER BY opened LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING code",
+        "UPDATE game_table SET term = $1, offered = NULL WHERE code IN (SELECT code FROM game_table"
+        " WHERE (term IS NULL OR offered = $1) AND place = '='"
+        " ORDER BY code = ANY ($3) DESC, offered IS NULL, opened LIMIT $2 FOR UPDATE SKIP LOCKED)"
+        " RETURNING code",
         term,
         most,
+        list(wanted),
     )
     return [code for (code,) in rows]
 

@@ -8,7 +8,7 @@ from typing import Final
 from server.errors import JournalError
 from server.storage.postgresql.database import Connection, Database
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 # Errors of `append_entries`, in a class that the SQL standard leaves free.
 FENCED: Final = "PL001"
@@ -118,8 +118,16 @@ BEGIN
 END
 $function$;
 """
+_VERSION_3: Final = """
+-- A server that is about to stop, and takes up nothing more.
+ALTER TABLE node ADD COLUMN leaving boolean NOT NULL DEFAULT false;
+-- To whom the owner of a table offers it: that server may make it its own, as long as it is offered.
+ALTER TABLE game_table ADD COLUMN offered bigint REFERENCES node ON DELETE SET NULL;
+CREATE INDEX game_table_offered ON game_table (offered) WHERE offered IS NOT NULL;
+CREATE INDEX game_table_free ON game_table (opened) WHERE term IS NULL AND place = '=';
+"""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
-_STEPS: Final = {0: _VERSION_1, 1: _VERSION_2}  # what makes the next version of each
+_STEPS: Final = {0: _VERSION_1, 1: _VERSION_2, 2: _VERSION_3}  # what makes the next version of each
 
 
 async def prepare(connection: Connection, database: Database) -> None:

@@ -31,8 +31,8 @@ class TableRegistry:
     """The tables of a server.
 
     `new_table` makes a table of a code and what is stored of it; `changed` is called when there is another
-    one, or one less. `seconds_to_stop` returns how long the server will still run if it takes no more tables,
-    else None.
+    one, or one less. `stopping` returns the facts of the refusal if the server takes no more tables, else
+    None.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class TableRegistry:
         time: Callable[[], float],
         new_table: Callable[[str, PersistentState], Table],
         changed: Callable[[], None],
-        seconds_to_stop: Callable[[], int | None],
+        stopping: Callable[[], Mapping[str, object] | None],
     ) -> None:
         self.tables: dict[str, Table] = {}
         self._most_tables = limits.tables
@@ -52,7 +52,7 @@ class TableRegistry:
         self._chances = chances
         self._new_table = new_table
         self._changed = changed
-        self._seconds_to_stop = seconds_to_stop
+        self._stopping = stopping
         self._openings = OpeningLimits(limits, time)
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
@@ -192,8 +192,8 @@ class TableRegistry:
 
     def _check_not_stopping(self) -> None:
         """Raise Refusal if the server is about to stop: a table that comes now would not get far."""
-        if (seconds := self._seconds_to_stop()) is not None:
-            raise Refusal(Code.SERVER_STOPPING, seconds=seconds)
+        if (facts := self._stopping()) is not None:
+            raise Refusal(Code.SERVER_STOPPING, **facts)
 
     def _moving_lock(self, code: str) -> asyncio.Lock:
         """Return the lock of whoever takes the table `code` out of the archive or from those set aside."""

@@ -34,6 +34,7 @@ from protocol.messages import (
     Lay,
     Leave,
     ListTables,
+    Moved,
     Online,
     OpenTable,
     Ping,
@@ -342,7 +343,8 @@ async def test_swapping_hidden_kinds_changes_no_byte(
             Record,
             Reseated,
             DrawBegins,
-        }  # sent only after a game, or before it
+            Moved,
+        }  # sent only after a game, before it, or when a server stops
         assert received == {kind.__struct_config__.tag for kind in kinds}
     assert any("stand-in moved" in line for line in one.log) == (away is not None)
     assert 'palatinus_tables{stage="playing"} 1.0' in one.metrics

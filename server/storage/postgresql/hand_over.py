@@ -1,0 +1,112 @@
+"""Handing tables over to the servers that stay, one by one.
+
+The owner offers a table to one of them. That server makes it its own, or the owner withdraws the offer: each
+is one statement on the table's row, so exactly one of the two happens. Until then the owner stores nothing at
+the table.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from server.errors import TableLost
+from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.signals import notify
+
+T = TypeVar("T")
+
+_SECONDS_TO_TAKE: Final = 3.0  # more than between two looks of a server that hears no signals
+_SECONDS_BETWEEN_LOOKS: Final = 0.01
+_SECONDS_TO_ANSWER: Final = 3.0  # for the database
+
+_LEAVE: Final = "UPDATE node SET leaving = true WHERE term = $1"
+_STAYING: Final = """
+SELECT term, address, (SELECT count(*) FROM game_table WHERE game_table.term = node.term) FROM node
+    WHERE expires > clock_timestamp() AND NOT leaving AND address <> ''
+"""
+_OFFER: Final = "UPDATE game_table SET offered = $3 WHERE code = $1 AND term = $2 AND place = '='"
+_OWNER: Final = "SELECT term FROM game_table WHERE code = $1"
+_WITHDRAW: Final = "UPDATE game_table SET offered = NULL WHERE code = $1 AND term = $2 RETURNING code"
+
+
+class Departure:
+    """The end of the server with this `term`, which gives its tables to others.
+
+    `given` is called with the code of each.
+    """
+
+    def __init__(self, database: Database, term: int, given: Callable[[str], None]) -> None:
+        self._database = database
+        self._term = term
+        self._given = given
+        self._connection: Connection = None
+        self._lock = asyncio.Lock()  # the connection does one thing at a time
+        self._addresses: dict[int, str] = {}  # of the servers that stay, by their terms
+        self._tables: dict[int, int] = {}  # how many they have
+
+    async def begin(self) -> None:
+        """Say that this server leaves, and learn which ones stay; raises one of FAILED."""
+        self._connection = await self._database.connect()
+        # An offer need not outlive PostgreSQL; taking the table up does, and is in its log after the offer.
+        await self._connection.execute("SET synchronous_commit = off")
+        await self._connection.execute(_LEAVE, self._term)
+        for term, address, tables in await self._connection.fetch(_STAYING):
+            self._addresses[term], self._tables[term] = address, tables
+
+    def close(self) -> None:
+        """Give nothing more away."""
+        if self._connection is not None:
+            self._connection.terminate()
+
+    def address(self) -> str | None:
+        """Return where newcomers may go, to each of the servers in turn; None if there are none."""
+        if not self._addresses:
+            return None
+        term, address = next(iter(self._addresses.items()))
+        self._addresses[term] = self._addresses.pop(term)
+        return address
+
+    async def give(self, code: str) -> str | None:
+        """Give a table away, and return where it is now; None if nobody takes it, and it is still here.
+
+        Raises TableLost if nobody can tell.
+        """
+        try:
+            while self._addresses:
+                successor = min(self._addresses, key=self._tables.__getitem__)
+                address = self._addresses[successor]
+                self._tables[successor] += 1
+                if await self._taken(code, successor):
+                    self._given(code)
+                    return address
+                self._addresses.pop(successor, None)  # it is paused, or slow, or of an older version
+        except FAILED as error:
+            raise TableLost("{reason}", reason=reason_of(error)) from error
+        return None
+
+    async def _taken(self, code: str, successor: int) -> bool:
+        """Offer a table to a server, and tell whether it has taken it; raises TableLost, or one of FAILED."""
+        await self._do(lambda connection: _offered(connection, code, self._term, successor))
+        until = asyncio.get_running_loop().time() + _SECONDS_TO_TAKE
+        owner = self._term
+        while owner == self._term and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            owner = await self._do(lambda connection: connection.fetchval(_OWNER, code))
+        if owner == self._term:
+            withdraw = self._do(lambda connection: connection.fetchval(_WITHDRAW, code, self._term))
+            if await withdraw is not None:
+                return False
+            owner = await self._do(lambda connection: connection.fetchval(_OWNER, code))
+        if owner != successor:
+            raise TableLost("the lease is lost")
+        return True
+
+    async def _do(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        async with self._lock, asyncio.timeout(_SECONDS_TO_ANSWER):
+            return await work(self._connection)
+
+
+async def _offered(connection: Connection, code: str, term: int, successor: int) -> None:
+    async with connection.transaction():
+        await connection.execute(_OFFER, code, term, successor)
+        await notify(connection)
