@@ -2,41 +2,71 @@
 
     python -m bench.search --simulations 20000
 
-Both sides take turns, so that a busy machine slows both.
+All take turns, so that a busy machine slows all. With numba the compiled search makes as many simulations,
+and before that, two processes of their own show what it costs to compile it, and to load it compiled.
 """
 
 import argparse
 import functools
+import os
 import random
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+from collections import defaultdict
+from importlib.util import find_spec
 from typing import Final
 
+import psutil
+
 from bench.playouts import rate
-from client.bots.search.tree import Search
+from client.bots.search.implementation import Implementation, new_search
 from engine.components import DEALS
 from engine.game import Game, GameOptions, RandomChance
 from engine.position import Position, playout
 from engine.redaction import snapshot
-from engine.view import eyes_of
+from engine.view import View, eyes_of
 
 _REPEATS: Final = 5
 _SECONDS: Final = 0.2  # of playouts in each repeat
+_LOAD: Final = "from bench.search import show_loading; show_loading()"
 
 
-def samples(players: int, simulations: int) -> tuple[list[float], list[float]]:
+def _start(players: int, rng: random.Random) -> View:
+    return Game.new(GameOptions(players, random_layout=True), RandomChance(rng)).view
+
+
+def _seen(view: View) -> View:
+    assert view.turn is not None
+    return snapshot(view, eyes_of(view.turn))
+
+
+def samples(players: int, simulations: int, native: bool) -> dict[str, list[float]]:
     """Return how many simulations and how many playouts were made a second, on another layout each time."""
     rng = random.Random(players)
-    searched, bare = [], []
+    found = defaultdict(list)
     for _ in range(_REPEATS):
-        view = Game.new(GameOptions(players, random_layout=True), RandomChance(rng)).view
-        assert view.turn is not None
-        search = Search(snapshot(view, eyes_of(view.turn)), rng)
-        began = time.perf_counter()
-        search.run(simulations)
-        searched.append(simulations / (time.perf_counter() - began))
-        bare.append(rate(functools.partial(playout, Position.of(view), rng), _SECONDS))
-    return searched, bare
+        view = _start(players, rng)
+        for kind in (Implementation.PLAIN, Implementation.NATIVE)[: 1 + native]:
+            search = new_search(_seen(view), rng, simulations, implementation=kind)
+            began = time.perf_counter()
+            search.run(simulations)
+            found[kind.value].append(simulations / (time.perf_counter() - began))
+        found["playouts"].append(rate(functools.partial(playout, Position.of(view), rng), _SECONDS))
+    return found
+
+
+def show_loading() -> None:
+    """Print what it takes this process until the compiled search is ready."""
+    process, view = psutil.Process(), _seen(_start(2, random.Random(1)))
+    memory, began, cpu = process.memory_info().rss, time.perf_counter(), time.process_time()
+    new_search(view, random.Random(1), 1, implementation=Implementation.NATIVE)
+    print(
+        f"{time.perf_counter() - began:.1f} s, {time.process_time() - cpu:.1f} s of CPU, "
+        f"{(process.memory_info().rss - memory) / 2**20:.0f} MiB"
+    )
 
 
 def main() -> int:
@@ -44,16 +74,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.search", description=__doc__)
     parser.add_argument("--simulations", type=int, default=20_000, help="of each search (default: 20000)")
     options = parser.parse_args()
+    native = find_spec("numba") is not None
+    if native:
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+            for what in ("compiling", "loading what is compiled"):
+                print(f"{what}: ", end="", flush=True)
+                subprocess.run([sys.executable, "-c", _LOAD], env=environment, check=True)
     print(f"one core, medians of {_REPEATS} repeats")
     for players in DEALS:
-        searched, bare = samples(players, options.simulations)
-        simulations, playouts = statistics.median(searched), statistics.median(bare)
-        print(
-            f"{players} players  {simulations:7,.0f} simulations/s  "
-            f"[{min(searched):,.0f} to {max(searched):,.0f}]  {playouts:7,.0f} playouts/s  "
-            f"ratio {simulations / playouts:.2f}",
-            flush=True,
-        )
+        found = samples(players, options.simulations, native)
+        rates = {what: statistics.median(each) for what, each in found.items()}
+        parts = [f"{players} players"]
+        for kind in [each for each in Implementation if each in found]:
+            low, high = min(found[kind]), max(found[kind])
+            parts.append(f"{kind} {rates[kind]:7,.0f} simulations/s  [{low:,.0f} to {high:,.0f}]")
+        parts.append(f"{rates['playouts']:7,.0f} playouts/s")
+        parts.append(f"ratio {rates['plain'] / rates['playouts']:.2f}")
+        if native:
+            parts.append(f"native {rates['native'] / rates['plain']:.0f} times plain")
+        print("  ".join(parts), flush=True)
     return 0
 
 

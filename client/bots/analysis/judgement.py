@@ -3,8 +3,7 @@
 import random
 from typing import Final, TypeAlias
 
-from client.bots.search.tree import Search
-from client.bots.search.utility import win_shares
+from client.bots.search.implementation import new_search
 from engine.view import View
 
 Shares: TypeAlias = tuple[float, ...]  # by seat; they add up to 1, and none is 0 or 1
@@ -16,13 +15,8 @@ _SEARCHES: Final = 2
 def shares_of_wins(view: View, simulations: int, seed: str) -> Shares:
     """Return everybody's share of the wins in games from `view` on, the placing phase, to the end."""
     wins = [1.0 / view.seats] * view.seats  # one more game, in which everybody is as good
-
-    def count(worth: list[float]) -> None:
-        for seat, share in enumerate(win_shares(worth)):
-            wins[seat] += share
-
     rng = random.Random(seed)
     for _ in range(_SEARCHES):
-        Search(view, rng, count).run(simulations // _SEARCHES)
+        new_search(view, rng, simulations // _SEARCHES, wins).run(simulations // _SEARCHES)
     total = sum(wins)
     return tuple(each / total for each in wins)

@@ -51,11 +51,11 @@ class Averages:
                     means[field] = (entry - visits * _VISIT + 0.5) / (visits + 1.0)
             ranked = sorted(self.ranked[occupant], key=means.__getitem__, reverse=True)
             self.ranked[occupant] = ranked
-            self.picks[occupant] = [ranked[rank] for rank in _ranks(len(ranked))]
+            self.picks[occupant] = [ranked[rank] for rank in ranks(len(ranked))]
 
 
 @functools.cache
-def _ranks(count: int) -> tuple[int, ...]:
+def ranks(count: int) -> tuple[int, ...]:
     """Return ranks of which a random one is distributed like the least of `_OF` random ones below `count`."""
     quantiles = ((pick + 0.5) / PICKS for pick in range(PICKS))
     return tuple(int(count * (1.0 - quantile ** (1.0 / _OF))) for quantile in quantiles)

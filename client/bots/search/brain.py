@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from client.bots.greedy import greedy
 from client.bots.search.ending import visits_in
-from client.bots.search.tree import Move, Search, Visited, Visits
+from client.bots.search.implementation import Implementation, new_search
+from client.bots.search.tree import Move, Visited, Visits
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -24,6 +25,7 @@ class SearchBrain:
 
     simulations: int = 20_000
     seconds: float = 5.0
+    implementation: Implementation = Implementation.AUTOMATIC
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         """Search on this thread."""
@@ -33,7 +35,8 @@ class SearchBrain:
 
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves of the seat on turn."""
-        return visits_in(view, Search(view, random.Random(seed)), self.simulations, self.seconds)
+        search = new_search(view, random.Random(seed), self.simulations, implementation=self.implementation)
+        return visits_in(view, search, self.simulations, self.seconds)
 
 
 def seed_from(rng: random.Random) -> int:

@@ -9,7 +9,8 @@ import math
 import time
 from typing import Final
 
-from client.bots.search.tree import Move, Search, Visited, Visits
+from client.bots.search.implementation import AnySearch
+from client.bots.search.tree import Move, Visited, Visits
 from client.bots.search.utility import utilities
 from client.bots.search.worlds import Worlds
 from engine.board import FIELDS
@@ -19,7 +20,7 @@ from engine.view import View
 _INFERENCE: Final = 4  # one simulation in so many tells how likely the worlds are
 
 
-def visits_in(view: View, search: Search, simulations: int, seconds: float) -> Visits:
+def visits_in(view: View, search: AnySearch, simulations: int, seconds: float) -> Visits:
     """Return what came of the moves: exactly in an ending with so few boards, else of so many simulations."""
     until = time.monotonic() + seconds
     ending = Ending(view, search.worlds)

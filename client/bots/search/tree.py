@@ -12,35 +12,31 @@ Intelligence 175, 2011). The final board does not care in which order it was fil
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.search.averages import Averages
-from client.bots.search.utility import utilities
-from client.bots.search.worlds import World, Worlds
+from client.bots.search.tuning import (
+    BATCH,
+    EXPANDED_FROM,
+    EXPLORATION,
+    INFERRED_FROM,
+    KEPT,
+    PRIOR,
+    RANDOM,
+    RAVE_WEIGHTS,
+    REDRAWS,
+    SORTED_FROM,
+    WIDTH,
+)
+from client.bots.search.utility import utilities, win_shares
+from client.bots.search.worlds import World, Worlds, added_up
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
 from engine.terrain import EMPTY, Occupant, occupant, terrain_of
 from engine.view import View
 
-# Measured, not derived: `python -m bench.brains` shows whether other values play better.
-_WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
-_KEPT: Final = 6  # ... of which so many are those visited most
-_SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling
-_EXPANDED_FROM: Final = (
-    4  # visits of a move after which it gets a node (Coulom, "Efficient Selectivity", 2006)
-)
-_RAVE: Final = 300.0  # visits from which a move's own mean says about as much
-_EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
-_PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
-_RANDOM: Final = 100  # simulations without a tree, before there are averages
-_INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
-_BATCH: Final = 50  # simulations between two looks at the clock and at the averages
-_REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it takes the best free one
-_WEIGHTS: Final = [
-    math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
-]  # less is as good as none
 _DRAWS: Final = 6  # see `engine.position.Hand`
 
 
@@ -91,9 +87,9 @@ class _Node:
         count = self.counts[index]
         value = self.rave_totals[index] / self.rave_counts[index]
         if count:
-            weight = _WEIGHTS[count] if count < len(_WEIGHTS) else 0.0
+            weight = RAVE_WEIGHTS[count] if count < len(RAVE_WEIGHTS) else 0.0
             value = weight * value + (1.0 - weight) * self.totals[index] / count
-        return value + _EXPLORATION * math.sqrt(self.log / (count + 1))
+        return value + EXPLORATION * math.sqrt(self.log / (count + 1))
 
     def best(self, kinds: Mapping[Kind, Hand]) -> int:
         """Return which move has the greatest upper bound; -1 if this world's hand allows none of them."""
@@ -109,13 +105,11 @@ class Search:
     """A search for the seat on turn of `view`, in the placing phase.
 
     When all pieces are placed it is nobody's turn: then the worlds alone differ.
-    `told`, if any, is called with the utilities that each simulation came to.
+    To `wins`, if given, each seat's share of the win in every simulation is added.
     """
 
-    def __init__(
-        self, view: View, rng: random.Random, told: Callable[[list[float]], None] | None = None
-    ) -> None:
-        self._told = told
+    def __init__(self, view: View, rng: random.Random, wins: list[float] | None = None) -> None:
+        self._wins = wins
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
         self.worlds = Worlds(view)
@@ -130,17 +124,17 @@ class Search:
     def run(self, simulations: int, seconds: float = math.inf) -> Visits:
         """Run so many simulations, fewer if the time is up before, and return what came of the moves."""
         until = time.monotonic() + seconds
-        for _ in range(min(_RANDOM, simulations // 2)):
+        for _ in range(min(RANDOM, simulations // 2)):
             world = self.worlds.draw(self._rng)
             self._play_out(list(world.board), list(world.hands), [])
         self._averages.refresh()
         while True:
-            for _ in range(min(_BATCH, simulations - self.simulations)):
+            for _ in range(min(BATCH, simulations - self.simulations)):
                 self._simulate(self.worlds.draw(self._rng))
             if self.simulations >= simulations or time.monotonic() >= until:
                 break
             self._averages.refresh()
-            if self.simulations >= _INFERRED_FROM:
+            if self.simulations >= INFERRED_FROM:
                 self.worlds.infer(self._averages.means)
         root = self._root
         return {
@@ -156,7 +150,7 @@ class Search:
             if node is None:
                 break
             after = hands[seat].after
-            if not node.visits & (node.visits - 1) and (not node.visits or node.visits >= _SORTED_FROM):
+            if not node.visits & (node.visits - 1) and (not node.visits or node.visits >= SORTED_FROM):
                 self._choose_moves(node, board, seat, after)
             index = node.best(after)
             if index < 0:
@@ -166,7 +160,7 @@ class Search:
             board[field] = found
             hands[seat] = after[kind]
             child = node.children[index]
-            if child is None and node.counts[index] + 1 >= _EXPANDED_FROM:
+            if child is None and node.counts[index] + 1 >= EXPANDED_FROM:
                 node.children[index] = _Node()
             node = child
         self._play_out(board, hands, path)
@@ -178,7 +172,7 @@ class Search:
         averages = self._averages.means
         known = {move: index for index, move in enumerate(node.moves)}
         by_visits = sorted(known.values(), key=node.counts.__getitem__, reverse=True)
-        kept = [node.moves[index] for index in by_visits[:_KEPT] if node.counts[index]]
+        kept = [node.moves[index] for index in by_visits[:KEPT] if node.counts[index]]
         occupants = [(occupant(seat, kind), kind) for kind in after]
         others = [
             (found, field, kind)
@@ -190,20 +184,20 @@ class Search:
         # Averages are over all of the game; what is known at this node tells by how much it differs here.
         shift = 0.0
         if known:
-            shift = sum(
+            shift = added_up(
                 node.rave_totals[index] / node.rave_counts[index] - averages[move[0]][move[1]]
                 for move, index in known.items()
             ) / len(known)
         chosen = _Node()
-        for move in (kept + others)[:_WIDTH]:
+        for move in (kept + others)[:WIDTH]:
             index = known.get(move, -1)
             seen = index >= 0
             chosen.moves.append(move)
             chosen.counts.append(node.counts[index] if seen else 0)
             chosen.totals.append(node.totals[index] if seen else 0.0)
-            chosen.rave_counts.append(node.rave_counts[index] if seen else _PRIOR)
+            chosen.rave_counts.append(node.rave_counts[index] if seen else PRIOR)
             chosen.rave_totals.append(
-                node.rave_totals[index] if seen else _PRIOR * (averages[move[0]][move[1]] + shift)
+                node.rave_totals[index] if seen else PRIOR * (averages[move[0]][move[1]] + shift)
             )
             chosen.children.append(node.children[index] if seen else None)
         node.moves, node.counts, node.totals = chosen.moves, chosen.counts, chosen.totals
@@ -223,7 +217,7 @@ class Search:
             choices = picks[found]
             field = choices[chance >> 8]
             if board[field] != EMPTY:
-                for _ in range(_REDRAWS):
+                for _ in range(REDRAWS):
                     field = choices[bits(8)]
                     if board[field] == EMPTY:
                         break
@@ -237,10 +231,11 @@ class Search:
     def _count(self, board: list[Occupant], worth: list[float], path: list[tuple[_Node, int]]) -> None:
         """Count the end of a simulation at the nodes of its path, and for the averages."""
         self.simulations += 1
-        if self._told is not None:
-            self._told(worth)
+        if self._wins is not None:
+            for seat, share in enumerate(win_shares(worth)):
+                self._wins[seat] += share
         self._averages.add(board, worth)
-        weights, known = _WEIGHTS, len(_WEIGHTS)
+        weights, known = RAVE_WEIGHTS, len(RAVE_WEIGHTS)
         for (node, chosen), seat in zip(path, self._order, strict=False):
             utility = worth[seat]
             node.visits += 1
@@ -257,4 +252,4 @@ class Search:
                     if count := counts[index]:
                         weight = weights[count] if count < known else 0.0
                         value = weight * value + (1.0 - weight) * totals[index] / count
-                    values[index] = value + _EXPLORATION * math.sqrt(log / (count + 1))
+                    values[index] = value + EXPLORATION * math.sqrt(log / (count + 1))

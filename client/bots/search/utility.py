@@ -4,18 +4,18 @@ from typing import Final
 
 from engine.terrain import POINT, PackedScore
 
-_WIN: Final = (
+WIN: Final = (
     0.7  # the rest is for the margin, so that a search sees progress where all its games are won or lost
 )
-_MARGIN: Final = 1.0 - _WIN
-_LOST: Final = _MARGIN / 2  # a loser's lead is negative, a winner's is not
-_DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
+MARGIN: Final = 1.0 - WIN
+_LOST: Final = MARGIN / 2  # a loser's lead is negative, a winner's is not
+DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
 
 
 def utilities(packed: list[PackedScore]) -> list[float]:
     """Return the utility of each seat; with two players they add up to 1."""
     best, second = sorted(packed, reverse=True)[:2]
-    won = _WIN / packed.count(best)
+    won = WIN / packed.count(best)
     return [_worth(score - second, won) if score == best else _worth(score - best, 0.0) for score in packed]
 
 
@@ -26,5 +26,5 @@ def win_shares(worth: list[float]) -> list[float]:
 
 
 def _worth(lead: PackedScore, won: float) -> float:
-    lead = max(-_DECISIVE, min(_DECISIVE, lead))
-    return won + _MARGIN * (0.5 + lead / (2 * _DECISIVE))
+    lead = max(-DECISIVE, min(DECISIVE, lead))
+    return won + MARGIN * (0.5 + lead / (2 * DECISIVE))

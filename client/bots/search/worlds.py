@@ -5,13 +5,16 @@ more knowledge any of them are as likely; `Worlds.infer` makes those likelier th
 because players choose what helps them.
 """
 
+import functools
 import itertools
 import math
+import operator
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from client.bots.search.tuning import INFERENCE, MOST_INFERRED
 from engine.board import FIELDS
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.position import Hand, hand_of_kinds
@@ -20,12 +23,6 @@ from engine.view import View
 
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
 Means: TypeAlias = Sequence[Sequence[float]]
-
-# Measured, not derived: much stronger factors mislead the search.
-_STRENGTH: Final = (
-    20.0  # a wolf's odds of being a farmer are multiplied by e to this x its owner's gain by it
-)
-_MOST: Final = 2.5  # the greatest such exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +56,23 @@ class Worlds:
     """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are."""
 
     def __init__(self, view: View) -> None:
-        self._board = [EMPTY] * len(FIELDS)
+        self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
         for number, field in enumerate(FIELDS):
             piece = view.placed.get(field)
             if isinstance(piece, Wolf):
                 wolves.setdefault(piece.people, []).append(number)
             elif piece is not None:
-                self._board[number] = occupant(view.owners[field], piece.kind)
+                self.board[number] = occupant(view.owners[field], piece.kind)
         self._soldierless_at = view.start.soldierless_at
-        self._counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
+        self.counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
         self.groups = tuple(
             _group(view, Seat(seat), people, wolves.get(people, []))
             for seat in range(view.seats)
             if seat not in view.hands
             for people in view.start.peoples[seat]
         )
-        self._cumulative = [_cumulative([way.odds for way in group.ways]) for group in self.groups]
+        self.cumulative = [_cumulative([way.odds for way in group.ways]) for group in self.groups]
         self._built: dict[tuple[int, ...], World] = {}
 
     @property
@@ -87,9 +84,12 @@ class Worlds:
         """Weigh the worlds anew by what each wolf's owner got while it was a farmer, and a merchant."""
         for index, group in enumerate(self.groups):
             gains = [means[group.seat + FARMER][field] - means[group.seat][field] for field in group.fields]
-            exponents = [max(-_MOST, min(_MOST, _STRENGTH * gain)) for gain in gains]
-            self._cumulative[index] = _cumulative(
-                [way.odds * math.exp(sum(itertools.compress(exponents, way.farmers))) for way in group.ways]
+            exponents = [max(-MOST_INFERRED, min(MOST_INFERRED, INFERENCE * gain)) for gain in gains]
+            self.cumulative[index] = _cumulative(
+                [
+                    way.odds * math.exp(added_up(itertools.compress(exponents, way.farmers)))
+                    for way in group.ways
+                ]
             )
 
     @property
@@ -99,9 +99,7 @@ class Worlds:
 
     def weighted(self) -> Iterator[tuple[float, World]]:
         """Yield every world after how likely it is, up to a factor."""
-        weights = [
-            [high - low for low, high in itertools.pairwise((0.0, *each))] for each in self._cumulative
-        ]
+        weights = [[high - low for low, high in itertools.pairwise((0.0, *each))] for each in self.cumulative]
         for chosen in itertools.product(*(range(len(group.ways)) for group in self.groups)):
             yield (
                 math.prod(each[way] for each, way in zip(weights, chosen, strict=True)),
@@ -111,7 +109,7 @@ class Worlds:
     def draw(self, rng: random.Random) -> World:
         """Return a world at random."""
         ways = []
-        for cumulative in self._cumulative:
+        for cumulative in self.cumulative:
             way = 0
             if len(cumulative) > 1:
                 point = rng.random() * cumulative[-1]
@@ -125,8 +123,8 @@ class Worlds:
         return world
 
     def _world(self, chosen: tuple[int, ...]) -> World:
-        board = self._board.copy()
-        counts = [each.copy() for each in self._counts]
+        board = self.board.copy()
+        counts = [each.copy() for each in self.counts]
         for group, index in zip(self.groups, chosen, strict=True):
             way = group.ways[index]
             for field, farmer in zip(group.fields, way.farmers, strict=True):
@@ -135,6 +133,11 @@ class Worlds:
             counts[group.seat][1] += way.farmers_left
         hands = (hand_of_kinds(seat, *each, self._soldierless_at) for seat, each in enumerate(counts))
         return World(tuple(board), tuple(hands))
+
+
+def added_up(numbers: Iterable[float]) -> float:
+    """Return the sum, rounded after each number; `sum` does so only before Python 3.12."""
+    return functools.reduce(operator.add, numbers, 0.0)
 
 
 def _known_counts(view: View, seat: Seat) -> list[int]:

@@ -1,0 +1,32 @@
+"""The numbers that decide how the search plays, measured and not derived: both of its twins read them here.
+
+`python -m bench.brains` shows whether other values play better.
+"""
+
+import math
+from typing import Final
+
+WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
+KEPT: Final = 6  # ... of which so many are those visited most
+SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling
+EXPANDED_FROM: Final = (
+    4  # visits of a move after which it gets a node (Coulom, "Efficient Selectivity", 2006)
+)
+EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
+PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
+RANDOM: Final = 100  # simulations without a tree, before there are averages
+INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
+BATCH: Final = 50  # simulations between two looks at the averages
+REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it takes the best free one
+
+# A move's own mean weighs so much, by its visits, beside that of all simulations which end with it (RAVE).
+_RAVE: Final = 300.0  # visits from which both say about as much
+RAVE_WEIGHTS: Final = [
+    math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
+]  # less is as good as none
+
+# Much stronger factors mislead the search.
+INFERENCE: Final = (
+    20.0  # a wolf's odds of being a farmer are multiplied by e to this x its owner's gain by it
+)
+MOST_INFERRED: Final = 2.5  # the greatest such exponent
