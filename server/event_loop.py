@@ -39,7 +39,9 @@ class _ErrorLog:
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
-            loop.default_exception_handler(context)
+            # Not as asyncio does it, with the text of the error and the arguments of the callback.
+            what = str(context.get("message", "")).partition(" in callback")[0]
+            log.error("error in the event loop", extra=about(what=what), exc_info=error)
         elif loop.time() >= self._last + _SECONDS_BETWEEN_LINES:
             self._last = loop.time()
             log.error("no more connections can be accepted", extra=about(reason=str(error.strerror)))

@@ -233,6 +233,8 @@ def _check_copy(file: Path) -> None:
         ) as copy:
             found = copy.execute("PRAGMA integrity_check").fetchone()[0]
     except sqlite3.Error as error:
-        found = str(error)
+        from server.storage.reasons import reason_of
+
+        found = reason_of(error)
     if found != "ok":
         raise WrongUse(_("the copy is damaged: {reason}").format(reason=found))

@@ -39,7 +39,7 @@ def decode(body: bytes) -> Message:
     try:
         message: Message = _DECODER.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise NotUnderstood(str(error)) from error
+        raise NotUnderstood(type(error).__name__) from error
     if any(text and unsafe(text) is not None for text in _texts(message)):
         raise NotUnderstood("a text that may not be shown")
     return message

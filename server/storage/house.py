@@ -9,6 +9,7 @@ from engine.game import Game, RandomChance
 from protocol.messages import Stage
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.reasons import Misfit
 from server.storage.stored_tables import ArchivedTable, SetAside, Stored
 from server.storage.table_summary import contents
 
@@ -93,4 +94,4 @@ def replayed_game(entries: Iterable[Entry]) -> tuple[Event, ...]:
     try:
         return tuple(Game(events_of(entries), RandomChance(random.Random())).events)
     except Exception as error:  # whatever the error, no server wrote this; its text may name a hidden piece
-        raise ValueError(f"its game makes no sense: {type(error).__name__}") from error
+        raise Misfit(f"its game makes no sense: {type(error).__name__}") from error

@@ -10,6 +10,7 @@ import msgspec
 from server.storage.archive_index import ArchivedGame
 from server.storage.chain import first_link, next_link
 from server.storage.entries import Entry, entry_of, entry_text
+from server.storage.reasons import Misfit
 from server.storage.standing import Place, Standing
 from server.storage.table_summary import Contents
 
@@ -43,7 +44,7 @@ class Stored:
     def whole_entries(self) -> list[Entry]:
         """All entries; raises ValueError if the table is damaged."""
         if self.damage is not None:
-            raise ValueError(self.damage)
+            raise Misfit(self.damage)
         return self.entries
 
 

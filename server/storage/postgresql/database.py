@@ -10,6 +10,8 @@ import asyncpg
 
 from server.config import Durable
 from server.errors import JournalError
+from server.storage import reasons
+from server.storage.reasons import Misfit
 
 # The library has no types.
 Connection: TypeAlias = Any
@@ -25,6 +27,9 @@ FAILED: Final = (
     asyncpg.InternalClientError,
     asyncpg.PostgresError,
 )
+# The classes of errors whose texts name no value of a row: of the connection and what it may use, and of what
+# the database has room, rights and time for. Others may quote what is stored: "Failing row contains (...)".
+_ABOUT_NO_ROW: Final = frozenset({"08", "25", "28", "3D", "40", "42", "53", "55", "57", "58"})
 # The disk of "normal" is the database's own: no weaker level outlives the end of PostgreSQL's processes, as a
 # journal in a file outlives the server's. "full" waits for synchronous standbys as well.
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
@@ -54,24 +59,24 @@ class Database:
         return name
 
     async def connect(self) -> Connection:
-        """Return a new connection; raises one of FAILED, or ValueError if the URL makes no sense."""
+        """Return a new connection; raises one of FAILED, or Misfit if the URL makes no sense."""
+        settings = {
+            "search_path": self.schema,
+            "application_name": "palatinus",
+            "synchronous_commit": _SYNCHRONOUS[self.durable],
+            # A server that stops in the middle of a transaction holds nobody up for long.
+            "idle_in_transaction_session_timeout": "10s",
+            "lock_timeout": "5s",
+            "tcp_keepalives_idle": "5",
+            "tcp_keepalives_interval": "2",
+            "tcp_keepalives_count": "3",
+            "jit": "off",
+        }
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await asyncpg.connect(
-                self.url,
-                timeout=CONNECT_SECONDS,
-                server_settings={
-                    "search_path": self.schema,
-                    "application_name": "palatinus",
-                    "synchronous_commit": _SYNCHRONOUS[self.durable],
-                    # A server that stops in the middle of a transaction holds nobody up for long.
-                    "idle_in_transaction_session_timeout": "10s",
-                    "lock_timeout": "5s",
-                    "tcp_keepalives_idle": "5",
-                    "tcp_keepalives_interval": "2",
-                    "tcp_keepalives_count": "3",
-                    "jit": "off",
-                },
-            )
+            try:
+                return await asyncpg.connect(self.url, timeout=CONNECT_SECONDS, server_settings=settings)
+            except ValueError as error:  # whose text may hold a part of the password
+                raise Misfit("the URL makes no sense; write postgresql://user@host/name") from error
 
     def unusable(self, error: Exception) -> JournalError:
         """Return the error for a database that cannot be used at the start."""
@@ -83,12 +88,19 @@ class Database:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why something failed, in a line that may be shown."""
+    """Return why something failed, in a line that may be shown and holds nothing of what is stored."""
     if isinstance(error, TimeoutError):
         return "it does not answer in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error).partition("\n")[0] or type(error).__name__
+    if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
+        return f"the connection cannot be used ({type(error).__name__})"
+    if not isinstance(error, asyncpg.PostgresError):
+        return reasons.reason_of(error)
+    if str(error.sqlstate)[:2] in _ABOUT_NO_ROW:
+        return str(error).partition("\n")[0]
+    kind = type(error).__name__
+    if error.severity_en is None:  # the library's own, which quotes what it could not send
+        return f"it cannot be sent ({kind})"
+    return f"the database refuses it ({kind}, {error.sqlstate})"
 
 
 def refused_by_database(error: Exception) -> bool:

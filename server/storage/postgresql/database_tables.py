@@ -14,9 +14,10 @@ from server.storage.condition import Check, CheckedTable, Condition, Salvaged, V
 from server.storage.house import House, StoredTable, replayed_game
 from server.storage.postgresql import repair
 from server.storage.postgresql import tables_in_database as stored
-from server.storage.postgresql.database import FAILED, Connection, Database
+from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
 from server.storage.postgresql.inspection import inspected, listed
 from server.storage.postgresql.schema import check, prepare
+from server.storage.reasons import Misfit
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class DatabaseTables:
             try:
                 return () if verdict.since is not None else replayed_game(verdict.table.whole_entries)
             except ValueError as error:
-                raise ValueError(f"table {code}: {error}") from error
+                raise Misfit(f"table {code}: {reason_of(error)}") from error
 
         return next(iter(self._looked_at(lambda connection: inspected(connection, [code], replayed))), ())
 
@@ -100,7 +101,7 @@ class DatabaseTables:
                 raise JournalError(
                     "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
                     file=self._database,
-                    reason=error,
+                    reason=reason_of(error),
                 ) from error
 
         return _with(self._database, change)

@@ -21,6 +21,7 @@ from server.storage.journal import Part
 from server.storage.postgresql.database import Connection, reason_of
 from server.storage.postgresql.line import Claim, Fenced, Line
 from server.storage.postgresql.schema import NOT_OWNED
+from server.storage.reasons import Misfit
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Row, linked
 from server.storage.uninterrupted import Uninterrupted, completed
@@ -46,11 +47,11 @@ class _Group:
     ended: list[int] = field(default_factory=list)
 
     def add(self, append: Append, in_use: dict[str, Standing]) -> None:
-        """Add what a table appends; raises ValueError, and adds nothing, if its numbers do not fit."""
+        """Add what a table appends; raises Misfit, and adds nothing, if its numbers do not fit."""
         for code, first, _ in append.parts:
             known = self.changes[code] if code in self.changes else in_use.get(code)
             if first != (known.length if known is not None else 0):
-                raise ValueError(f"entry {first} is not the next one of table {code}")
+                raise Misfit(f"entry {first} is not the next one of table {code}")
         for code, first, entries in append.parts:
             known = self.changes[code] if code in self.changes else in_use.get(code)
             if any(type(entry) is Forgotten for entry in entries):
@@ -143,7 +144,7 @@ class GroupCommits:
         for append in appends:
             try:
                 group.add(append, self.in_use)
-            except ValueError as error:
+            except Misfit as error:
                 self._fail([append], NotStored("the journal could not be written: {reason}", reason=error))
         if not group.appends:
             return
@@ -157,7 +158,7 @@ class GroupCommits:
         except asyncpg.PostgresError as error:
             if error.sqlstate == NOT_OWNED:  # which nobody but this server gives away
                 self._line.end_term()
-                self._fail(group.appends, TableLost("{reason}", reason=error))
+                self._fail(group.appends, TableLost("another server has taken it up"))
             elif error.sqlstate == _UNIQUE and len(group.appends) > 1:
                 for append in group.appends:
                     await self._commit([append])

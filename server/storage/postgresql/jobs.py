@@ -81,7 +81,7 @@ class Jobs:
                 job.begins()
             job.done.set_result(await job.work())
         except NotOwned as error:
-            job.done.set_exception(TableLost("{reason}", reason=error))
+            job.done.set_exception(TableLost("{reason}", reason=str(error)))
         except Fenced:
             job.done.set_exception(TableLost("the lease is lost"))
         except asyncpg.PostgresError as error:
@@ -93,11 +93,11 @@ class Jobs:
             self._health.count_failures(error.reason)
             job.done.set_exception(error)
         except ValueError as error:
-            job.done.set_exception(self._damaged(error))
+            job.done.set_exception(self._damaged(reason_of(error)))
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
             job.done.set_exception(error)
 
-    def _damaged(self, what: object) -> JournalError:
+    def _damaged(self, what: str) -> JournalError:
         return JournalError(
             "the journal in {database} is damaged: {reason}. See the log, and restore a copy if need be",
             database=self._database,

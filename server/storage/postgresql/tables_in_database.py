@@ -12,6 +12,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.archive_rows import COLUMNS, archive_row, archived_from, listed_from
 from server.storage.entries import LiveEntries
 from server.storage.postgresql.database import Connection
+from server.storage.reasons import Misfit
 from server.storage.stored_tables import (
     ArchivedTable,
     Row,
@@ -28,7 +29,7 @@ INSERT_ARCHIVED: Final = f"INSERT INTO archive ({COLUMNS}) VALUES ({_VALUES})"  
 _SET_ASIDE: Final = "SELECT code, since, reason, entries, whole, length FROM set_aside"
 
 
-class NotOwned(ValueError):
+class NotOwned(Misfit):
     """Another server has the table."""
 
 
@@ -82,7 +83,7 @@ async def archive(
 ) -> None:
     """Move a table's entries into the archive, and remove the tables `gone` from it.
 
-    Raises ValueError if the table has no entries, or is damaged, or another server's.
+    Raises Misfit if the table has no entries, or is damaged, or another server's.
     """
     await _claim(connection, term, code)
     found = await _whole(connection, code)
@@ -95,11 +96,11 @@ async def archive(
 
 
 async def bring_back(connection: Connection, term: int, code: str) -> Stored:
-    """Give the server an archived table; raises ValueError if there is none, or it is damaged."""
+    """Give the server an archived table; raises Misfit if there is none, or it is damaged."""
     if await _place(connection, code) != "~" or (found := await archived_table(connection, code)) is None:
-        raise ValueError(f"table {code} is not archived")
+        raise Misfit(f"table {code} is not archived")
     if found.damage is not None:
-        raise ValueError(f"archived table {code}: {found.damage}")
+        raise Misfit(f"archived table {code}: {found.damage}")
     await insert(connection, code, found.rows)
     await connection.execute("DELETE FROM archive WHERE code = $1", code)
     await _move(connection, code, "=", term)
@@ -134,13 +135,13 @@ async def set_aside(connection: Connection, term: int, code: str, whole: int, re
 
 
 async def restore(connection: Connection, term: int, code: str, entries: int) -> list[Row]:
-    """Give the server the first `entries` of a table that was set aside; raises ValueError."""
+    """Give the server the first `entries` of a table that was set aside; raises Misfit."""
     if await _place(connection, code) != "!":
-        raise ValueError(f"table {code} is not set aside")
+        raise Misfit(f"table {code} is not set aside")
     (table,) = await set_aside_tables(connection, [code])
     rows = table.whole_part.rows[:entries]
     if len(rows) < entries:
-        raise ValueError(f"table {code} has only {len(rows)} whole entries")
+        raise Misfit(f"table {code} has only {len(rows)} whole entries")
     await insert(connection, code, rows)
     await connection.execute("DELETE FROM set_aside WHERE code = $1", code)
     await _move(connection, code, "=", term)
@@ -234,7 +235,7 @@ async def _claim(connection: Connection, term: int, code: str) -> None:
 async def _whole(connection: Connection, code: str) -> Stored:
     found = await table_in_use(connection, code)
     if found is None or found.damage is not None:
-        raise ValueError(f"table {code}: {found.damage if found else 'it has no entries'}")
+        raise Misfit(f"table {code}: {found.damage if found else 'it has no entries'}")
     return found
 
 

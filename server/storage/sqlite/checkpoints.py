@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from server.logs import about
+from server.storage.reasons import reason_of
 from server.storage.sqlite.journal_file import connected
 from server.storage.sqlite.open_files import OpenFiles
 
@@ -51,7 +52,9 @@ class Checkpoints:
         try:
             pages, moved = await loop.run_in_executor(self._thread, checkpoint, self._database, self._files)
         except sqlite3.Error as error:
-            log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))
+            log.warning(
+                "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
+            )
         else:
             if pages >= _MOST_PAGES or pages == moved:
                 self._begin_log(pages >= _MOST_PAGES)

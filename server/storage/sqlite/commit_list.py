@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from server.logs import about
+from server.storage.reasons import reason_of
 from server.storage.standing import Changes, Place, Standing
 
 FILE_NAME: Final = "palatinus.commits"
@@ -173,7 +174,7 @@ class CommitList:
 
     def _tell_once(self, error: OSError) -> None:
         if not self._failing:
-            log.warning("the commit list cannot be written", extra=about(reason=error.strerror or str(error)))
+            log.warning("the commit list cannot be written", extra=about(reason=reason_of(error)))
         self._failing = True
 
     def close(self) -> None:

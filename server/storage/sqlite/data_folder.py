@@ -21,6 +21,7 @@ from server.storage.house import (
     described_aside,
     replayed_game,
 )
+from server.storage.reasons import reason_of
 from server.storage.sqlite.damage.evidence import reading, refuse_if_in_use
 from server.storage.sqlite.damage.inspection import Findings, inspected
 from server.storage.sqlite.damage.repair import copies
@@ -58,11 +59,11 @@ class DataFolder:
             refuse_if_in_use(self._path)
             self._open = opening.pop_all()
 
-    def _damaged(self, what: object) -> JournalError:
+    def _damaged(self, what: str | Exception) -> JournalError:
         return JournalError(
             "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
             file=self._path,
-            reason=what,
+            reason=what if isinstance(what, str) else reason_of(what),
         )
 
     def __enter__(self) -> Self:
@@ -100,11 +101,11 @@ class DataFolder:
         try:
             entries = [] if found is None else found.whole_entries
         except ValueError as error:
-            raise self._damaged(f"table {code}: {error}") from error
+            raise self._damaged(f"table {code}: {reason_of(error)}") from error
         try:
             return replayed_game(entries)
         except ValueError as error:
-            raise self._damaged(f"table {code}: {error}") from error
+            raise self._damaged(f"table {code}: {reason_of(error)}") from error
 
     def house(self) -> House:
         """Return all tables; raises JournalError if any of them is damaged that was not set aside."""
@@ -186,6 +187,8 @@ class DataFolder:
                 finally:
                     ledger.close()
         except (OSError, sqlite3.Error) as error:
-            raise JournalError("the journal could not be written: {reason}", reason=error) from error
+            raise JournalError(
+                "the journal could not be written: {reason}", reason=reason_of(error)
+            ) from error
         except ValueError as error:
             raise self._damaged(error) from error

@@ -24,6 +24,7 @@ from server.storage.entries import Entry, LiveEntries
 from server.storage.health import Health
 from server.storage.journal import Part
 from server.storage.keeping_journal import KeepingJournal
+from server.storage.reasons import Fault, reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.damage.evidence import content_of
@@ -67,7 +68,7 @@ class _Job:
     begins: Callable[[], None] | None = None  # called on the event loop just before the work
 
 
-class _NotInPlace(Exception):
+class _NotInPlace(Fault):
     """The files are not those that were opened, so nobody would find in them what is stored."""
 
 
@@ -121,7 +122,7 @@ class SqliteJournal(KeepingJournal):
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
                 self._database.close()
-                raise self._damaged(str(error)) from error
+                raise self._damaged(reason_of(error)) from error
             except OSError as error:
                 self._database.close()
                 raise unusable(self.path, error) from error
@@ -147,7 +148,7 @@ class SqliteJournal(KeepingJournal):
         try:
             return {table.code: table.whole_entries for table in in_use(self._database)}
         except (sqlite3.Error, ValueError) as error:
-            raise self._damaged(str(error)) from error
+            raise self._damaged(reason_of(error)) from error
 
     def _damaged(self, what: str) -> JournalError:
         return JournalError(
@@ -208,7 +209,7 @@ class SqliteJournal(KeepingJournal):
             while await asyncio.to_thread(copy.step):
                 pass
         except sqlite3.Error as error:
-            raise JournalError("the journal could not be used: {reason}", reason=error) from error
+            raise JournalError("the journal could not be used: {reason}", reason=reason_of(error)) from error
         finally:
             await asyncio.to_thread(copy.close)
             database.close()
@@ -249,7 +250,9 @@ class SqliteJournal(KeepingJournal):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             copy = copied(self._database, self.path, "rescued")
         except (OSError, sqlite3.Error) as error:
-            log.error("the deleted journal is lost", extra=about(path=str(self.path), reason=str(error)))  # noqa: TRY400 - one line says it
+            log.error(  # noqa: TRY400 - one line says it
+                "the deleted journal is lost", extra=about(path=str(self.path), reason=reason_of(error))
+            )
         else:
             log.warning("the deleted journal is saved in a copy", extra=about(path=str(copy)))
 
@@ -375,7 +378,7 @@ class SqliteJournal(KeepingJournal):
                 append.stored.set_result(None)
             else:
                 append.stored.set_exception(
-                    NotStored("the journal could not be written: {reason}", reason=error)
+                    NotStored("the journal could not be written: {reason}", reason=reason_of(error))
                 )
 
     def _settled(self, error: BaseException | None) -> None:
@@ -385,7 +388,7 @@ class SqliteJournal(KeepingJournal):
         self._health.settled(failed=error is not None)
 
     def _count_failures(self, error: Exception, number: int) -> None:
-        self._health.count_failures(str(error), number, told=self._files.fault is not None)
+        self._health.count_failures(reason_of(error), number, told=self._files.fault is not None)
 
     def _committed(self, appends: list[Append]) -> Exception | None:
         if not appends:
@@ -404,9 +407,9 @@ class SqliteJournal(KeepingJournal):
         try:
             return job.work()
         except (sqlite3.Error, _NotInPlace) as error:
-            return NotStored("the journal could not be used: {reason}", reason=error)
+            return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
         except ValueError as error:
-            return self._damaged(str(error))
+            return self._damaged(reason_of(error))
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
             return error
 
@@ -431,7 +434,9 @@ class SqliteJournal(KeepingJournal):
 
         def begun(done: asyncio.Future[None]) -> None:
             if (error := done.exception()) is not None:
-                log.warning("the journal's log cannot be cleared, and grows", extra=about(reason=str(error)))
+                log.warning(
+                    "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
+                )
 
         self._log_begins = True
         self._asked(begin).add_done_callback(begun)

@@ -10,6 +10,7 @@ from typing import Final
 
 from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
+from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.chain_migration import chain_tables
 from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
 
@@ -79,7 +80,7 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
         except BaseException:
             database.close()
             raise
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, Misfit) as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
             raise in_use(path) from error
         raise unusable(path, error) from error
@@ -134,12 +135,12 @@ def mark(database: sqlite3.Connection) -> None:
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def unusable(path: Path, error: OSError | sqlite3.Error) -> JournalError:
+def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalError:
     """Return the error for a file that cannot be opened."""
     return JournalError(
         "cannot use the journal {file}: {reason}. Choose another --data",
         file=path,
-        reason=getattr(error, "strerror", None) or error,
+        reason=reason_of(error),
     )
 
 
@@ -162,14 +163,14 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
 def checked_version(database: sqlite3.Connection, path: Path) -> int:
     """Return the version of a journal, 0 for an empty file.
 
-    Raises JournalError if it is of a newer version or not a journal.
+    Raises JournalError if it is of a newer version or not a journal, Misfit if its header is damaged.
     """
     version = _number(database, "user_version")
     made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if {"entry", "archive", "set_aside", "journal"} <= made and version not in _NEWER:
         # It has the newest schema, so only its header can be damaged.
         if version != SCHEMA_VERSION or _number(database, "application_id") != _APPLICATION_ID:
-            raise sqlite3.DatabaseError("the header is damaged")
+            raise Misfit("the header is damaged")
         return version
     if version > SCHEMA_VERSION:
         raise JournalError(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from server.storage.entries import Entry, Forgotten
 from server.storage.journal import Part
+from server.storage.reasons import Misfit
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
 from server.storage.sqlite.tables_in_file import commits, insert, standings
@@ -44,7 +45,7 @@ class Ledger:
             for code, first, entries in parts:
                 known = changes[code] if code in changes else self._in_use.get(code)
                 if first != (known.length if known is not None else 0):
-                    raise ValueError(f"entry {first} is not the next one of table {code}")
+                    raise Misfit(f"entry {first} is not the next one of table {code}")
                 if any(type(entry) is Forgotten for entry in entries):
                     self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
                     changes[code] = None

@@ -12,6 +12,7 @@ from typing import Any
 from server.storage.archive_index import ArchivedGame
 from server.storage.archive_rows import COLUMNS, archive_row, archived_from, listed_from
 from server.storage.entries import LiveEntries
+from server.storage.reasons import Misfit
 from server.storage.standing import SET_ASIDE, Changes, Place, Standing
 from server.storage.stored_tables import (
     ArchivedTable,
@@ -54,7 +55,7 @@ def archived_tables(database: sqlite3.Connection) -> Iterator[tuple[Stored, Arch
 def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = None) -> Iterator[ArchivedTable]:
     """Yield the archived tables, or those of them in `codes`, oldest first.
 
-    Raises ValueError if what is said of one makes no sense.
+    Raises Misfit if what is said of one makes no sense.
     """
     only = "" if codes is None else f"WHERE code IN ({', '.join('?' * len(codes))})"
     rows = database.execute(
@@ -67,13 +68,13 @@ def archive_list(database: sqlite3.Connection, codes: Sequence[str] | None = Non
 def archive(database: sqlite3.Connection, code: str, game: ArchivedGame, gone: Sequence[str] = ()) -> Changes:
     """Move a table's entries into the archive, and remove the tables `gone` from it.
 
-    Raises ValueError if the table has no entries, or is damaged.
+    Raises Misfit if the table has no entries, or is damaged.
     """
     found = table_in_use(database, code)
     if found is None:
-        raise ValueError(f"table {code} has no entries")
+        raise Misfit(f"table {code} has no entries")
     if found.damage is not None:
-        raise ValueError(f"table {code}: {found.damage}")
+        raise Misfit(f"table {code}: {found.damage}")
     table = Stored(code, found.rows, found.entries, int(time.time()))
     insert_archived(database, table, game)
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
@@ -92,11 +93,11 @@ def insert_archived(database: sqlite3.Connection, table: Stored, game: ArchivedG
 def shorten(database: sqlite3.Connection, code: str, live_entries: LiveEntries) -> Changes:
     """Keep only the entries of a table that `live_entries` names, with a new chain.
 
-    Raises ValueError if the table is damaged.
+    Raises Misfit if the table is damaged.
     """
     found = table_in_use(database, code)
     if found is None or found.damage is not None:
-        raise ValueError(f"table {code}: {found.damage if found else 'it has no entries'}")
+        raise Misfit(f"table {code}: {found.damage if found else 'it has no entries'}")
     numbers = live_entries(found.entries)
     kept = relinked(code, ((found.rows[number].time, found.rows[number].body) for number in numbers))
     database.execute("DELETE FROM entry WHERE code = ?", (code,))
@@ -105,12 +106,12 @@ def shorten(database: sqlite3.Connection, code: str, live_entries: LiveEntries) 
 
 
 def bring_back(database: sqlite3.Connection, code: str) -> Changes:
-    """Move an archived table's entries back to those of the server's tables; raises ValueError."""
+    """Move an archived table's entries back to those of the server's tables; raises Misfit."""
     found = archived_table(database, code)
     if found is None:
-        raise ValueError(f"table {code} is not archived")
+        raise Misfit(f"table {code} is not archived")
     if found.damage is not None:
-        raise ValueError(f"archived table {code}: {found.damage}")
+        raise Misfit(f"archived table {code}: {found.damage}")
     insert(database, code, found.rows)
     database.execute("DELETE FROM archive WHERE code = ?", (code,))
     return {code: Standing(Place.IN_USE, len(found.rows), found.rows[-1].link)}
@@ -230,12 +231,12 @@ def set_aside(database: sqlite3.Connection, code: str, whole: int, reason: str) 
 def restore(database: sqlite3.Connection, code: str, entries: int) -> Changes:
     """Put the first `entries` of a table that was set aside back into use.
 
-    Raises ValueError if it has fewer that are whole.
+    Raises Misfit if it has fewer that are whole.
     """
     (table,) = set_aside_tables(database, [code])
     rows = table.whole_part.rows[:entries]
     if len(rows) < entries:
-        raise ValueError(f"table {code} has only {len(rows)} whole entries")
+        raise Misfit(f"table {code} has only {len(rows)} whole entries")
     insert(database, code, rows)
     database.execute("DELETE FROM set_aside WHERE code = ?", (code,))
     return {code: Standing(Place.IN_USE, len(rows), rows[-1].link)}

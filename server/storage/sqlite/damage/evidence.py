@@ -15,6 +15,7 @@ from protocol.limits import CODE_LENGTH
 from server.storage.archive_index import ArchivedGame
 from server.storage.archive_rows import archived_from
 from server.storage.chain import first_link, next_link
+from server.storage.reasons import Misfit
 from server.storage.sqlite.damage.page_scan import Value, rows_in
 from server.storage.sqlite.damage.write_ahead_log import merged
 from server.storage.sqlite.journal_file import checked_version, upgrade
@@ -56,7 +57,7 @@ class View:
 def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
     """Read a journal into memory, brought to the newest version; yield a connection and the file's version.
 
-    Raises sqlite3.Error, OSError, or JournalError for a file that is of a newer version or not a journal.
+    Raises sqlite3.Error, OSError, Misfit, or JournalError for a file of a newer version or not a journal.
     """
     content = merged(content_of(path), content_of(beside(path, "-wal")))
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
@@ -81,10 +82,10 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     """Return what SQLite shows; raises sqlite3.Error or ValueError if the file is malformed."""
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
-        raise sqlite3.DatabaseError(str(result).replace("\n", " "))
+        raise Misfit(str(result).replace("\n", " "))
     row = database.execute("SELECT id FROM journal").fetchone()
     if row is None:
-        raise sqlite3.DatabaseError("its number is missing")
+        raise Misfit("its number is missing")
     tables = {table.code: table for table in in_use(database)}
     archived = list(archive_list(database))
     damaged = {code for code, table in tables.items() if table.damage is not None}

@@ -13,6 +13,7 @@ from typing import Final
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.condition import Condition, Verdict, table_faults
+from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.damage.evidence import Evidence, View, beside, content_of, reading, view_of
@@ -78,9 +79,9 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                     "nothing can be read in the journal {file} ({reason}). "
                     "Put a backup in its place, or choose another --data",
                     file=path,
-                    reason=error,
+                    reason=reason_of(error),
                 ) from error
-            fault = JournalError("the journal is malformed ({reason})", reason=error)
+            fault = JournalError("the journal is malformed ({reason})", reason=reason_of(error))
             return _found(known, evidence, fault)
         if faults:
             evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
@@ -96,7 +97,7 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
         raise JournalError(
             "cannot use the journal {file}: {reason}. Choose another --data",
             file=path,
-            reason=error.strerror or error,
+            reason=reason_of(error),
         ) from error
 
 

@@ -18,6 +18,7 @@ from typing import Final
 from server.errors import JournalError
 from server.logs import about
 from server.storage.condition import Condition, Verdict
+from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
 from server.storage.sqlite.damage.evidence import beside, refuse_if_in_use
@@ -58,7 +59,7 @@ def make_ready(data: Path) -> None:
             "the journal {file} is damaged, and cannot be repaired: {reason}. Nothing was changed. "
             "Make room on the disk, or look at it with palatinus tables check",
             file=data / FILE_NAME,
-            reason=getattr(error, "strerror", None) or error,
+            reason=reason_of(error),
         ) from error
     _tell(findings, kept)
 
