@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from server.logs import about, set_verbose
 from server.net.access import Access
 from server.net.addresses import reachable
 from server.net.connections.open_files import make_room_for
+from server.tracing import traced_as_asked
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,10 @@ def serve(config: Config, started: Callable[[list[str]], None], read_again: Call
     Raises HostError if the server cannot start.
     """
     make_room_for(config.limits.connections)
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    with (
+        traced_as_asked(config.node or socket.gethostname()),
+        asyncio.Runner(loop_factory=new_loop) as runner,
+    ):
         runner.run(_serve(config, started, read_again))
 
 

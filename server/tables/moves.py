@@ -8,6 +8,7 @@ import time
 
 from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameEnded
+from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import event_map
@@ -19,7 +20,9 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Played, StoodIn, Voted
 from server.tables.absence.internal_messages import AwayTooLong, MoveDue, TimeUp
+from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
+from server.tracing import move_span, span
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +44,9 @@ class Moves:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
         if state.paused is not None:
             raise Refusal(Code.PAUSED)
-        happened = state.game.decided(command_of(seat, move))
-        events = [event_map(event) for event in happened]
+        with span("decide"):
+            happened = state.game.decided(command_of(seat, move))
+            events = [event_map(event) for event in happened]
         await self.accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
     async def vote(self, session: Session, vote: Vote) -> None:
@@ -76,12 +80,20 @@ class Moves:
         policy, game = context.policy, context.state.game
         if game is None or (move := policy.substitute_move(events)) is None:
             return
+        with move_span("StandIn", None if context.state.private else context.code):
+            await self._play_substitute(game, move)
+
+    async def _play_substitute(self, game: Game, move: SubstituteMove) -> None:
+        context = self._context
         command = move.command.result()
-        happened = game.decided(command)
-        maps = [event_map(event) for event in happened]
+        with span("decide"):
+            happened = game.decided(command)
+            maps = [event_map(event) for event in happened]
         by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
         try:
-            await self.accept(StoodIn(command.seat, move.by, maps, policy.time_taken()), happened, by=by)
+            await self.accept(
+                StoodIn(command.seat, move.by, maps, context.policy.time_taken()), happened, by=by
+            )
         except JournalError as error:
             context.counts.journal_failed(error)
             context.policy.turn_began()
@@ -104,10 +116,11 @@ class Moves:
         state = context.state
         begins = state.game is None
         ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
-        if ended is not None and context.owner.writes_records:
-            await context.journal.append_last(context.code, state.entry_count, [entry], ended)
-        else:
-            await context.journal.append(context.code, state.entry_count, [entry])
+        with span("store"):
+            if ended is not None and context.owner.writes_records:
+                await context.journal.append_last(context.code, state.entry_count, [entry], ended)
+            else:
+                await context.journal.append(context.code, state.entry_count, [entry])
         pause_asked = bool(context.pause_asked)
         context.pause_asked.clear()  # a request for a pause lasts as long as the turn
         had_time = not state.clocks.used_up(Seat(entry.seat))
@@ -121,7 +134,8 @@ class Moves:
         context.counts.moves += 1
         move_id = entry.move.id if isinstance(entry, Played) else None
         time_left = context.policy.time_left()
-        context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
+        with span("tell"):
+            context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
         if ended is not None:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)

@@ -79,6 +79,7 @@ from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state import PersistentState, Player
 from server.tables.summaries import table_summary
 from server.timers import Timer, Timers
+from server.tracing import move_span
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +134,11 @@ class Table:
 
     async def handle(self, session: Session, message: AtTable) -> None:
         """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
-        await self._in_order(self._answer, session, message)
+        if isinstance(message, Lay | PlacePiece):
+            with move_span(type(message).__name__, None if self.state.private else self.code):
+                await self._in_order(self._answer, session, message)
+        else:
+            await self._in_order(self._answer, session, message)
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Let the session in as it asks; raises Refusal or JournalError."""

@@ -62,6 +62,7 @@ from server.config import Config, Limits
 from server.logs import describe
 from tests.server.match import Script, piece_of
 from tests.server.peer import Peer, all_caught_up, blanked, connected, game, http_get, play_on
+from tests.server.traces import Traces, traces
 
 OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (
@@ -76,7 +77,7 @@ WATCHING = 0  # the seat that must not notice a difference; the spectator must n
 
 @dataclass(frozen=True)
 class Received:
-    """Everything sent to the watching seat, spectators and the lobby, and the server's log and metrics."""
+    """Everything sent to the watching seat, spectators and the lobby; log, metrics and traces."""
 
     seat: list[bytes]
     lobby: list[bytes]
@@ -84,6 +85,7 @@ class Received:
     latecomers: list[bytes]
     log: list[str]
     metrics: list[str]
+    traces: list[str]
 
 
 def planned_faces(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
@@ -93,7 +95,13 @@ def planned_faces(players: int, seed: int, *, swapped: bool) -> list[list[str]]:
 
 
 async def play_and_record(
-    players: int, seed: int, log: pytest.LogCaptureFixture, *, swapped: bool, away: int | None = None
+    players: int,
+    seed: int,
+    log: pytest.LogCaptureFixture,
+    *,
+    swapped: bool,
+    traced: Traces,
+    away: int | None = None,
 ) -> Received:
     """Play all but the last move, with refusals and absences, and return what the others received.
 
@@ -159,6 +167,7 @@ async def play_and_record(
             for record in log.records
             if record.name.startswith(OUR_LOGGERS) and record.getMessage() not in CLOSING_LINES
         )
+        moves = traced.lines()
         tokens = [peer.token for peer in peers if peer.token]
     blank = [code.encode(), *(token.encode() for token in tokens)]
     return Received(
@@ -168,6 +177,7 @@ async def play_and_record(
         [blanked(frame, blank) for frame in latecomers],
         lines,
         [line for line in metrics.splitlines() if not line.startswith(TIMED_METRICS)],
+        moves,
     )
 
 
@@ -312,14 +322,16 @@ async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCapt
 async def test_swapping_hidden_kinds_changes_no_byte(
     caplog: pytest.LogCaptureFixture, players: int, away: int | None
 ) -> None:
-    """Events, refusals, syncs, snapshots, lists, chat and the log stay the same to the last byte.
+    """Events, refusals, syncs, snapshots, lists, chat, traces and the log stay the same to the last byte.
 
     So do the moves of the stand-in, which holds a seat in one of the games.
     """
     caplog.set_level(logging.DEBUG)
     seed = players
-    one = await play_and_record(players, seed, caplog, swapped=False, away=away)
-    two = await play_and_record(players, seed, caplog, swapped=True, away=away)
+    with traces() as traced:
+        one = await play_and_record(players, seed, caplog, swapped=False, away=away, traced=traced)
+    with traces() as traced:
+        two = await play_and_record(players, seed, caplog, swapped=True, away=away, traced=traced)
     for seat in range(1, players):
         assert (
             planned_faces(players, seed, swapped=False)[seat]
@@ -331,6 +343,7 @@ async def test_swapping_hidden_kinds_changes_no_byte(
     assert one.latecomers == two.latecomers
     assert one.log == two.log
     assert one.metrics == two.metrics
+    assert one.traces == two.traces != []
     assert one.seat
     assert one.spectator
     assert one.latecomers
