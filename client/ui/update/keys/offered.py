@@ -4,7 +4,7 @@ from client.tables.table import TableModel
 from client.ui.update.actions import Act
 from client.ui.update.keys.contexts import KeyContext, context_of, watches
 from client.ui.update.keys.table import Key, keys_at
-from client.ui.update.state import Lesson, Reading, Replay, TalkPage, Ui, hints_allowed, in_lobby
+from client.ui.update.state import Lesson, Lobby, Reading, Replay, TalkPage, Ui, hints_allowed, in_lobby
 from engine.view import Phase
 
 
@@ -32,7 +32,12 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
         return _those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, at_first))
     match context_of(ui, model):
         case KeyContext.LOBBY:
-            return _those((Act.CHAT, not ui.hosting.lobby))
+            new_table = isinstance(ui.page, Lobby) and ui.page.chosen >= len(ui.page.tables)
+            return _those(
+                (Act.CHAT, not ui.hosting.lobby),
+                (Act.WATCH, new_table),
+                (Act.CONFIRM, new_table),  # it does the same as `o` there, and has another name
+            )
         case KeyContext.GATHERING:
             return _idle_while_gathering(ui, model)
         case KeyContext.PLACING:
