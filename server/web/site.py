@@ -16,6 +16,7 @@ from protocol.codes import Code
 from protocol.messages import Watch
 from server.config import Limits, Pages
 from server.counts import Counts
+from server.errors import JournalError
 from server.logs import about
 from server.net.access import Access
 from server.net.addresses import Remote
@@ -162,6 +163,10 @@ class Site:
                 session.show(page_frame(self._pages.full(language)))
                 session.end(CloseCode.TRY_AGAIN_LATER)
                 return False
+        except JournalError as error:  # another server may have the table
+            self._counts.journal_failed(error)
+            session.end(CloseCode.TRY_AGAIN_LATER)
+            return False
         session.show(page_frame(self._pages.gone(language)))
         session.end(CloseCode.NORMAL_CLOSURE)
         return False

@@ -96,6 +96,21 @@ async def test_a_table_has_no_more_browsers_than_spectators() -> None:
             assert "spectators" in second.parts["now"]
 
 
+async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_for_now(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page comes back by itself, and nothing has failed."""
+    async with web_server() as server, game(server.port, 2) as peers:
+        monkeypatch.setattr(server.lobby._journal, "lapsed", True)
+        async with viewer(server.port, f"/watch/{peers[0].code}") as page:
+            assert await page.closed() == 1013
+        assert not page.received
+        monkeypatch.undo()
+        async with viewer(server.port, f"/watch/{peers[0].code}") as again:
+            await again.until("players", "Player 0")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 async def test_the_list_of_tables_goes_on_by_itself() -> None:
     """A new table shows, and one that turns private is gone."""
     async with web_server() as server, viewer(server.port, "/watch") as page:
