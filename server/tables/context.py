@@ -86,9 +86,8 @@ class TableContext:
     def broadcast_state(self) -> None:
         """Send everyone the state of the table: who sits where, and who is here."""
         self.owner.table_changed()
-        if self.journal.lapsed:
-            return
-        self.audience.broadcast(self.table_state())
+        if self.audience and not self.journal.lapsed:
+            self.audience.broadcast(self.table_state())
 
     def table_state(self) -> TableState:
         """Return what everybody at the table sees of it."""

@@ -276,15 +276,16 @@ class Table:
             raise self._closed()
         try:
             result = await work(*args, **options)
-            if not self._is_over:
+            if not (self._ended or self._is_over):
                 if self._context.pause_asked:
                     await self._pauses.begin_if_agreed()
                 await self._game_start.begin_if_complete()
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others
-            log.exception("table failed and is closed", extra=about(table=self.code))
-            self._end(failed=True)
+            if not self._lost:  # else it was given up under the work, which can find it in pieces
+                log.exception("table failed and is closed", extra=about(table=self.code))
+                self._end(failed=True)
             raise self._closed() from error
         else:
             return result

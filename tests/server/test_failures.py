@@ -2,17 +2,28 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.record import names_in, replayed
-from protocol.codes import Code
+from protocol.codes import CloseCode, Code
 from protocol.messages import JoinTable, Leave, ListTables, Refused, Rematch, Sync, Tables
 from server.app import running
 from server.config import Config
 from server.logs import describe
+from server.storage.journal import NoJournal
 from server.tables.table import Table
-from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, table_of
+from tests.server.peer import (
+    Peer,
+    connected,
+    eventually,
+    game,
+    memory_server,
+    peer_on_turn,
+    play_on,
+    table_of,
+)
 
 
 async def test_a_failing_table_does_not_harm_the_others(
@@ -46,6 +57,26 @@ async def test_a_failing_table_does_not_harm_the_others(
         assert [describe(record) for record in caplog.records if record.exc_info] == [
             f"table failed and is closed: table={table.code}"
         ]
+
+
+async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move counts, wherever the table is now, and the players are sent to find it."""
+    async with memory_server() as server, game(server.port, 2) as peers:
+        append = NoJournal.append
+
+        async def lost(*arguments: Any) -> None:
+            await append(*arguments)
+            server.lobby.give_up()
+
+        monkeypatch.setattr(NoJournal, "append", lost)
+        mover = peer_on_turn(peers)
+        assert mover is not None
+        await mover.send(mover.random_move(random.Random(1)))
+        for peer in peers:
+            assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def wait_until_closed(peer: Peer) -> None:
@@ -88,7 +119,7 @@ async def test_the_last_player_who_leaves_a_failing_table_is_answered(
     async with memory_server() as server, connected(server.port) as peer:
         await peer.open(2)
         with monkeypatch.context() as patch:
-            patch.setattr("server.tables.context.table_state", failing)
+            patch.setattr("server.tables.context.TableContext.broadcast_state", failing)
             assert (await peer.refused(Leave(peer.next_id()))).code == Code.TABLE_CLOSED
         assert not server.lobby.tables
         await peer.open(2)
