@@ -187,6 +187,7 @@ class _Server:
 
             holder = SharedTables(self.lobby, journal, self._fresh, stop)
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
+            self.lobby.share(self.channel)
             self._sharing = [
                 self._tasks.create_task(journal.keep(holder)),
                 self._tasks.create_task(self.channel.run()),

@@ -1,8 +1,10 @@
 """The servers that were found, as values."""
 
+from collections.abc import Collection
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.messages import TableSummary
 
@@ -53,3 +55,30 @@ def named(found: Found, name: str) -> FoundServer | None:
     """Return the first server of that name, in any case."""
     wanted = name.casefold()
     return next((each for each in found.servers if each.name and each.name.casefold() == wanted), None)
+
+
+def each_table_once(servers: Collection[FoundServer]) -> tuple[FoundServer, ...]:
+    """Return the servers, with each table that several of one house list at the server where it is.
+
+    If that was not found, the table is shown where it was found first.
+    """
+    shown = {
+        (table.table, table.host)
+        for server in servers
+        if isinstance(server.answer, Listed)
+        for table in server.answer.tables
+        if not table.elsewhere
+    }
+
+    def once(server: FoundServer) -> FoundServer:
+        if not isinstance(server.answer, Listed):
+            return server
+        tables = [
+            table
+            for table in server.answer.tables
+            if not table.elsewhere or (table.table, table.host) not in shown
+        ]
+        shown.update((table.table, table.host) for table in tables)
+        return replace(server, answer=replace(server.answer, tables=tuple(tables)))
+
+    return tuple(map(once, servers))

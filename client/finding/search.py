@@ -5,7 +5,17 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent, named
+from client.finding.found import (
+    Answer,
+    Asking,
+    Found,
+    FoundServer,
+    Listed,
+    Locked,
+    Silent,
+    each_table_once,
+    named,
+)
 from client.finding.inquiry import answers
 from client.network.transport import FREE_ACCESS, Access
 
@@ -119,4 +129,4 @@ class _Search:
         by_url: dict[str, FoundServer] = {}
         for server in self._known.values():
             by_url.setdefault(server.url, server)
-        self._show(Found(tuple(by_url.values()), self._deaf))
+        self._show(Found(each_table_once(by_url.values()), self._deaf))

@@ -5,7 +5,6 @@ import contextlib
 import random
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection
@@ -356,7 +355,7 @@ class Connection(Requests):
 
     async def _gone_on(self, failure: Elsewhere) -> ClientConnection | None:
         """Return a websocket to where the table is said to be, None if it is not there."""
-        self._at, self._other = replace(self.address, url=failure.url), self.address
+        self._at, self._other = self.address.at(failure.url), self.address
         try:
             return await self._reopened()
         except ConnectFailed:

@@ -6,7 +6,7 @@ import random
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -105,6 +105,7 @@ class Access:
     """What it takes to connect: a password if required; `tls` replaces the system's certificates.
 
     A program that connects for somebody else says in `headers` where they are, and why it is to be believed.
+    The latter (Authorization) is for the server that gave it alone.
     """
 
     tls: ssl.SSLContext | None = None
@@ -122,6 +123,11 @@ class Address:
     url: str
     client: str
     access: Access = FREE_ACCESS
+
+    def at(self, url: str) -> "Address":
+        """Return the address of another server of the same house."""
+        headers = {name: each for name, each in self.access.headers.items() if name != "Authorization"}
+        return replace(self, url=url, access=replace(self.access, headers=headers))
 
 
 def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:

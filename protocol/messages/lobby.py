@@ -56,7 +56,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
 
     `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
     that are held by bots of the server: before the game, people may take them. A table is `deserted` while
-    none of its players is connected.
+    none of its players is connected, and `elsewhere` if it is at another server of the same house.
     """
 
     table: TableCode
@@ -72,6 +72,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     bots: int = 0
     hints: bool = False
     deserted: bool = False
+    elsewhere: bool = False
 
 
 class Tables(FromServer, frozen=True, tag="tables"):
@@ -97,7 +98,7 @@ class Online(FromServer, frozen=True, tag="online"):
 
 
 class LobbyRemark(Struct, frozen=True):
-    """What somebody said in the lobby; later remarks have higher numbers."""
+    """What somebody said in the lobby; no two remarks have the same number."""
 
     number: RemarkNumber
     name: str

@@ -11,7 +11,7 @@ import logging
 import math
 import random
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -57,7 +57,10 @@ class Channel:
         self._loop = asyncio.get_running_loop()
         self.nodes: dict[int, Node] = {}
         self.looks = 0  # so far
-        self._mine: dict[str, bytes] = {}  # what holds here
+        self._sources: list[Callable[[], Mapping[str, Message]]] = []
+        self._outdated: set[int] = set()  # numbers of sources with something new
+        self._from_sources: dict[int, Mapping[str, Message]] = {}
+        self._mine: dict[str, Message] = {}  # what holds here
         self._changed: dict[str, None] = {}  # keys of what is to be told, in order
         self._messages: deque[tuple[bytes, int | None]] = deque()
         self._told_as = 0  # the term under which all of this is told, as far as is known
@@ -78,17 +81,36 @@ class Channel:
 
     # -- what the server asks -----------------------------------------------------------------------
 
+    @property
+    def term(self) -> int:
+        """Return the number of this server's lease, or of the last one."""
+        return self._term() or self._last_term
+
     def keep(self, key: str, message: Message | None) -> None:
         """Have the others know that this holds, until it is changed; None if nothing does any longer."""
-        body = None if message is None else encode(message)
-        if body == self._mine.get(key):
+        if message == self._mine.get(key):
             return
-        if body is None:
+        if message is None:
             del self._mine[key]
         else:
-            self._mine[key] = body
+            self._mine[key] = message
         self._changed[key] = None
         self._wake.set()
+
+    def keep_all(self, holding: Callable[[], Mapping[str, Message]]) -> Callable[[], None]:
+        """Have the others know what `holding` returns; return what is to be called when that has changed.
+
+        However often it changes, `holding` is called only when the others are about to be told.
+        """
+        number = len(self._sources)
+        self._sources.append(holding)
+
+        def changed() -> None:
+            self._outdated.add(number)
+            self._wake.set()
+
+        changed()
+        return changed
 
     def send(self, message: Message, to: int | None = None) -> bool:
         """Send a message to all other servers, or the one with this term; it may get lost.
@@ -185,7 +207,7 @@ class Channel:
         term = self._term()
         if term is None or term == self._ended_term:
             return False
-        return bool(self._batch or self._changed or self._messages) or term != self._told_as
+        return bool(self._batch or self._outdated or self._changed or self._messages) or term != self._told_as
 
     # -- telling ------------------------------------------------------------------------------------
 
@@ -200,7 +222,10 @@ class Channel:
             self._changed = dict.fromkeys((*self._mine, *self._changed))
             self._told_as = self._last_term = term
         if not self._batch:
+            self._ask_sources()
             self._batch = list(self._next_batch())
+        if not self._batch:
+            return
         try:
             await telling.tell(connection, term, self._batch)
         except asyncpg.ForeignKeyViolationError:
@@ -208,11 +233,22 @@ class Channel:
             return
         self._batch = []
 
+    def _ask_sources(self) -> None:
+        outdated, self._outdated = self._outdated, set()
+        for number in outdated:
+            before, now = self._from_sources.get(number, {}), self._sources[number]()
+            self._from_sources[number] = now
+            for key in before.keys() - now.keys():
+                self.keep(key, None)
+            for key, message in now.items():
+                self.keep(key, message)
+
     def _next_batch(self) -> Iterator[Outgoing]:
         for key in list(self._changed)[:_TOLD_AT_ONCE]:
             del self._changed[key]
             self._number += 1
-            yield Outgoing(self._number, key, self._mine.get(key))
+            message = self._mine.get(key)
+            yield Outgoing(self._number, key, None if message is None else encode(message))
         room = _BYTES_AT_ONCE
         while self._messages and room > 0:
             body, target = self._messages.popleft()

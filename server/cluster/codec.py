@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from protocol.limits import CHAT_LENGTH
 from protocol.text import unsafe
 from server.cluster.messages import Message, Person, PublicTable, Remark
 
@@ -40,7 +41,7 @@ def decode(body: bytes) -> Message:
         message: Message = _DECODER.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise NotUnderstood(type(error).__name__) from error
-    if any(text and unsafe(text) is not None for text in _texts(message)):
+    if any(len(text) > CHAT_LENGTH or (text and unsafe(text) is not None) for text in _texts(message)):
         raise NotUnderstood("a text that may not be shown")
     return message
 

@@ -12,7 +12,7 @@ from protocol.limits import CHAT_LENGTH, TOKENS_SHOWN
 from protocol.messages import TableSummary
 from protocol.messages.fields import Name, RemarkNumber, TableCode, Whereabouts
 
-Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]  # of a token
+Hash: TypeAlias = Annotated[str, Meta(max_length=64)]  # of a token; empty for a bot's seat, which has none
 Time: TypeAlias = float  # in seconds since 1970, by the clock of the server that tells it
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -32,6 +32,9 @@ from server.tables.seats.confusables import read_list
 from server.tables.seats.names import check_name
 from server.tables.state import PersistentState
 from server.tables.table import Table
+
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
 
 # Refusals that tell whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
@@ -92,6 +95,10 @@ class Lobby:
     def restore(self, kept: Mapping[str, PersistentState]) -> None:
         """Take up the tables of an earlier process, by their codes."""
         self._registry.restore(kept)
+
+    def share(self, channel: "Channel") -> None:
+        """Be one lobby with those of the other servers that share the database."""
+        self.public.share(channel)
 
     def give_up(self) -> None:
         """End all tables without telling anybody anything: another server may have them."""
@@ -278,7 +285,8 @@ class Lobby:
         self._check_lease()
         if code in self.tables or code in self._journal.archived or code in self._journal.codes_set_aside:
             return
-        self._guesses.check(session)
+        if not self.public.is_listed(code):
+            self._guesses.check(session)
         if (address := await self._journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
 

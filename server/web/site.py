@@ -107,6 +107,12 @@ class Site:
             return await self._drawn_page(asked, partial(self._pages.front, language, address, parts))
         if code is not None and not locked and self._lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
+        if code is not None and not locked and (there := self._lobby.public.address_of(code)) is not None:
+            # An address of ours begins with ws: or wss:, and our pages are where our websockets are.
+            location = (
+                f"http{there.removeprefix('ws').rstrip('/')}{asked.path}{asked.query and '?'}{asked.query}"
+            )
+            return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", {"Location": location})
         refused = locked and code is not None
         absent = partial(self._pages.absent, language, way_home(asked.path), password=refused)
         status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND

@@ -1,6 +1,7 @@
 """What everybody may know of the tables: private ones are hidden here."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -8,27 +9,45 @@ from engine.pieces import Seat
 from protocol.codec import encoded_summaries
 from protocol.limits import ARRAY_LENGTH
 from protocol.messages import TableSummary
+from server.cluster.messages import Holder, PublicTable
 from server.net.session import Session
 from server.net.tokens import hash_fits
 from server.tables.online.people import Place
+from server.tables.registry.tables_elsewhere import Elsewhere, TablesElsewhere
 from server.tables.seats.names import looks
+from server.tables.state import Player
 from server.tables.table import Table
+
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
 
 
 class PublicTables:
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
-    `version` is another one after every change of any table.
+    `version` is another one after every change of any table. If servers share a database, the list has the
+    tables of all of them.
     """
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables
+        self._elsewhere = TablesElsewhere(self._outdate)
+        self._tell_others: Callable[[], None] | None = None
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
 
+    def share(self, channel: "Channel") -> None:
+        """Have one list with the other servers from now on."""
+        self._tell_others = self._elsewhere.share(channel, self._own)
+
     def changed(self) -> None:
         """Take note that a table has changed, or that there is another one or one less."""
+        self._outdate()
+        if self._tell_others is not None:
+            self._tell_others()
+
+    def _outdate(self) -> None:
         self._listed = self._encoded = None
         self.version += 1
 
@@ -38,9 +57,7 @@ class PublicTables:
         Newest first; deserted tables come after all others, and are left out first.
         """
         if self._listed is None:
-            public = (table for table in reversed(self._tables.values()) if not table.state.private)
-            told = sorted(public, key=lambda table: not table.players_here)[:ARRAY_LENGTH]
-            self._listed = [table.summary() for table in told]
+            self._listed = sorted(self._summaries(), key=lambda table: table.deserted)[:ARRAY_LENGTH]
         return self._listed
 
     def encoded(self) -> msgspec.Raw:
@@ -54,10 +71,15 @@ class PublicTables:
         table = self._tables.get(code)
         return None if table is None or table.state.private or table.state.no_spectators else table
 
+    def address_of(self, code: str) -> str | None:
+        """Return the address of another server where everybody may watch a table, None if there is none."""
+        found = None if code in self._tables else self._elsewhere.get(code)
+        return None if found is None or found.summary.no_spectators else found.address
+
     def is_listed(self, code: str) -> bool:
         """Tell whether everybody may know that there is a table with this code."""
         table = self._tables.get(code)
-        return table is not None and not table.state.private
+        return self._elsewhere.get(code) is not None if table is None else not table.state.private
 
     def place_of(self, session: Session) -> Place:
         """Return where the session is: at a private table neither which nor what it does there."""
@@ -70,15 +92,54 @@ class PublicTables:
     def name_held(self, session: Session, name: str, proofs: Collection[str]) -> bool:
         """Tell whether the name looks like that of another's seat at a table in the list."""
         wanted = looks(name)
+
+        def held(other: str, token_hash: str) -> bool:
+            return not looks(other).isdisjoint(wanted) and not any(
+                hash_fits(each, token_hash) for each in proofs
+            )
+
         for table in self._tables.values():
-            if table.state.private:
-                continue
-            for seat, player in enumerate(table.state.players):
-                if player is None or player.vacant or looks(player.name).isdisjoint(wanted):
-                    continue
-                if table.state.stage == "over" and not table.is_here(Seat(seat)):
-                    continue  # their clients have forgotten the token
+            for seat, player in _holders(table):
                 sits_there = session.table is table and session.seat == seat
-                if not sits_there and not any(hash_fits(each, player.token_hash) for each in proofs):
+                if not sits_there and held(player.name, player.token_hash):
                     return True
-        return False
+        return any(
+            held(holder.name, holder.token_hash) for table in self._other_tables() for holder in table.holders
+        )
+
+    def _summaries(self) -> Iterator[TableSummary]:
+        """Yield what the list says of all tables, the newest first."""
+        own = [table for table in reversed(self._tables.values()) if not table.state.private]
+        if self._tell_others is None:
+            yield from (table.summary() for table in own)
+            return
+        found = [(self._elsewhere.opened(table.code), table.summary()) for table in own]
+        found += ((table.opened, table.summary) for table in self._other_tables())
+        yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
+
+    def _other_tables(self) -> Iterator[Elsewhere]:
+        return (table for table in self._elsewhere if table.summary.table not in self._tables)
+
+    def _own(self) -> dict[str, PublicTable]:
+        """Return what the other servers are told."""
+        return {
+            code: PublicTable(
+                table.summary(),
+                self._elsewhere.opened(code),
+                [Holder(player.name, player.token_hash) for _seat, player in _holders(table)],
+            )
+            for code, table in self._tables.items()
+            if not table.state.private
+        }
+
+
+def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:
+    """Yield the seats whose players' names everybody may know, and nobody else may take."""
+    if table.state.private:
+        return
+    over = table.state.stage == "over"
+    for number, player in enumerate(table.state.players):
+        seat = Seat(number)
+        if player is None or player.vacant or (over and not table.is_here(seat)):
+            continue  # when a game is over, the clients of those who have gone have forgotten the token
+        yield seat, player

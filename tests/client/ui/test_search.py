@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as replace_fields
 
-from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent
+from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent, each_table_once
 from client.tables.table import TableModel
 from client.ui.draw.lines import width_of
 from client.ui.draw.screen import drawn
@@ -48,6 +49,24 @@ FOUND = Found(
         FoundServer("garden", "ws://192.0.2.11:7733"),
     )
 )
+
+
+def test_a_table_of_several_servers_is_shown_where_it_is() -> None:
+    """Or, if that server was not found, where it was found first."""
+    there = [table("AAAA", "Anna"), table("BBBB", "Bruno"), table("CCCC", "Carla")]
+    a, b, c = (replace_fields(each, elsewhere=True) for each in there)
+    servers = (
+        FoundServer("one", "ws://one", Listed((there[0], b, c), 1)),
+        FoundServer("two", "ws://two", Listed((a, there[1], c))),
+        FoundServer("three", "ws://three", Locked()),
+    )
+    assert [each.answer for each in each_table_once(servers)] == [
+        Listed((there[0], c), 1),
+        Listed((there[1],)),
+        Locked(),
+    ]
+
+
 SEEN = found(LOOKING, FOUND)
 
 

@@ -1,0 +1,66 @@
+"""The tables of the other servers that share the database, as far as everybody may know them."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from protocol.messages import TableSummary
+from server.cluster.messages import Holder, PublicTable
+
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
+
+_MOST_TIMES: Final = 5000
+
+
+class Elsewhere(NamedTuple):
+    """A table of another server, at whose `address` it is."""
+
+    summary: TableSummary
+    address: str
+    opened: float
+    holders: Collection[Holder]
+
+
+class TablesElsewhere:
+    """What the other servers tell of their tables, by codes, and when tables were opened."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._tables: dict[str, Elsewhere] = {}
+        self._opened: dict[str, float] = {}  # also of tables that this server may take up
+
+    def share(self, channel: "Channel", own: Callable[[], Mapping[str, PublicTable]]) -> Callable[[], None]:
+        """Tell the others what `own` returns, and learn of theirs.
+
+        Return what is to be called when the own ones have changed.
+        """
+
+        def learn() -> None:
+            found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
+            self._tables = {
+                table.summary.table: Elsewhere(
+                    replace(table.summary, elsewhere=True), node.address, table.opened, table.holders
+                )
+                for node, table in found  # of two servers the latest one has it
+            }
+            self._opened.update((code, table.opened) for code, table in self._tables.items())
+            while len(self._opened) > _MOST_TIMES:
+                del self._opened[next(iter(self._opened))]
+            self._changed()
+
+        channel.on_change(PublicTable, learn)
+        return channel.keep_all(lambda: {f"table:{code}": table for code, table in own().items()})
+
+    def opened(self, code: str) -> float:
+        """Return when a table of this server was opened, as far as that is known: in s since 1970."""
+        return self._opened.setdefault(code, time.time())
+
+    def __iter__(self) -> Iterator[Elsewhere]:
+        return iter(self._tables.values())
+
+    def get(self, code: str) -> Elsewhere | None:
+        """Return the table with this code, None if no other server lists it."""
+        return self._tables.get(code)

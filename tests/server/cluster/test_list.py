@@ -1,0 +1,208 @@
+"""The list of tables has those of all servers, as they really are."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.network.connection import connected as client_at
+from client.network.transport import Access, Timeouts
+from client.network.waiting import RequestRefused
+from client.ui.web.pages import WebPages
+from protocol.messages import ChangeSetting, Leave, ListTables, Tables, TableSummary
+from protocol.settings import Private, Spectators
+from server.app import Running, running
+from server.config import Config
+from server.tables.registry import table_registry
+from tests.server.peer import Peer, connected, eventually
+from tests.server.storage.conformance.stores import rows
+from tests.server.storage.postgresql_relay import DatabaseRelay
+from tests.server.web.viewer import asked
+
+QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
+
+
+@contextlib.asynccontextmanager
+async def house(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
+    """Run servers with these names that share a database."""
+    async with contextlib.AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(
+                running(Config(database=url, node=name, lease_seconds=3, **options))
+            )
+            for name in names
+        ]
+
+
+async def listed(port: int) -> list[TableSummary]:
+    """Return the list of tables that a server shows."""
+    async with connected(port) as peer:
+        tables = await peer.ask(ListTables(1))
+    assert isinstance(tables, Tables)
+    return tables.tables
+
+
+def codes(server: Running) -> list[str]:
+    """Return the codes in a server's list."""
+    return [table.table for table in server.lobby.public.listed()]
+
+
+async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
+    """The newest first, whoever has them; none that is private, and none that is gone."""
+    async with (
+        house(database, "one", "two") as (one, two),
+        connected(one.port) as anna,
+        connected(two.port) as bruno,
+        connected(one.port) as carla,
+    ):
+        first = (await anna.open(2, "Anna")).table
+        await eventually(lambda: codes(two) == [first])
+        second = (await bruno.open(3, "Bruno")).table
+        third = (await carla.open(4, "Carla", private=True)).table
+        await eventually(lambda: codes(one) == codes(two) == [second, first])
+        at_one, at_two = await listed(one.port), await listed(two.port)
+        assert [table.elsewhere for table in (*at_one, *at_two)] == [True, False, False, True]
+        assert (at_two[1].host, at_two[1].players, at_two[1].taken) == ("Anna", 2, 1)
+        await carla.done(ChangeSetting(carla.next_id(), Private(on=False)))
+        await eventually(lambda: codes(two) == [third, second, first])
+        await carla.done(ChangeSetting(carla.next_id(), Private(on=True)))
+        await anna.done(Leave(anna.next_id()))
+        await eventually(lambda: codes(two) == [second])
+
+
+async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> None:
+    """They are no newer at the server that has taken them up."""
+    async with house(database, "one") as (one,):
+        async with house(database, "two") as (two,), connected(two.port) as bruno:
+            old = (await bruno.open(2, "Bruno")).table
+            await eventually(lambda: codes(one) == [old])
+            async with connected(one.port) as anna:
+                new = (await anna.open(2, "Anna")).table
+                await eventually(lambda: codes(two) == [new, old])
+        await eventually(lambda: old in one.lobby.tables)
+        assert codes(one) == [new, old]
+        assert not any(table.elsewhere for table in await listed(one.port))
+
+
+def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
+    """Return what the list should say."""
+    return sorted(
+        (code, table.summary().taken, not table.players_here)
+        for server in servers
+        for code, table in server.lobby.tables.items()
+        if not table.state.private
+    )
+
+
+def said(server: Running) -> list[tuple[str, int, bool]]:
+    """Return what a server's list says."""
+    return sorted((table.table, table.taken, table.deserted) for table in server.lobby.public.listed())
+
+
+async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, socket_folder: Path) -> None:
+    """Tables are opened, joined, left, hidden and abandoned while the connections to the database are cut."""
+    chooser = random.Random(5)
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        contextlib.AsyncExitStack() as stack,
+        house(relay.url, "one", "two") as servers,
+    ):
+        hosts: list[tuple[Running, Peer, contextlib.AsyncExitStack]] = []
+        for step in range(24):
+            match chooser.randrange(6):
+                case 0 if hosts:
+                    _server, host, _line = chooser.choice(hosts)
+                    await host.ask(ChangeSetting(host.next_id(), Private(on=chooser.random() < 0.5)))
+                case 1 if hosts:
+                    server, host, _line = chooser.choice(hosts)
+                    joiner = await stack.enter_async_context(connected(server.port))
+                    with contextlib.suppress(AssertionError):  # the database is gone just now
+                        await joiner.join(host.code, f"Joiner {step}")
+                case 2 if hosts:
+                    _server, host, line = hosts.pop(chooser.randrange(len(hosts)))
+                    if chooser.random() < 0.5:
+                        await host.ask(Leave(host.next_id()))
+                    await line.aclose()
+                case 3:
+                    relay.cut()
+                case _:
+                    server, line = chooser.choice(servers), contextlib.AsyncExitStack()
+                    host = await line.enter_async_context(connected(server.port))
+                    stack.push_async_callback(line.aclose)
+                    with contextlib.suppress(AssertionError):
+                        await host.open(5, f"Host {step}")
+                        hosts.append((server, host, line))
+        await eventually(lambda: said(servers[0]) == said(servers[1]) == truth(servers))
+        assert truth(servers)
+
+
+async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: str) -> None:
+    """A guest's client goes where the table is, and tells that server for whom, but not by which right."""
+    told: list[tuple[str, str]] = []
+    requests: list[bytes] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requests.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.transport.abort()
+
+    async with (
+        await asyncio.start_server(listen, "127.0.0.1") as there,
+        house(database, "one") as (one,),
+        running(Config(database=database, node="two", gateway=lambda *way: told.append(way))) as two,
+        connected(one.port) as anna,
+    ):
+        address = f"ws://127.0.0.1:{there.sockets[0].getsockname()[1]}"
+        code = (await anna.open(2, "Anna")).table
+        await rows(database, f"UPDATE node SET address = '{address}' WHERE name = 'one' RETURNING term")  # noqa: S608 - our own
+        await eventually(lambda: codes(two) == [code])
+        ((url, token),) = told
+        headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "192.0.2.7"}
+        async with client_at(url, access=Access(headers=headers), timeouts=QUICK) as guest:
+            with pytest.raises(RequestRefused):
+                await guest.join(code, "Bruno")
+    assert b"X-Forwarded-For: 192.0.2.7" in requests[0]
+    assert b"uthorization" not in b"".join(requests)
+
+
+async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) -> None:
+    """If everybody may watch it."""
+    async with (
+        house(database, "one", address="wss://one.example/first/") as (one,),
+        house(database, "two", pages=WebPages()) as (two,),
+        connected(one.port) as anna,
+    ):
+        code = (await anna.open(2, "Anna")).table
+        await eventually(lambda: codes(two) == [code])
+        assert f'href="watch/{code}"' in (await asked(two.port, "/")).text
+        answer = await asked(two.port, f"/watch/{code}?lang=it")
+        assert answer.status == 307
+        assert answer.headers["location"] == f"https://one.example/first/watch/{code}?lang=it"
+        await anna.done(ChangeSetting(anna.next_id(), Spectators(allowed=False)))
+        await eventually(lambda: two.lobby.public.listed()[0].no_spectators)
+        assert (await asked(two.port, f"/watch/{code}")).status == 404
+
+
+async def test_two_servers_that_draw_the_same_code_open_two_tables(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that comes second draws again."""
+    drawn: list[str] = []
+
+    def new_code(*_taken: object) -> str:
+        drawn.append("SAME" if len(drawn) < 2 else f"NEX{'TU'[len(drawn) % 2]}")
+        return drawn[-1]
+
+    monkeypatch.setattr(table_registry, "new_code", new_code)
+    async with (
+        house(database, "one", "two") as servers,
+        connected(servers[0].port) as anna,
+        connected(servers[1].port) as bruno,
+    ):
+        seated = await asyncio.gather(anna.open(2, "Anna"), bruno.open(2, "Bruno"))
+        assert len(drawn) == 3
+        assert {each.table for each in seated} == {"SAME", drawn[2]}
+        await eventually(lambda: set(codes(servers[0])) == set(codes(servers[1])) == {"SAME", drawn[2]})
