@@ -312,6 +312,7 @@ class _Server:
         self.connections.pages = {
             "/healthz": gauges.health,
             "/livez": gauges.alive,
+            "/readyz": gauges.ready,
             "/metrics": gauges.metrics,
         }
         self._watching = self._tasks.create_task(gauges.watch_the_loop())

@@ -22,8 +22,9 @@ from server.drain import Drain
 from server.net.access import Access
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.plain_http import Page
+from server.node_metrics import node_metrics
 from server.resources import Disk, DiskUse, Process, build, disk_metrics
-from server.storage.journal import Journal
+from server.storage.journal import Journal, SharedJournal
 from server.tables.lobby import Lobby
 
 _PLAIN: Final = "text/plain; charset=utf-8"
@@ -53,6 +54,7 @@ class Gauges(Collector):
         self._process = Process()
         self._counts = counts
         self._journal = journal
+        self._shared = journal if isinstance(journal, SharedJournal) else None
         self._connections = connections
         self._lobby = lobby
         self._loop_lag = 0.0
@@ -73,6 +75,12 @@ class Gauges(Collector):
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
 
+    async def ready(self) -> Page:
+        """Return whether newcomers should come here: moves can be accepted, and the server runs on."""
+        if self._drain.seconds_left() is not None:
+            return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the server stops soon\n")
+        return await self.health()
+
     async def alive(self) -> Page:
         """Return that the server answers; it may be that no move can be accepted."""
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
@@ -91,6 +99,8 @@ class Gauges(Collector):
         yield from self._so_far()
         yield from self._process.metrics()
         yield build()
+        if self._shared is not None:
+            yield from node_metrics(self._shared.node)
         if self._disk_use is not None:
             yield from disk_metrics(self._disk_use)
         if (certificate := self._access.certificate) is not None and certificate.ends is not None:

@@ -4,10 +4,14 @@ import ast
 import dataclasses
 import re
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from bench.chaos.broken.mistakes import MISTAKES
 from commands.guests.limits import GuestLimits
@@ -21,6 +25,8 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.app import running
 from server.config import Config, Limits
+from server.node_metrics import node_metrics
+from server.storage.node import NodeState
 from tests.server.peer import connected, http_get
 
 ROOT = Path(__file__).parent.parent
@@ -227,12 +233,23 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     assert documented == known
 
 
+class OfANode(Collector):
+    """The metrics that only a server with a database has."""
+
+    def collect(self) -> Iterator[Metric]:
+        counts = dict.fromkeys(("leases", "round_trips", "taken_up", "handed_over", "lost"), 0)
+        yield from node_metrics(NodeState("first", 1, 0.0, answers=True, answer_seconds=0.0, **counts))
+
+
 async def test_every_metric_is_documented_with_its_kind(tmp_path: Path) -> None:
     """By the names that Prometheus uses; the one that needs TLS has a test of its own."""
     async with running(Config(watched=True, data=tmp_path)) as server, connected(server.port) as peer:
         await peer.open(2)
         _, text = await http_get(server.port, "/metrics")
     text += "# TYPE palatinus_certificate_expires_timestamp_seconds gauge\n"
+    node = CollectorRegistry()
+    node.register(OfANode())
+    text += generate_latest(node).decode()
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
     documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
     assert sorted(documented) == sorted(known)

@@ -25,21 +25,26 @@ NAME = r"\b(?:palatinus|process)_\w+"
 promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="there is no promtool here")
 
 
-async def shown(folder: Path) -> str:
+async def shown(folder: Path | None = None, database: str | None = None) -> str:
     """Return the metrics of a server that has everything there is a metric of."""
-    async with running(Config(data=folder, watched=True)) as server, connected(server.port) as peer:
+    config = Config(data=folder, database=database, watched=True)
+    async with running(config) as server, connected(server.port) as peer:
         await peer.open(2)
         status, text = await http_get(server.port, "/metrics")
         assert status == 200
     return text
 
 
-async def test_every_metric_that_is_watched_exists(tmp_path: Path) -> None:
+def names_in(text: str) -> set[str]:
+    return set(re.findall(rf"^(?:# TYPE )?({NAME})", text, re.MULTILINE))
+
+
+async def test_every_metric_that_is_watched_exists(tmp_path: Path, database: str) -> None:
     """In the dashboard's queries and in the alerts; the one that needs TLS has a test of its own."""
-    names = set(re.findall(rf"^(?:# TYPE )?({NAME})", await shown(tmp_path), re.MULTILINE))
-    names |= {"palatinus_certificate_expires_timestamp_seconds"}
+    names = names_in(await shown(tmp_path)) | {"palatinus_certificate_expires_timestamp_seconds"}
     watched = set(re.findall(NAME, "\n".join([*QUERIES, *re.findall("expr: (.*)", RULES)])))
-    assert watched - names == set()
+    assert watched - names == {"palatinus_lease_held"}
+    assert "palatinus_lease_held" in names_in(await shown(database=database))
     assert {name for name in watched if name.startswith("palatinus")} >= {
         name for name in names if name.startswith("palatinus") and not name.endswith(("_bucket", "seconds"))
     } - {"palatinus_commit_seconds"}

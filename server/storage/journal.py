@@ -8,6 +8,7 @@ from server.counts import Durations
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, LiveEntries
+from server.storage.node import NodeState
 from server.storage.stored_tables import ArchivedTable, Stored
 
 # A table's code, the number of the first entry, and the entries.
@@ -165,6 +166,10 @@ class SharedJournal(Journal, Protocol):
     @property
     def term(self) -> int | None:
         """Return the number of this server's lease, None if it has none."""
+
+    @property
+    def node(self) -> NodeState:
+        """Return how this server is doing."""
 
     async def keep(self, holder: TableHolder) -> None:
         """Keep what is this server's, and take up what is nobody's, as long as the server runs."""

@@ -1,6 +1,8 @@
 """Health and metrics over plain HTTP."""
 
+import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -8,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from protocol.messages import Lay, OpenTable, Ping, Watch
 from server.app import running
 from server.config import Config
-from tests.server.peer import connected, game, http_get, play_on
+from tests.server.peer import TIMEOUT, connected, game, http_get, play_on
+from tests.server.storage.conformance.stores import PostgresStore
 from tests.server.storage.test_journal import full_disk
 
 
@@ -78,3 +81,53 @@ async def test_health_follows_the_journal(tmp_path: Path) -> None:
             assert "cannot be written" in text
         await peer.open(2)
         assert await http_get(server.port, "/healthz") == (200, "ok\n")
+
+
+async def test_a_server_that_stops_soon_is_not_ready() -> None:
+    """Newcomers should go elsewhere, but whoever plays there comes back to it."""
+    async with running(Config(watched=True)) as server, connected(server.port) as peer:
+        assert await http_get(server.port, "/readyz") == (200, "ok\n")
+        await peer.open(2)
+        server.drain.begin(100)
+        status, text = await http_get(server.port, "/readyz")
+        assert (status, text) == (503, "the server stops soon\n")
+        assert await http_get(server.port, "/healthz") == (200, "ok\n")
+
+
+async def test_a_node_shows_its_lease(database: str) -> None:
+    """It is alive but not ready while it cannot renew it, and counts what it loses with it."""
+    config = Config(database=database, node="first", lease_seconds=1.0, watched=True)
+    store = PostgresStore(database)
+    async with running(config) as server, connected(server.port) as peer:
+
+        async def metric(name: str) -> float:
+            return (await samples(server.port))[f"palatinus_{name}"]
+
+        await peer.open(2)
+        assert await metric("node_info,first") == 1
+        assert await metric("commit_round_trips_total") >= 1
+        async with store.locked("node"):
+            await becomes(lambda: status_of(server.port, "/healthz"), 503)
+            assert (await http_get(server.port, "/livez"))[0] == 200
+            assert (await http_get(server.port, "/readyz"))[0] == 503
+            assert await metric("lease_held") == await metric("lease_left_seconds") == 0
+            await becomes(lambda: metric("database_reachable"), 0)
+        await becomes(lambda: status_of(server.port, "/healthz"), 200)
+        assert await metric("database_reachable") == 1
+        term = await metric("lease_term")
+        await store.execute("DELETE FROM node")
+        await becomes(lambda: metric("tables_taken_up_total"), 1)
+        assert await metric("tables_lost_total") == 1
+        assert await metric("lease_term") > term
+        assert await metric("leases_total") >= 2
+
+
+async def status_of(port: int, path: str) -> int:
+    return (await http_get(port, path))[0]
+
+
+async def becomes(asked: Callable[[], Awaitable[float]], value: float) -> None:
+    """Wait until the answer is this value."""
+    async with asyncio.timeout(TIMEOUT):
+        while await asked() != value:  # noqa: ASYNC110 - it does not announce this
+            await asyncio.sleep(0.05)

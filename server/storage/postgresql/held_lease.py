@@ -67,10 +67,19 @@ class HeldLease:
         self.moves, self.rest = (Line(database, line, self._fenced) for line in LINES)
         self.term = 0
         self.held = False
+        self.leases = 0  # begun so far
+        self.taken_up = 0  # tables so far
+        self.answers = True  # whether the database did, the last time
+        self.answer_seconds = 0.0
 
     @property
     def lapsed(self) -> bool:
         return not self.held or self._loop.time() > self._valid_until
+
+    @property
+    def seconds_left(self) -> float:
+        """Return how long the lease still runs, 0 if it does not."""
+        return max(0.0, self._valid_until - self._loop.time()) if self.held else 0.0
 
     async def begin(self) -> None:
         """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
@@ -168,12 +177,14 @@ class HeldLease:
         for line in (self.moves, self.rest):
             await line.begin(self.term)
         self.held = True
+        self.leases += 1
         return await self._take_up(connection)
 
     async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
         codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)
         if len(codes) == _TAKEN_AT_ONCE:
             self._wake.set()  # there may be more
+        self.taken_up += len(codes)
         return await self._tables.take_in(connection, codes) if codes else {}
 
     async def _kept(self, connection: Connection, holder: TableHolder) -> bool:
@@ -206,6 +217,7 @@ class HeldLease:
             if not self.held or not await lease.renew(connection, self.term, self._seconds):
                 return False
         self._valid_until = sent + self._seconds
+        self.answers, self.answer_seconds = True, self._loop.time() - sent
         if lapsed:
             self._others_have_time_until = sent + self._seconds
             holder.speak_again()
@@ -222,6 +234,7 @@ class HeldLease:
             raise
 
     def _failed(self, error: Exception) -> None:
+        self.answers = self.answers and not isinstance(error, FAILED)
         if (failures := self._failures.failed()) > 0:
             reason = reason_of(error)
             log.warning("the lease cannot be renewed", extra=about(failures=failures, reason=reason))

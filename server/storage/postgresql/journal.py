@@ -13,6 +13,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Entry, LiveEntries
 from server.storage.journal import Part, TableHolder
 from server.storage.keeping_journal import KeepingJournal
+from server.storage.node import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
@@ -41,6 +42,9 @@ class PostgresJournal(KeepingJournal):
         super().__init__(most_archived, archive_share)
         self._database = database
         self._departure: Departure | None = None
+        self._name = name
+        self._handed_over = 0  # tables so far
+        self._lost = 0
         self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
@@ -85,6 +89,21 @@ class PostgresJournal(KeepingJournal):
     def term(self) -> int | None:
         return self._lease.term if self._lease.held else None
 
+    @property
+    def node(self) -> NodeState:
+        return NodeState(
+            self._name,
+            self._lease.term,
+            self._lease.seconds_left,
+            self._lease.answers,
+            self._lease.answer_seconds,
+            self._lease.leases,
+            self._lease.moves.round_trips,
+            self._lease.taken_up,
+            self._handed_over,
+            self._lost,
+        )
+
     async def keep(self, holder: TableHolder) -> None:
         await self._lease.keep(holder)
 
@@ -93,6 +112,7 @@ class PostgresJournal(KeepingJournal):
         for code, game in await stored.archive_index(connection):
             self._archive.add(code, game)
         self._set_aside = await stored.codes_set_aside(connection)
+        self._lost += len(self._appended.in_use)
         self._appended.in_use.clear()
 
     async def look_at_others(self, connection: Connection) -> None:
@@ -156,10 +176,11 @@ class PostgresJournal(KeepingJournal):
         return departure
 
     def _given_away(self, code: str) -> None:
+        self._handed_over += 1
         self._appended.in_use.pop(code, None)
 
     async def storing(self) -> bool:
-        return await self._health.answers() and not self.failing
+        return await self._health.answers() and not self.failing and not self.lapsed
 
     async def tables(self) -> dict[str, list[Entry]]:
         codes = list(self._appended.in_use)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from server.errors import JournalError
 from server.storage.condition import Verdict, foldable
-from server.storage.postgresql import lease
+from server.storage.postgresql import lease, signals
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import Connection
 from server.storage.postgresql.inspection import inspected
@@ -35,6 +35,7 @@ async def restore(connection: Connection, code: str) -> int:
         await _delete(connection, [code])
         await stored.insert(connection, code, verdict.table.rows[: len(whole)])
         await connection.execute("UPDATE game_table SET place = '=', term = NULL WHERE code = $1", code)
+        await signals.notify(connection)
     return contents(whole).moves
 
 

@@ -74,6 +74,16 @@ class PostgresStore:
         finally:
             await connection.close()
 
+    @contextlib.asynccontextmanager
+    async def locked(self, table: str) -> AsyncIterator[None]:
+        """Keep everybody from changing a table in the database while the context lasts."""
+        blocker = await Database(self._url).connect()
+        try:
+            await blocker.execute(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE")
+            yield
+        finally:
+            await blocker.close()
+
     async def keep_archive(self, *, on: bool) -> None:
         if on:
             await self.execute(
