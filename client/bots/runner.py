@@ -91,7 +91,8 @@ class BotOptions:
             )
         if self.games < 1:
             raise WrongUse(_("Cannot play {n} games. Choose 1 or more.").format(n=self.games))
-        if not 1 <= self.cores <= (most := os.cpu_count() or 1):
+        most = os.cpu_count() or 1
+        if not 1 <= self.cores <= most:
             raise WrongUse(
                 _("Bots cannot use {n} cores. Choose 1 to {most}.").format(n=self.cores, most=most)
             )

@@ -163,6 +163,8 @@ async def test_bots_join_a_table() -> None:
         ({"seats": 3}, "Bots cannot take 3 seats. Choose 1 to 2."),
         ({"seats": 0}, "Bots cannot take 0 seats. Choose 1 to 2."),
         ({"games": 0}, "Cannot play 0 games. Choose 1 or more."),
+        ({"cores": 0}, "Bots cannot use 0 cores. Choose 1 to "),
+        ({"cores": 10_000}, "Bots cannot use 10000 cores. Choose 1 to "),
         ({"table": "ABCD", "games": 2}, "Only one game is played at a table."),
         ({"brains": ("greedy", "clever")}, "There is no brain called 'clever'."),
     ],
