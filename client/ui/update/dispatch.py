@@ -93,6 +93,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     """Keep one request until the connection is back, and say so."""
+    if outage.until is None and isinstance(request, requests.Leave):
+        return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
     if outage.until is None:
         return replace(ui, notice=Notice(outage.reason)), None
     if isinstance(request, requests.Refresh):

@@ -396,6 +396,11 @@ class Ui:
     stops_at: float | None = None
 
 
+def closed_for_good(ui: Ui) -> bool:
+    """Tell whether the connection to the server is not coming back."""
+    return ui.lost is not None and ui.lost.until is None
+
+
 def in_lobby(ui: Ui) -> bool:
     """Tell whether the player is in a server's lobby."""
     return isinstance(ui.page, Lobby)

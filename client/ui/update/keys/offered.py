@@ -1,11 +1,52 @@
 """The keys that have an effect right now: the function bar offers no others."""
 
+from typing import Final
+
 from client.tables.table import TableModel
 from client.ui.update.actions import Act
 from client.ui.update.keys.contexts import KeyContext, context_of, watches
 from client.ui.update.keys.table import Key, keys_at
-from client.ui.update.state import Lesson, Lobby, Reading, Replay, TalkPage, Ui, hints_allowed, in_lobby
+from client.ui.update.state import (
+    Lesson,
+    Lobby,
+    Reading,
+    Replay,
+    TalkPage,
+    Ui,
+    closed_for_good,
+    hints_allowed,
+    in_lobby,
+)
 from engine.view import Phase
+
+_AT_A_SERVER: Final = frozenset(
+    {
+        KeyContext.LOBBY,
+        KeyContext.GATHERING,
+        KeyContext.LAYING,
+        KeyContext.PLACING,
+        KeyContext.SCORING,
+        KeyContext.RESULT,
+        KeyContext.ENDED,
+    }
+)
+# What can still be done there when the connection is closed for good: reading, and going.
+_WITHOUT_SERVER: Final = frozenset(
+    {
+        Act.NEXT,
+        Act.BACK,
+        Act.NEXT_HILL,
+        Act.FIRST,
+        Act.SKIP,
+        Act.RUN,
+        Act.COUNTS,
+        Act.TALK,
+        Act.LEAVE,
+        Act.HELP,
+        Act.RULES,
+        Act.QUIT,
+    }
+)
 
 
 def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
@@ -15,7 +56,10 @@ def offered(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     alone = ui.company is None or not ui.company.people
     nothing_to_read = not ui.talk.remarks and (alone or not in_lobby(ui))
     idle = _idle(ui, model) | _those((Act.TALK, nothing_to_read))
-    return tuple(key for key in keys if key.short and key.action not in idle)
+    shown = (key for key in keys if key.short and key.action not in idle)
+    if closed_for_good(ui) and context in _AT_A_SERVER:
+        return tuple(key for key in shown if key.action in _WITHOUT_SERVER)
+    return tuple(shown)
 
 
 def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:

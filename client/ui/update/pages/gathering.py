@@ -8,7 +8,7 @@ from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action
 from client.ui.update.requests import Request
-from client.ui.update.state import MenuPage, Notice, Quitting, TableMenu, Ui
+from client.ui.update.state import MenuPage, Notice, Quitting, TableMenu, Ui, closed_for_good
 from client.ui.update.table.menu import free_seats, line_of_own_people
 
 
@@ -21,7 +21,7 @@ def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None
             return _said_ready(ui, model)
         case Act.PEOPLE:
             return _choosing_people(ui, model), None
-        case Act.LEAVE if model.seat is not None:  # the seat would be lost
+        case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
             return replace(ui, overlay=Quitting(requests.Leave())), None
         case Act.LEAVE:
             return ui, requests.Leave()

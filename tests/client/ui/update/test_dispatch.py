@@ -257,6 +257,24 @@ def test_without_a_connection_one_request_waits() -> None:
     assert request_after(gone, LOBBY, "q") == requests.Quit()
 
 
+@pytest.mark.parametrize(("home", "way_out"), [(True, requests.GoHome()), (False, requests.Quit())])
+def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
+    """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
+    closed = Ui("Ann", hosting=Hosting(home=home), lost=Outage("Your seat was taken over.", None))
+    seats = [SeatSummary("Ann", here=True), SeatSummary()]
+    gathering_model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
+    ui = followed(closed, gathering_model)
+    assert request_after(ui, gathering_model, "escape") == way_out
+    assert {key.action for key in offered(ui, gathering_model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
+    _ui, model = placing()
+    shown = {key.action for key in offered(followed(closed, model), model)}
+    assert shown == {Act.COUNTS, Act.HELP, Act.RULES, Act.QUIT}
+    _ui, model = over()
+    shown = {key.action for key in offered(followed(closed, model), model)}
+    assert {Act.NEXT, Act.NEXT_HILL, Act.QUIT} <= shown
+    assert shown.isdisjoint({Act.CHAT, Act.COMMAND, Act.MENU})
+
+
 def test_a_spectator_watches_the_next_game_too() -> None:
     ui, _ = over()
     model = model_of(played(GameOptions(3, random_layout=True), 1), None)
