@@ -257,17 +257,20 @@ class Connection(Requests):
             if isinstance(message, Refused):
                 text = _("The server did not send the missing moves: {reason}")
                 raise ConnectFailed(text.format(reason=describe_refusal(message)))
+        waiting = self._waiting.get(answered)
+        if waiting is not None and isinstance(message, Refused):
+            there = elsewhere(message, self.address)
+            if there is not None and not waiting.sent_elsewhere and not self.model.table:
+                waiting.silence()
+                waiting.sent_elsewhere = True
+                raise there
         token = self._tokens_sent.pop(answered, None)
         if token is not None and isinstance(message, Seated):
             self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
-        if (waiting := self._waiting.get(answered)) is None:
+        if waiting is None:
             return  # the caller has given up
         waiting.silence()
         if isinstance(message, Refused):
-            there = elsewhere(message, self.address)
-            if there is not None and not waiting.sent_elsewhere and not self.model.table:
-                waiting.sent_elsewhere = True
-                raise there
             waiting.refuse(message)
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")

@@ -160,6 +160,8 @@ class Table:
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
+        if self._ended:  # and was lost while somebody came
+            return
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
             await self._at_once(self._admission.disconnected, session)
 
@@ -288,6 +290,8 @@ class Table:
                 self._end(failed=True)
             raise self._closed() from error
         else:
+            if self._lost:  # whoever asked is sent on, like everybody else here
+                raise self._closed()
             return result
         finally:
             if not self._ended:

@@ -7,9 +7,11 @@ import random
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
@@ -25,7 +27,6 @@ from server.tables.table import Table
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, peer_on_turn, play_on, table_of
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
-from tests.server.storage.postgresql_relay import DatabaseRelay
 from tests.server.storage.test_journal import resumed, table_facts
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
@@ -195,6 +196,46 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
                 await play_on(again, random.Random(5), moves=2)
 
 
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
+    stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not that was stored: nobody asked for it, and the server goes on."""
+    async with running(Config()) as server:
+        async with game(server.port, 2) as peers:
+            table = table_of(server, peers)
+        await eventually(lambda: not table.players_here)
+
+        async def lose(*_: object) -> None:
+            table.give_up()
+            if not stored:
+                raise TableLost("the lease is lost")
+
+        monkeypatch.setattr(table._context.journal, "archive", lose)
+        assert await table.archive_if_unattended()
+        assert not server.lobby.tables
+
+
+async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its request goes on in the middle, and its connection is closed like all others at the table."""
+    async with running(Config()) as server, connected(server.port) as anna, connected(server.port) as bruno:
+        code = (await anna.open(2)).table
+        table = server.lobby.tables[code]
+        append = table._context.journal.append
+
+        async def lose(*entry: Any) -> None:
+            await append(*entry)
+            table.give_up()
+
+        monkeypatch.setattr(table._context.journal, "append", lose)
+        await bruno.send(JoinTable(bruno.next_id(), code, "Bruno"))
+        for peer in (anna, bruno):
+            assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
+    assert "failed" not in caplog.text
+
+
 async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
     """Two of one name would end each other's leases for ever."""
     async with node(database, "attic") as first, node(database, "attic"):
@@ -243,6 +284,7 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
         async with client_at(f"ws://127.0.0.1:{two.port}") as again:
             await again.resume(code, token)
             assert table_at(one, code).players_here == 2
+            assert again.model.token == token  # or it would come back as a spectator
 
 
 async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
