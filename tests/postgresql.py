@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from bench.postgresql import CARELESS, Cluster
+from bench.cluster.postgresql import CARELESS, Cluster
 
 _ROOT = Path(__file__).parents[1]
 

@@ -9,9 +9,9 @@ import pytest
 
 from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.broken.proof import games_until_noticed
-from bench.chaos.plan import Plan
-from bench.chaos.power_cut import compiler
+from bench.chaos.plan import Disturbance, Plan
 from bench.chaos.round import Round
+from bench.chaos.servers.power_cut import compiler
 from protocol.absence import WAIT, ByBot
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
@@ -45,6 +45,19 @@ async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_ever
     assert played.counts["cuts"] > 0
     assert played.counts["gaps sent"] > 0
     assert played.counts["full disks"] == plan.get("full_disks", 0)
+
+
+@LINUX
+async def test_games_over_two_nodes_are_the_ones_that_everybody_saw(tmp_path: Path) -> None:
+    """While one sleeps past its lease, one is killed, and the database is."""
+    faults = (Disturbance.SLEEP, Disturbance.CRASH)
+    plan = QUICK | QUIET | {"policies": (WAIT,), "played_again": 0.0}
+    played = Round(Plan(seed="nodes", games=2, kills=2, tables=2, nodes=2, faults=faults, **plan), tmp_path)
+    await played.run()
+    assert not played.verdict, played.verdict.kinds()
+    assert played.counts["games"] >= 2
+    assert played.disturbances == 4
+    assert played.counts["tables that went to another node"] > 0
 
 
 @pytest.mark.parametrize(

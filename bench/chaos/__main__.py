@@ -1,8 +1,10 @@
 """Chaos: bots play on a bad network with a server that is killed; nothing may be lost.
 
     python -m bench.chaos [--games N] [--kills K] [--seed S] [--minutes M] [--tables T] [--json FILE]
+    python -m bench.chaos --nodes 3 [--faults F] [--games N] ...
     python -m bench.chaos --broken NAME|all
 
+With --nodes, several servers share a PostgreSQL of their own, and all of them, and the lines between, fail.
 Every game must end, and what each player and spectator saw must be what the journal holds. Otherwise it
 exits with 1 and prints what is wrong. With --broken, the server is broken on purpose, and it exits with 1 if
 that goes unnoticed. docs/reliability.md has more.
@@ -16,22 +18,23 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.broken.proof import games_until_noticed
-from bench.chaos.plan import Plan, rounds
-from bench.chaos.power_cut import compiler
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.plan import Plan, cluster_rounds, rounds
 from bench.chaos.round import Round
-from bench.chaos.verdict import Verdict
+from bench.chaos.servers.power_cut import compiler
 
 _TOLD: Final = 20  # how many violations of a kind are printed of each round ...
 _WORDS: Final = 400  # ... and how many characters of each; the JSON has all
 
 
-async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
-    """Play the rounds, as many as start in time."""
+async def run(plans: list[Plan], until: float, traces: Path) -> tuple[Counter[str], Verdict]:
+    """Play the rounds, as many as start in time; what happened where something is wrong goes to `traces`."""
     counts: Counter[str] = Counter()
     verdict = Verdict()
     for number, plan in enumerate(plans, start=1):
@@ -46,14 +49,21 @@ async def run(plans: list[Plan], until: float) -> tuple[Counter[str], Verdict]:
         wrong = "wrong" if one.verdict else "all well"
         print(
             f"round {number} of {len(plans)}, seed {plan.seed}: {one.counts['games']} games, "
-            f"{one.counts['kills']} kills, {one.counts['cuts']} cuts, {wrong}",
+            f"{one.disturbances} disturbances, {one.counts['cuts']} cuts, {wrong}",
             file=sys.stderr,
             flush=True,
         )
+        _write(one.traces, traces)
         for kind, cases in one.verdict.kinds().items():
             for case in cases[:_TOLD]:
                 print(f"{kind}: {case[:_WORDS]}", file=sys.stderr, flush=True)
     return counts, verdict
+
+
+def _write(texts: Mapping[str, str], folder: Path) -> None:
+    for table, text in texts.items():
+        folder.mkdir(exist_ok=True)
+        (folder / f"{table}.txt").write_text(text, encoding="utf-8")
 
 
 async def prove(names: list[str], seed: str) -> int:
@@ -81,6 +91,8 @@ def main() -> int:
     parser.add_argument(
         "--kills", type=int, default=20, help="kills of the server, including one at the end of each round"
     )
+    parser.add_argument("--nodes", type=int, default=1, help="servers that share a database")
+    parser.add_argument("--faults", type=int, default=20, help="of nodes, database, and lines between")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="repeats a plan of faults")
     parser.add_argument("--minutes", type=float, default=30.0, help="start no round after this time")
     parser.add_argument("--tables", type=int, default=40, help="tables at once")
@@ -91,13 +103,21 @@ def main() -> int:
     if options.broken is not None:
         names = list(MISTAKES) if options.broken == "all" else [options.broken]
         return asyncio.run(prove(names, options.seed))
-    if compiler() is None:
+    if options.nodes == 1 and compiler() is None:
         print("without power cuts, which need Linux and a C compiler", file=sys.stderr)
     began = time.monotonic()
-    plans = rounds(
-        options.games, options.kills, options.tables, options.seed, power_cuts=compiler() is not None
+    if options.nodes > 1:
+        plans = cluster_rounds(
+            options.games, options.faults, options.tables, options.seed, nodes=options.nodes
+        )
+        how = f"--nodes {options.nodes} --faults {options.faults}"
+    else:
+        power_cuts = compiler() is not None
+        plans = rounds(options.games, options.kills, options.tables, options.seed, power_cuts=power_cuts)
+        how = f"--kills {options.kills}"
+    counts, verdict = asyncio.run(
+        run(plans, began + 60 * options.minutes, options.json.with_suffix(".traces"))
     )
-    counts, verdict = asyncio.run(run(plans, began + 60 * options.minutes))
     seconds = time.monotonic() - began
     found = dict(counts) | {kind: len(cases) for kind, cases in verdict.kinds().items()}
     for name, count in found.items():
@@ -109,7 +129,7 @@ def main() -> int:
         return 0
     print(
         f"Repeat with: python -m bench.chaos --seed {options.seed} --games {options.games} "
-        f"--kills {options.kills} --tables {options.tables}",
+        f"{how} --tables {options.tables}",
         file=sys.stderr,
     )
     return 1

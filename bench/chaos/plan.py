@@ -9,6 +9,7 @@ from engine.components import DEALS
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 
 _GAMES_IN_A_ROUND: Final = 50  # on one data folder: fewer than a server has tables
+_GAMES_OF_NODES: Final = 100  # on one database
 _WATCHED: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
 _WITH_A_PROGRAM: Final = 0.2
@@ -31,12 +32,33 @@ POLICIES: Final[tuple[Absence, ...]] = (
 
 
 class Disturbance(enum.StrEnum):
-    """What happens to the server."""
+    """What happens to the servers; the network's own faults come besides."""
 
     KILL = "kills"
+    DRAIN = "drains"  # a server stops by itself, and is started again
     PAUSE = "pauses"
     FULL_DISK = "full disks"
-    DRAIN = "drains"
+    # Where several share a database:
+    SLEEP = "sleeps past the lease"
+    RESTART = "restarts of the database"
+    CRASH = "kills of the database"
+    CUT = "cuts between node and database"
+    SILENCE = "silences between node and database"
+    DELAY = "delays between node and database"
+
+
+# How often each happens to nodes, of all that happens.
+_SHARES: Final = {
+    Disturbance.KILL: 5,
+    Disturbance.SLEEP: 4,
+    Disturbance.CUT: 3,
+    Disturbance.SILENCE: 2,
+    Disturbance.RESTART: 2,
+    Disturbance.CRASH: 1,
+    Disturbance.DRAIN: 1,
+    Disturbance.PAUSE: 1,
+    Disturbance.DELAY: 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +85,8 @@ class Plan:
     may_end: float = 0.2  # of the lively games: their hosts may end them
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
     operated: bool = True  # those who run the server use its admin socket
+    nodes: int = 1  # more than one share a database
+    faults: tuple[Disturbance, ...] = ()  # beside those counted above
     broken: str | None = None  # one of the mistakes in `bench.chaos.broken`
 
 
@@ -137,6 +161,30 @@ def rounds(games: int, kills: int, tables: int, seed: str, *, power_cuts: bool) 
         )
         for number in range(count)
     ]
+
+
+def cluster_rounds(games: int, faults: int, tables: int, seed: str, *, nodes: int) -> list[Plan]:
+    """Return what each round with several nodes does, with games and all kinds of faults spread evenly."""
+    count = -(-games // _GAMES_OF_NODES)
+    cycle = [kind for kind, share in _SHARES.items() for _ in range(share)]
+    kinds = (cycle * (faults // len(cycle) + 1))[:faults]
+    random.Random(f"{seed} faults").shuffle(kinds)
+    plans = []
+    for number in range(count):
+        here = kinds[faults * number // count : faults * (number + 1) // count]
+        plans.append(
+            Plan(
+                seed=f"{seed}/{number}",
+                games=games * (number + 1) // count - games * number // count,
+                kills=here.count(Disturbance.KILL) + 1,
+                tables=tables,
+                durable=number % 2 == 1,
+                operated=False,
+                nodes=nodes,
+                faults=tuple(kind for kind in here if kind is not Disturbance.KILL),
+            )
+        )
+    return plans
 
 
 def _round(plan: Plan, number: int, *, power_cuts: bool) -> Plan:

@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
 from server.cluster.messages import PublicTable, Remark
 from server.storage.postgresql import lease
@@ -14,7 +15,6 @@ from server.storage.postgresql.schema import prepare
 from server.storage.postgresql.telling import Node, notified_as
 from tests.server.cluster.messages import REMARK, table
 from tests.server.peer import eventually
-from tests.server.storage.postgresql_relay import DatabaseRelay
 
 
 class House:

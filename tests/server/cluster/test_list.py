@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Timeouts
 from client.network.waiting import RequestRefused
@@ -20,7 +21,6 @@ from server.config import Config
 from server.tables.registry import table_registry
 from tests.server.peer import Peer, connected, eventually
 from tests.server.storage.conformance.stores import rows
-from tests.server.storage.postgresql_relay import DatabaseRelay
 from tests.server.web.viewer import asked
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)

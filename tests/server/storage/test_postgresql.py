@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.postgresql import CARELESS, Cluster
+from bench.cluster.postgresql import CARELESS, Cluster
+from bench.cluster.relay import DatabaseRelay
 from engine.view import View
 from protocol.codes import Code
 from server.app import running
@@ -31,7 +32,6 @@ from tests.server.peer import (
 )
 from tests.server.process import refused_to_start, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
-from tests.server.storage.postgresql_relay import DatabaseRelay
 from tests.server.storage.test_journal import resumed, table_facts
 
 OPENED = Opened(2, random_layout=True, starting=None)

@@ -1,4 +1,4 @@
-"""A relay before PostgreSQL that loses what a test wants it to lose."""
+"""A relay before PostgreSQL that loses, holds back and delays what it is told to."""
 
 import asyncio
 import contextlib
@@ -19,9 +19,12 @@ class DatabaseRelay:
         self._real = f"{real}/{_SOCKET}"
         self._writers: list[asyncio.StreamWriter] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._requests_pass, self._answers_pass = asyncio.Event(), asyncio.Event()
+        self.let_go()
         self.requests = True  # whether they are passed on
         self.answers = True
         self.refuses = False  # new connections
+        self.delay = 0.0  # of each piece, in seconds
         self.passed_on = 0  # requests
 
     @contextlib.asynccontextmanager
@@ -31,6 +34,7 @@ class DatabaseRelay:
             try:
                 yield self
             finally:
+                self.let_go()
                 self.cut()
                 if self._tasks:
                     await asyncio.wait(self._tasks)
@@ -40,6 +44,20 @@ class DatabaseRelay:
         for writer in self._writers:
             writer.transport.abort()
         self._writers.clear()
+
+    def hold(self, *, requests: bool = True) -> None:
+        """Pass nothing on until `let_go`, as a network that comes back repeats what was not received.
+
+        Without `requests`, only answers are held back.
+        """
+        if requests:
+            self._requests_pass.clear()
+        self._answers_pass.clear()
+
+    def let_go(self) -> None:
+        """Pass on what was held back, however late that is."""
+        self._requests_pass.set()
+        self._answers_pass.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuses:
@@ -62,8 +80,12 @@ class DatabaseRelay:
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, requests: bool
     ) -> None:
+        passes = self._requests_pass if requests else self._answers_pass
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                await passes.wait()
                 if self.requests if requests else self.answers:
                     self.passed_on += requests
                     writer.write(data)

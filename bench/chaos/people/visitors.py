@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from bench.chaos.network.proxy import Ports
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import Access
 from client.tables.draws import Fault
@@ -38,6 +39,7 @@ _FOR_NOW: Final = {
     Code.TOO_MANY_TABLES,
     Code.TOO_MANY_GUESSES,
     Code.SERVER_STOPPING,
+    Code.TABLE_ELSEWHERE,  # again: it has gone on meanwhile
 }
 
 
@@ -115,7 +117,7 @@ class Route:
 
     url: str
     access: Access
-    hold: Callable[[int], Callable[[], None]]
+    hold: Callable[[Ports], Callable[[], None]]
     scale: float  # of pauses: 1 for those of people
     talk: float  # of the news, on which a client says something
     private: set[str] = field(default_factory=set)
@@ -190,6 +192,8 @@ class Visitor:
                     raise
                 self.counts[f"asked again later: {refusal.code}"] += 1
                 await asyncio.sleep(PAUSE)
+                if refusal.code == Code.TABLE_ELSEWHERE:  # a client goes there if it has not begun to know it
+                    await self.connect()
             else:
                 return
 

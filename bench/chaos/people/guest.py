@@ -10,7 +10,7 @@ from typing import Final
 
 from client.network.connection import ConnectFailed, Connection
 
-_PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
+_PROGRAM: Final = Path(__file__).parents[3] / "palatinus.py"
 _SECONDS_TO_COME: Final = 15.0
 _SECONDS_BETWEEN: Final = 2.0  # two pauses
 

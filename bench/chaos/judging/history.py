@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from bench.chaos.verdict import Verdict
-from bench.chaos.wiretap import Heard, Wiretap
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Heard, Wiretap
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.codec import encode
@@ -106,7 +106,11 @@ class History:
     def check_told(self, taps: Iterable[Wiretap], verdict: Verdict) -> None:
         """Everybody is told states that the table has had, in their order, also from restart to restart."""
         least = 1
-        for _, of_one_life in groupby(sorted(taps, key=_life), key=_life):
+
+        def life(tap: Wiretap) -> int:
+            return tap.life_at(self._table)
+
+        for _, of_one_life in groupby(sorted(taps, key=life), key=life):
             least = max([self._last_told(tap, least, verdict) for tap in of_one_life], default=least)
 
     def _last_told(self, tap: Wiretap, least: int, verdict: Verdict) -> int:
@@ -155,7 +159,3 @@ def _lasting(state: TableState) -> TableState:
     pause = state.paused and PauseSummary(state.paused.seat, 0, 0)
     seats = [replace(seat, again=False, **_NOW) for seat in state.seats]
     return replace(state, seats=seats, spectators=0, watching=[], pause_asked=[], paused=pause)
-
-
-def _life(tap: Wiretap) -> int:
-    return tap.life

@@ -8,11 +8,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from bench.chaos.history import History, Standing
-from bench.chaos.players import Move, Player
-from bench.chaos.verdict import Verdict
-from bench.chaos.visitors import Received, Seen, Spectator
-from bench.chaos.wiretap import Heard, Wiretap
+from bench.chaos.judging.history import History, Standing
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Heard, Wiretap
+from bench.chaos.people.players import Move, Player
+from bench.chaos.people.visitors import Received, Seen, Spectator
 from engine.errors import DamagedRecord
 from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
 from engine.game import Game, RandomChance

@@ -21,7 +21,7 @@ import asyncpg
 import psutil
 
 from bench import Samples
-from bench.postgresql import Cluster
+from bench.cluster.postgresql import Cluster
 from bench.process import cpu_of, subject
 
 _MOVES: Final = {1: 960, 50: 6400}

@@ -1,5 +1,6 @@
 """What both sides sent on one connection, message by message, whether or not it arrived."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -24,31 +25,42 @@ _MASKED: Final = 0x80
 
 
 class Heard(NamedTuple):
-    """A message of the server and its receiver; without a table, it is in the lobby, or was sent there."""
+    """A message of the server and its receiver; without a table, it is in the lobby, or was sent there.
+
+    It was in the proxy at a `time` of the system's clock, and began after so many bytes of the server.
+    """
 
     table: str | None
     seat: Seat | None
     frame: bytes
     message: ServerMessage
+    time: float
+    begins: int
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message of the client, after so many messages of the server on the same connection."""
+    """A message of the client, after so many messages of the server on the same connection, and when."""
 
     message: ClientMessage
     at: int
+    time: float
 
 
 class Wiretap:
     """Records the traffic: `heard` is what the server sent, `asked` what was passed on to the server.
 
-    `life` counts how often the server had been started when the connection was opened; `ended` has the tables
-    whose games it was told to have ended.
+    `life` counts how often the `server` had been started when the connection was opened; `ended` has the
+    tables whose games it was told to have ended. `marks` tell how many bytes the server had sent when it was
+    about to go on after it was stopped, and when that was.
     """
 
-    def __init__(self, life: int) -> None:
+    def __init__(self, life: int, server: str = "") -> None:
         self.life = life
+        self.server = server
+        self.marks: list[tuple[int, float]] = []
+        self.lives: dict[str, int] = {}  # by tables, where they are not the server's
+        self.fed = 0
         self.heard: list[Heard] = []
         self.asked: list[Asked] = []
         self.ended: set[str] = set()
@@ -60,18 +72,23 @@ class Wiretap:
 
     def feed(self, data: bytes) -> None:
         """Take in what the server sent next."""
+        self.fed += len(data)
         self._down.feed(data)
 
     def feed_request(self, data: bytes) -> None:
         """Take in what the server is sent next."""
         self._up.feed(data)
 
+    def life_at(self, table: str) -> int:
+        """Return in which life of the table the connection was there: what is not stored ends with it."""
+        return self.lives.get(table, self.life)
+
     @property
     def tables(self) -> set[str]:
         """Return the tables that the client was at."""
         return {each.table for each in self.heard if each.table is not None}
 
-    def _take(self, frame: bytes) -> None:
+    def _take(self, frame: bytes, begins: int) -> None:
         message = decode_server(frame)
         match message:
             case Seated():
@@ -88,24 +105,25 @@ class Wiretap:
                 event["t"] == "ended" for event in message.events
             ):
                 self.ended.add(self._table)
-        self.heard.append(Heard(self._table, self._seat, frame, message))
+        self.heard.append(Heard(self._table, self._seat, frame, message, time.time(), begins))
 
-    def _take_request(self, frame: bytes) -> None:
+    def _take_request(self, frame: bytes, _begins: int) -> None:
         try:
             message = decode_client(frame)
         except BadMessage:  # nothing that a client of ours sends: the server's own answer tells of it
             return
         if isinstance(message, Leave):
             self._leaving.add(message.id)
-        self.asked.append(Asked(message, len(self.heard)))
+        self.asked.append(Asked(message, len(self.heard), time.time()))
 
 
 class _Frames:
     """Cuts one direction of a connection into the payloads of its binary websocket frames."""
 
-    def __init__(self, take: Callable[[bytes], None]) -> None:
-        self._take = take
+    def __init__(self, take: Callable[[bytes, int], None]) -> None:
+        self._take = take  # a payload, and after how many bytes its frame begins
         self._rest = b""
+        self._cut = 0  # bytes
         self._greeted = False
         self._plain = False
 
@@ -118,12 +136,14 @@ class _Frames:
             if not end:
                 return
             self._plain = not head.startswith((b"HTTP/1.1 101 ", b"GET "))
-            self._greeted, self._rest = True, rest
+            self._greeted, self._rest, self._cut = True, rest, len(head) + len(end)
         at = 0
         while (found := _frame(self._rest, at)) is not None:
+            begins = self._cut + at
             opcode, payload, at = found
             if opcode == _BINARY:
-                self._take(payload)
+                self._take(payload, begins)
+        self._cut += at
         self._rest = self._rest[at:]
 
 

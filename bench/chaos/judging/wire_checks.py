@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.chaos.verdict import Verdict
-from bench.chaos.wiretap import Wiretap
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Wiretap
 from engine.pieces import Seat
 from protocol.messages import (
     Done,
@@ -180,14 +180,14 @@ def _hearings(table: str, tap: Wiretap) -> Iterable[_Hearing]:
     quiet: set[str] = set()
     for heard in tap.heard:
         if here and (heard.table != table or isinstance(heard.message, Seated | Watching)):
-            yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
+            yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
             here = False
         match heard.message:
             case Seated() | Watching():
                 here, seat, came, at, is_quiet = heard.table == table, heard.seat, None, 0, False
                 said, quiet = defaultdict(list), set()
             case Reseated() if here:
-                yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
+                yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
                 seat, came, said, quiet = heard.seat, at, defaultdict(list), set()
             case Events(seq, events):
                 at = seq + len(events) - 1
@@ -202,7 +202,7 @@ def _hearings(table: str, tap: Wiretap) -> Iterable[_Hearing]:
                 if is_quiet and number is not None:
                     quiet.add(text)
     if here:
-        yield _Hearing(seat, tap.life, at if came is None else came, at, dict(said), quiet)
+        yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
 
 
 def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:

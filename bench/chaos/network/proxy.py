@@ -1,19 +1,26 @@
-"""The network between clients and server: it delays, splits, cuts, truncates, stalls and reorders."""
+"""The network between clients and servers: it delays, splits, cuts, truncates, stalls and reorders."""
 
 import asyncio
 import contextlib
 import socket
 import ssl
 import struct
+import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
-from bench.chaos.faults import End, Fate, Way, fate
-from bench.chaos.wiretap import Wiretap
+from bench.chaos.network.fates import End, Fate, Way, fate
+from bench.chaos.network.wiretap import Wiretap
 
 _READ_AT_ONCE: Final = 4096
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
+
+
+# Of a client, and of the door that it came to: a connection's two, for one port can have several.
+Ports: TypeAlias = tuple[int, int]
 
 
 class Encryption(NamedTuple):
@@ -23,11 +30,17 @@ class Encryption(NamedTuple):
     to_server: ssl.SSLContext
 
 
-class Proxy:
-    """A listener that gives each connection a fate; `carried` is called whenever bytes are on their way.
+@dataclass(slots=True, eq=False)
+class Destination:
+    """A server behind the proxy; `life` counts how often it was started, as each connection's tap knows."""
 
-    `life` is to count how often the server was started; each connection's tap knows it.
-    """
+    name: str = ""
+    port: int = 0
+    life: int = 0
+
+
+class Proxy:
+    """Listeners that give each connection a fate; `carried` is called whenever bytes are on their way."""
 
     def __init__(
         self,
@@ -36,9 +49,6 @@ class Proxy:
         carried: Callable[[Wiretap], None],
         encryption: Encryption | None,
     ) -> None:
-        self.port = 0
-        self.server_port = 0
-        self.life = 0
         self.ends: Counter[str] = Counter()
         self.connections = 0
         self.taps: list[Wiretap] = []
@@ -46,46 +56,58 @@ class Proxy:
         self._longest_hold = longest_hold
         self._carried = carried
         self._encryption = encryption
-        self._links: set[asyncio.Task[None]] = set()
-        self._gates: dict[int, asyncio.Event] = {}  # by the clients' ports
+        self._links: set[_Link] = set()
+        self._gates: dict[Ports, asyncio.Event] = {}
 
-    def hold(self, client_port: int) -> Callable[[], None]:
+    def hold(self, ports: Ports) -> Callable[[], None]:
         """Pass nothing more on to the server from a client's connection; return what lets it pass again."""
-        gate = self._gates.get(client_port, asyncio.Event())
+        gate = self._gates.get(ports, asyncio.Event())
         gate.clear()
         return gate.set
 
     @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        """Accept connections while the context lasts."""
+    async def door(self, choose: Callable[[], Destination]) -> AsyncIterator[int]:
+        """Accept connections while the context lasts, each to the server that `choose` names then."""
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            destiny = fate(self._seed, self.connections, self._longest_hold)
+            self.connections += 1
+            link = asyncio.create_task(self._linked(choose, destiny, reader, writer))
+            links.add(link)
+            link.add_done_callback(links.discard)
+
+        links: set[asyncio.Task[None]] = set()
         tls = None if self._encryption is None else self._encryption.to_clients
-        listener = await asyncio.start_server(self._accepted, "127.0.0.1", 0, limit=_READ_AT_ONCE, ssl=tls)
-        self.port = listener.sockets[0].getsockname()[1]
+        listener = await asyncio.start_server(accepted, "127.0.0.1", 0, limit=_READ_AT_ONCE, ssl=tls)
         try:
-            yield
+            yield listener.sockets[0].getsockname()[1]
         finally:
             listener.close()
-            for link in self._links:
+            for link in links:
                 link.cancel()
-            await asyncio.gather(*self._links, return_exceptions=True)
+            await asyncio.gather(*links, return_exceptions=True)
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        destiny = fate(self._seed, self.connections, self._longest_hold)
-        self.connections += 1
-        link = asyncio.create_task(self._linked(destiny, reader, writer))
-        self._links.add(link)
-        link.add_done_callback(self._links.discard)
+    def mark(self, destination: Destination) -> None:
+        """Have the taps take note of how far a server that is stopped just now has sent."""
+        for link in self._links:
+            if link.destination is destination:
+                link.tap.marks.append((link.received, time.time()))
 
     async def _linked(
-        self, destiny: Fate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        choose: Callable[[], Destination],
+        destiny: Fate,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         tls = None if self._encryption is None else self._encryption.to_server
-        client_port = writer.get_extra_info("peername")[1]
+        ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
         try:
             await asyncio.sleep(destiny.late)
-            life = self.life
+            destination = choose()
+            life = destination.life
             server_reader, server_writer = await asyncio.open_connection(
-                "127.0.0.1", self.server_port, limit=_READ_AT_ONCE, ssl=tls
+                "127.0.0.1", destination.port, limit=_READ_AT_ONCE, ssl=tls
             )
         except OSError:  # the server is dead just now
             reset(writer)
@@ -93,26 +115,30 @@ class Proxy:
         except asyncio.CancelledError:
             reset(writer)
             raise
-        tap = Wiretap(life)
+        tap = Wiretap(life, destination.name)
         self.taps.append(tap)
-        gate = self._gates[client_port] = asyncio.Event()
+        gate = self._gates[ports] = asyncio.Event()
         gate.set()
         link = _Link(
             destiny=destiny,
+            destination=destination,
             client=writer,
             server=server_writer,
+            from_server=server_reader,
             tap=tap,
             gate=gate,
             carried=self._carried,
             ends=self.ends,
         )
+        self._links.add(link)
         try:
             async with asyncio.TaskGroup() as ways:
                 ways.create_task(link.carry(Way.UP, reader, server_writer))
                 ways.create_task(link.carry(Way.DOWN, server_reader, writer))
         finally:
-            if self._gates.get(client_port) is gate:
-                del self._gates[client_port]
+            self._links.discard(link)
+            if self._gates.get(ports) is gate:
+                del self._gates[ports]
             reset(writer)
             reset(server_writer)
 
@@ -124,21 +150,38 @@ class _Link:
         self,
         *,
         destiny: Fate,
+        destination: Destination,
         client: asyncio.StreamWriter,
         server: asyncio.StreamWriter,
+        from_server: asyncio.StreamReader,
         tap: Wiretap,
         gate: asyncio.Event,
         carried: Callable[[Wiretap], None],
         ends: Counter[str],
     ) -> None:
+        self.destination = destination
+        self.tap = tap
         self._fate = destiny
         self._client = client
         self._server = server
-        self._tap = tap
+        self._from_server = from_server
         self._gate = gate
         self._carried = carried
         self._ends = ends
         self._ended = False
+
+    @property
+    def received(self) -> int:
+        """Return how many bytes of the server have come so far, those included that nobody has read."""
+        import fcntl  # noqa: PLC0415 - Windows has neither
+        import termios  # noqa: PLC0415
+
+        unread = len(self._from_server._buffer)  # type: ignore[attr-defined]  # noqa: SLF001 - nothing tells it
+        connection = self._server.get_extra_info("socket")
+        if connection is not None and connection.fileno() >= 0:
+            answer = fcntl.ioctl(connection.fileno(), termios.FIONREAD, bytes(4))
+            unread += int.from_bytes(answer, sys.byteorder)
+        return self.tap.fed + unread
 
     async def carry(self, way: Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry bytes one way until they end, or the connection does."""
@@ -146,8 +189,8 @@ class _Link:
         with contextlib.suppress(ConnectionError, ssl.SSLError):
             while data := await reader.read(_READ_AT_ONCE):
                 if way is Way.DOWN:
-                    self._tap.feed(data)
-                self._carried(self._tap)
+                    self.tap.feed(data)
+                self._carried(self.tap)
                 if way is self._fate.way and not self._ended and passed + len(data) > self._fate.after:
                     self._ended = True
                     self._ends[self._fate.end] += 1
@@ -193,7 +236,7 @@ class _Link:
             if writer.is_closing():
                 raise ConnectionResetError
             if writer is self._server:
-                self._tap.feed_request(data[start : start + size])
+                self.tap.feed_request(data[start : start + size])
             writer.write(data[start : start + size])
             await asyncio.sleep(0)
         await writer.drain()

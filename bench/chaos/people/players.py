@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from websockets.exceptions import ConnectionClosed
 
-from bench.chaos.deeds import Deeds
-from bench.chaos.visitors import (
+from bench.chaos.people.deeds import Deeds
+from bench.chaos.people.visitors import (
     NO_TABLE,
     PAUSE,
     Lost,
@@ -317,7 +317,7 @@ class Player(Visitor):
             return
         late_id = _LATE_ID + len(self.moves)
         move = Move(self.table, legal.seat, at_random(view, legal, self.rng), "late", late_id)
-        release = self.way.hold(websocket.local_address[1])
+        release = self.way.hold((websocket.local_address[1], websocket.remote_address[1]))
         try:
             await websocket.send(encode(move_message(late_id, move.command)))
             await self.connect()

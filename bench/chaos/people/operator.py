@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from bench.chaos.verdict import Verdict, journal_in
-from bench.chaos.wiretap import Wiretap
+from bench.chaos.judging.verdict import Verdict, journal_in
+from bench.chaos.network.wiretap import Wiretap
 from protocol.messages import Announced
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer
@@ -42,6 +42,7 @@ class Operator:
     """Asks the server on the data folder `data` for this and that."""
 
     def __init__(self, data: Path, rng: random.Random, counts: Counter[str]) -> None:
+        self.asked = False
         self.closed: set[str] = set()  # tables that the server has said to be closed
         self._socket = data / SOCKET_NAME
         self._copies = data.parent / "copies"
@@ -120,6 +121,7 @@ class Operator:
         rest: Callable[[Any, BinaryIO], None] | None = None,
     ) -> bool:
         """Ask in a thread; return whether the server did it, which it cannot while it is down or busy."""
+        self.asked = True
         try:
             await asyncio.to_thread(ask, self._socket, request, kind, rest)
         except (NoServer, OSError, AdminFailure):

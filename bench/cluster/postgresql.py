@@ -43,6 +43,10 @@ class Cluster:
     def url(self) -> str:
         return f"postgresql://{_USER}@/postgres?host={self._folder}"
 
+    def url_with(self, standby: "Cluster") -> str:
+        """Return the URL of whichever of the two is the primary."""
+        return f"{self.url},{standby._folder}&target_session_attrs=primary"  # noqa: SLF001 - of the same class
+
     @property
     def pid(self) -> int:
         """Return the process id of the server that runs."""
@@ -50,14 +54,27 @@ class Cluster:
 
     def make(self) -> None:
         """Make an empty data folder."""
+        self._make_folder()
+        options = ("--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8", "--no-instructions")
+        self._run("initdb", "-D", self._data, "-U", _USER, *options)
+
+    def make_standby(self, primary: "Cluster") -> None:
+        """Make a data folder that follows the primary, which has to run."""
+        self._make_folder()
+        options = ("--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
+        self._run("pg_basebackup", "-D", self._data, "-d", primary.url, *options)
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._run("pg_ctl", "-D", self._data, "-w", "promote")
+
+    def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         if self._user is not None:
             shutil.chown(self._folder, self._user)
             for above in self._folder.parents:
                 if above.stat().st_uid == 0 and not above.stat().st_mode & 0o001:
                     above.chmod(above.stat().st_mode | 0o011)
-        options = ("--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8", "--no-instructions")
-        self._run("initdb", "-D", self._data, "-U", _USER, *options)
 
     def start(self, *settings: str) -> None:
         """Start the server, and wait until it answers."""

@@ -9,7 +9,7 @@ from server.storage.sqlite.journal import SqliteJournal
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found wrong, by kind, each with a description of where."""
+    """What was found wrong, by kind, each with a description of where, which begins with the table."""
 
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
@@ -26,6 +26,10 @@ class Verdict:
 
     def kinds(self) -> dict[str, list[str]]:
         return {kind: getattr(self, kind) for kind in self.__slots__}
+
+    def concerns(self, table: str) -> bool:
+        """Tell whether anything is wrong at a table."""
+        return any(case.startswith(table) for cases in self.kinds().values() for case in cases)
 
     def __bool__(self) -> bool:
         """Return whether anything is wrong."""

@@ -1,0 +1,55 @@
+"""How a server is broken: each mistake replaces one function of it before it starts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.game import RandomChance
+from server import app
+from server.storage.entries import Entry
+from server.storage.journal import Journal
+from server.tables.state import PersistentState
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A mistake: what the server does wrong, and how that is arranged.
+
+    `plan` is what the games need, beside the usual, to run into it soon.
+    """
+
+    wrong: str
+    make: Callable[[], None]
+    plan: Mapping[str, Any]
+
+
+MISTAKES: Final[dict[str, Mistake]] = {}
+LIVELY: Final[dict[str, Any]] = {"lively": 1.0}
+
+
+def mistake(name: str, wrong: str, **plan: object) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Return what enters a function that makes a mistake under its name."""
+
+    def entered(make: Callable[[], None]) -> Callable[[], None]:
+        MISTAKES[name] = Mistake(wrong, make, plan)
+        return make
+
+    return entered
+
+
+def exchange(owner: object, name: str, new: Callable[[Any], Any]) -> None:
+    """Replace an attribute by `new` of what it was; raises AttributeError if there is none any more."""
+    setattr(owner, name, new(getattr(owner, name)))
+
+
+def start_with(change: Callable[[PersistentState, list[Entry]], PersistentState]) -> None:
+    """Have the server take something else for what a table's entries say when it starts."""
+
+    def kept_tables(right: Any) -> Any:
+        async def wrong(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
+            states, entries = await right(journal, chances), await journal.tables()
+            return {code: change(state, entries[code]) for code, state in states.items()}
+
+        return wrong
+
+    exchange(app, "kept_tables", kept_tables)

@@ -1,0 +1,1 @@
+"""What everybody saw, compared with what the journal holds."""

@@ -1,0 +1,159 @@
+"""Which node had which table when, as the database saw it, and whether only that one told of it."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Heard, Wiretap
+from protocol.messages import Events, Record, Reseated, Said, Seated, Snapshot, TableState, Watching
+from server.storage.entries import Entry, Played, StoodIn, events_in
+
+_TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | Reseated | Record
+
+# What the database notes by itself: every change of a table's owner, and which tables were shortened.
+NOTES: Final = """
+CREATE SCHEMA chaos;
+CREATE TABLE chaos.owned (
+    serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code text NOT NULL, node text,
+    at timestamptz NOT NULL, entries integer NOT NULL
+);
+CREATE TABLE chaos.shortened (code text PRIMARY KEY);
+CREATE FUNCTION chaos.note_owner() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO chaos.owned (code, node, at, entries) SELECT
+        NEW.code, (SELECT name FROM palatinus.node WHERE term = NEW.term), clock_timestamp(),
+        (SELECT count(*) FROM palatinus.entry WHERE code = NEW.code);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER chaos_new AFTER INSERT ON palatinus.game_table
+    FOR EACH ROW EXECUTE FUNCTION chaos.note_owner();
+CREATE TRIGGER chaos_moved AFTER UPDATE OF term ON palatinus.game_table
+    FOR EACH ROW WHEN (OLD.term IS DISTINCT FROM NEW.term) EXECUTE FUNCTION chaos.note_owner();
+CREATE FUNCTION chaos.note_shortened() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO chaos.shortened SELECT DISTINCT code FROM gone ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER chaos_shortened AFTER DELETE ON palatinus.entry
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION chaos.note_shortened();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time during which a node had a table, by the system's clock, and how many entries there were then."""
+
+    node: str
+    since: float
+    until: float
+    entries: int
+
+
+class Ownership:
+    """The owners of all tables, from rows of `chaos.owned`: code, node, time, and number of entries."""
+
+    def __init__(self, rows: Iterable[tuple[str, str | None, float, int]]) -> None:
+        self._periods: defaultdict[str, list[Period]] = defaultdict(list)
+        began: dict[str, tuple[str | None, float]] = {}
+        for code, node, at, entries in rows:
+            self._end(code, began, at, entries)
+            began[code] = node, at
+        for code in list(began):
+            self._end(code, began, math.inf, 0)
+
+    def _end(self, code: str, began: dict[str, tuple[str | None, float]], at: float, entries: int) -> None:
+        node, since = began.pop(code, (None, 0.0))
+        if node is not None:
+            self._periods[code].append(Period(node, since, at, entries))
+
+    def of(self, table: str) -> list[Period]:
+        """Return when which node had a table."""
+        return self._periods[table]
+
+    @property
+    def changes(self) -> int:
+        """Return how often a table has gone from one node to another."""
+        return sum(
+            one.node != other.node for periods in self._periods.values() for one, other in pairwise(periods)
+        )
+
+    def check(
+        self, table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict, *, whole: bool
+    ) -> list[Wiretap]:
+        """Nobody is told of a table by a node that has it not, and a node that wakes tells nothing new.
+
+        Return the taps of those who were told of it in one period, which is their life from now on; `entries`
+        are those of the table, all of them if they are `whole`.
+        """
+        certain = []
+        for tap in taps:
+            visits = [self._visited(table, tap, *visit, verdict) for visit in _visits(table, tap)]
+            self._check_woken(table, tap, entries if whole else None, verdict)
+            periods = {at for ats in visits for at in ats}
+            if len(periods) == 1:
+                tap.lives[table] = periods.pop()
+                certain.append(tap)
+        return certain
+
+    def _visited(
+        self, table: str, tap: Wiretap, asked: float, answered: float, verdict: Verdict
+    ) -> list[int]:
+        """Return the periods in which somebody may have been given the table."""
+        periods = self._periods[table]
+        fitting = [
+            at
+            for at, period in enumerate(periods)
+            if period.node == tap.server and period.since <= answered and asked <= period.until
+        ]
+        if not fitting:
+            verdict.leaked.append(f"{table}: {tap.server} let somebody in when it had not got it: {periods}")
+        return fitting
+
+    def _check_woken(
+        self, table: str, tap: Wiretap, entries: Sequence[Entry] | None, verdict: Verdict
+    ) -> None:
+        """A node that has lost the table in its sleep tells nothing but what it had stored before."""
+        for mark, time in tap.marks:
+            before = [heard for heard in tap.heard if heard.begins < mark]
+            if not before or before[-1].table != table:
+                continue
+            had = [p for p in self._periods[table] if p.node == tap.server and p.since <= before[-1].time]
+            if not had or had[-1].until > time:
+                continue
+            stored: float = math.inf
+            if entries is not None:
+                own = entries[: had[-1].entries]
+                stored = sum(len(events_in(each)) for each in own if isinstance(each, Played | StoodIn))
+            verdict.leaked += [
+                f"{table}: {tap.server} woke without it, and told seat {heard.seat}: {heard.message}"
+                for heard in tap.heard[len(before) :]
+                if heard.table == table
+                and isinstance(heard.message, _TOLD)
+                and not _was_stored(heard, stored)
+            ]
+
+
+def _was_stored(heard: Heard, stored: float) -> bool:
+    """Tell whether somebody was told nothing but the first so many events of a game."""
+    message = heard.message
+    return isinstance(message, Events) and message.seq + len(message.events) - 1 <= stored
+
+
+def _visits(table: str, tap: Wiretap) -> Iterable[tuple[float, float]]:
+    """Return when somebody was let in: between the request, or when the node woke, and the answer."""
+    asked = {getattr(each.message, "id", None): each.time for each in tap.asked}
+    for heard in tap.heard:
+        if isinstance(heard.message, Seated | Watching) and heard.table == table:
+            woken = [time for mark, time in tap.marks if mark <= heard.begins]
+            yield max([asked.get(heard.message.id, heard.time), *woken]), heard.time
+
+
+async def noted(connection: Any) -> tuple[Ownership, set[str]]:
+    """Return whose the tables were, and which of them were shortened, as the database has noted."""
+    rows = await connection.fetch(
+        "SELECT code, node, extract(epoch FROM at)::float8, entries FROM chaos.owned ORDER BY serial"
+    )
+    shortened = await connection.fetch("SELECT code FROM chaos.shortened")
+    return Ownership(tuple(row) for row in rows), {code for (code,) in shortened}

@@ -1,0 +1,101 @@
+"""The verdict on a table: what everybody there saw and was told, compared with its entries."""
+
+from collections import Counter
+
+from bench.chaos.judging.history import History
+from bench.chaos.judging.judge import Judge
+from bench.chaos.judging.ownership import Ownership
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.judging.wire_checks import check_chat, check_kept_seats, check_quiet
+from bench.chaos.network.wiretap import Wiretap
+from bench.chaos.people.games import Party
+from bench.chaos.plan import Plan
+from bench.chaos.servers.servers import Servers
+from server.storage.entries import Entry
+
+
+class Tables:
+    """Judges the tables of a round, with `journal` their entries, into `verdict`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        servers: Servers,
+        journal: dict[str, list[Entry]],
+        ownership: Ownership | None,
+        *,
+        counts: Counter[str],
+        verdict: Verdict,
+    ) -> None:
+        self._plan = plan
+        self._servers = servers
+        self._journal = journal
+        self._ownership = ownership
+        self._counts = counts
+        self._verdict = verdict
+
+    def judge(self, party: Party, taps: dict[str, list[Wiretap]]) -> None:
+        """Judge the tables where a party has played; `taps` are by tables."""
+        operator = self._servers.operator
+        if party.closed and operator is not None:
+            back = set(party.tables) & operator.closed & self._journal.keys()
+            self._verdict.lost += [f"{table}: it was closed for good, and is there again" for table in back]
+            return
+        if party.ended < len(party.tables):
+            where = _where_it_stands(self._journal.get(party.tables[-1], []), party)
+            self._verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
+        for table in party.tables:
+            if table in self._journal:
+                self._judge_table(table, party, self._journal[table], taps[table])
+            else:
+                self._verdict.lost.append(f"{table}: no game in the journal")
+
+    def _judge_table(self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap]) -> None:
+        judge = Judge(table, entries, shortened=table in self._servers.long_tables)
+        if not judge.began:
+            self._verdict.lost.append(f"{table}: no game in the journal")
+            return
+        certain = taps
+        if self._ownership is not None:
+            whole = table not in self._servers.long_tables
+            certain = self._ownership.check(table, entries, taps, self._verdict, whole=whole)
+        first = table == party.tables[0]
+        judge.judge(party.everybody, party.spectators if first else ())
+        judge.judge_removed(party.former)
+        if table in self._servers.long_tables:
+            self._counts["tables too long to compare what was told of them"] += 1
+        else:
+            judge.history.check_told(certain, judge.verdict)
+        judge.check_requests(taps)
+        records = self._servers.records_of(table)
+        self._counts["records compared"] += len(records)
+        texts = [record.read_text(encoding="utf-8") for record in records]
+        if self._ownership is not None:  # each node has a folder of its own, and may die before it says so
+            texts = sorted(set(texts))
+        judge.check_records(texts)
+        judge.verdict.stolen += [
+            stranger
+            for player in party.everybody
+            for model in player.models
+            for stranger in model.strangers
+            if stranger.startswith(table)
+        ]
+        for tap in taps:
+            judge.listen(tap, {player.token for player in party.everybody})
+            check_quiet(table, tap, judge.verdict)
+        check_chat(table, certain, judge.verdict, archives=self._plan.most_tables < self._plan.games)
+        check_kept_seats(table, entries, taps, judge.verdict)
+        self._verdict.add(judge.verdict)
+
+
+def _where_it_stands(entries: list[Entry], party: Party) -> str:
+    """Return what a game that has not ended may be waiting for."""
+    state = History("", entries).state
+    turn = None if state.game is None else state.game.view.turn
+    vacant = [seat for seat, player in enumerate(state.players) if player is not None and player.vacant]
+    bots = sorted(state.bot_seats | state.bots)
+    here = ", ".join(f"{player.name} at {player.models[-1].table}" for player in party.players)
+    return (
+        f"{state.stage}, seats {state.names}, host {state.host}, turn {turn}, paused for {state.paused}, "
+        f"vacant {vacant}, bots {bots}, policy {state.absence}, private {state.private}; players: {here}"
+    )

@@ -1,0 +1,1 @@
+"""Those who use a house: players, spectators, programs, and those who run it."""

@@ -1,0 +1,286 @@
+"""The games of a round: their players and spectators come, play to the end, and perhaps play again."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.people.deeds import Company, Deeds
+from bench.chaos.people.guest import Guest
+from bench.chaos.people.players import End, Player
+from bench.chaos.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
+from bench.chaos.plan import Game, Plan
+from client.network.connection import ConnectFailed, RequestRefused
+
+_PAUSE: Final = 0.1  # before another table is tried
+
+
+@dataclass(slots=True)
+class Party:
+    """The players and spectators of a game, and of its rematch; `tables` are those where they have begun.
+
+    `former` are players who have lost their seats.
+    """
+
+    game: Game
+    players: list[Player] = field(default_factory=list)
+    former: list[Player] = field(default_factory=list)
+    company: Company | None = None
+    spectators: list[Spectator] = field(default_factory=list)
+    guest: Guest | None = None
+    tables: list[str] = field(default_factory=list)
+    ended: int = 0  # games
+
+    @property
+    def everybody(self) -> list[Player]:
+        return [*self.players, *self.former]
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether those who run the server have closed the table, or may have."""
+        return self.company is not None and self.company.closed
+
+    def has_seen(self, table: str) -> int:
+        """Return the last event that any player has seen there."""
+        return max((model.seen[table].seq for each in self.everybody for model in each.models), default=0)
+
+    def has_result(self, table: str) -> bool:
+        """Tell whether any player has seen the game's result."""
+        seen = [model.seen[table].view for each in self.everybody for model in each.models]
+        return any(view is not None and view.result is not None for view in seen)
+
+
+class Games:
+    """Plays the games of a plan; `parties` are those who play, `between_games` is called before a rematch.
+
+    `authority` is the certificate that programs of their own are to trust.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        games: list[Game],
+        way: Route,
+        counts: Counter[str],
+        verdict: Verdict,
+        *,
+        between_games: Callable[[], None],
+        authority: Path | None,
+    ) -> None:
+        self.parties: list[Party] = []
+        self._plan = plan
+        self._games = games
+        self._way = way
+        self._counts = counts
+        self._verdict = verdict
+        self._between_games = between_games
+        self._authority = authority
+        self._rng = random.Random(f"{plan.seed} games")
+        self._newcomers = 0
+
+    async def play_all(self) -> None:
+        """Play all games, as many at once as there are to be tables."""
+        room = asyncio.Semaphore(self._plan.tables)
+
+        async def play(number: int) -> None:
+            async with room:
+                while not await self._played(await self._gathered(number)):
+                    self._counts["tables given up before the start"] += 1
+
+        async with asyncio.TaskGroup() as playing:
+            for number in range(self._plan.games):
+                playing.create_task(play(number))
+
+    async def _played(self, party: Party) -> bool:
+        """Play a game to its end, and its rematch; return False if its table was closed before it began."""
+        self.parties.append(party)
+        begun = True
+        try:
+            await self._play_here(party)
+            if party.game.again and party.guest is None and not party.closed:
+                await self._play_again(party)
+        except* NeverBegun:
+            if party.has_seen(party.tables[-1]):
+                self._verdict.lost.append(f"{party.tables[-1]}: the table is gone, and its game had begun")
+            else:
+                self.parties.remove(party)
+                begun = False
+        except* Lost as group:
+            self._verdict.lost += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
+        except* Stolen as group:
+            self._verdict.stolen += [f"{party.tables[-1]}: {error}" for error in group.exceptions]
+        finally:
+            for visitor in (*party.everybody, *party.spectators):
+                await visitor.disconnect()
+            if party.guest is not None:
+                await party.guest.end()
+        return begun
+
+    async def _play_here(self, party: Party, newcomers: int = 0) -> None:
+        """Play a game at the party's last table, where so many seats are for people who have not come yet."""
+        table = party.tables[-1]
+        over = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            for spectator in party.spectators:
+                spectator.over = over
+                tasks.create_task(spectator.watch(table))
+            playing = [
+                tasks.create_task(self._play_seat(party, player, over)) for player in list(party.players)
+            ]
+            playing += [tasks.create_task(self._play_as_newcomer(party, over)) for _ in range(newcomers)]
+            if party.guest is not None:
+                pausing = tasks.create_task(party.guest.pause_now_and_then(self._plan.longest_hold))
+                pausing.add_done_callback(lambda _: self._counts.update({"pauses of clients": 1}))
+            await asyncio.wait(playing)
+            over.set()
+        ends = {task.result() for task in playing}
+        if End.OVER not in ends and not party.closed:
+            raise NeverBegun
+        party.ended += 1
+        self._counts["games"] += 1
+        self._counts["games closed by operators" if party.closed else "games with a result"] += (
+            party.closed or party.has_result(table)
+        )
+
+    async def _play_seat(self, party: Party, player: Player, over: asyncio.Event) -> End:
+        """Play to the end; if the player is removed or leaves before the game, somebody else comes."""
+        while (end := await player.play()) is End.REMOVED and party.company is not None:
+            party.players.remove(player)
+            party.former.append(player)
+            await player.disconnect()
+            newcomer = await self._newcomer(party, over)
+            if newcomer is None:
+                return end
+            player = newcomer
+            party.players.append(player)
+        over.set()
+        return end
+
+    async def _play_as_newcomer(self, party: Party, over: asyncio.Event) -> End:
+        if (newcomer := await self._newcomer(party, over)) is None:
+            return End.REMOVED
+        party.players.append(newcomer)
+        return await self._play_seat(party, newcomer, over)
+
+    async def _newcomer(self, party: Party, over: asyncio.Event) -> Player | None:
+        """Have somebody take a free or vacant seat, as soon as there is one; None if the game ends first."""
+        table, company = party.tables[-1], party.company
+        assert company is not None
+        while not over.is_set():
+            number = self._newcomers = self._newcomers + 1
+            player = self._player(
+                f"{self._plan.seed} newcomer {number}", f"Newcomer {number}", party.game, company
+            )
+            company.people.add(f"Newcomer {number}")
+            try:
+                await player.join(table)
+            except (ConnectFailed, RequestRefused) as error:
+                company.people.discard(f"Newcomer {number}")
+                await player.disconnect()
+                if isinstance(error, RequestRefused):
+                    self._counts[f"newcomers refused: {error.code}"] += 1
+                    if error.code in NO_TABLE:
+                        return None
+                await asyncio.sleep(_PAUSE)
+            else:
+                self._counts["seats taken by newcomers"] += 1
+                return player
+        return None
+
+    def _player(
+        self, seed: str, name: str, game: Game, company: Company | None, *, program: bool = False
+    ) -> Player:
+        rng = random.Random(seed)
+        deeds = None
+        if company is not None:
+            deeds = Deeds(company, rng, self._counts, self._way.private, program=program)
+        return Player(
+            self._way,
+            rng,
+            self._counts,
+            name,
+            absence=game.absence,
+            leaves_at=game.leaves_at,
+            deeds=deeds,
+            program=program,
+        )
+
+    async def _play_again(self, party: Party) -> None:
+        """Play another game with the same players; the server may be killed while they arrive."""
+        party.spectators.clear()
+        if party.company is not None:
+            party.company.people = {str(player.name) for player in party.players}
+        async with asyncio.TaskGroup() as tasks:
+            asking = [tasks.create_task(player.play_again()) for player in party.players]
+            asking[0].add_done_callback(lambda _: self._between_games())
+        tables = {player.table for player in party.players}
+        party.tables += sorted(tables)
+        if len(tables) > 1:
+            self._verdict.doubled.append(f"{party.tables[0]}: the rematch was opened twice, at {tables}")
+            return
+        await self._play_here(party, self._seats_left(party))
+
+    def _seats_left(self, party: Party) -> int:
+        """Return how many seats of a rematch are nobody's: players have lost theirs meanwhile."""
+        if party.company is None:
+            return 0
+        bots = party.game.bots
+        for player in party.players:
+            state = player.connection.model.state
+            if state is not None and state.table == party.tables[-1]:
+                bots = sum(seat.level is not None for seat in state.seats)
+        return party.game.players - bots - len(party.players)
+
+    async def _gathered(self, number: int) -> Party:
+        """Seat players at a new table, or at another one if an answer is lost meanwhile."""
+        game = self._games[number]
+        attempt = 0
+        while True:
+            attempt += 1
+            company = None
+            if game.lively:
+                company = Company(*game.deeds, game.may_end, self._plan.policies)
+            players = [
+                self._player(
+                    f"{self._plan.seed} player {number} {at} {attempt}",
+                    f"Bot {at}",
+                    game,
+                    company,
+                    program=at in game.programs and at > 0,
+                )
+                for at in range(game.players - game.guests - game.bots)
+            ]
+            guest, guests = None, set[str]()
+            try:
+                host = players[0]
+                table = await host.open(game.players, random_layout=game.random_layout, private=game.private)
+                for _ in range(game.bots):
+                    await host.connection.seat_bot(self._rng.choice(host.connection.levels[:2]))
+                    self._counts["bots of the server seated"] += 1
+                for at, player in enumerate(players[1:], start=1):
+                    await player.join(table, game.bots + at)
+                if game.guests:
+                    guest = await Guest.joined(self._way.url, table, self._authority)
+                    guests.add(await guest.seated(host.connection))
+            except (ConnectFailed, RequestRefused):
+                await asyncio.sleep(_PAUSE)
+                self._counts["tables given up before the start"] += 1
+                for player in players:
+                    await player.disconnect()
+                if guest is not None:
+                    await guest.end()
+            else:
+                if company is not None:
+                    company.people |= {str(player.name) for player in players}
+                    company.guests |= guests
+                party = Party(game, players, company=company, guest=guest, tables=[table])
+                if game.watched:
+                    rng = random.Random(f"{self._plan.seed} spectator {number}")
+                    # A table is archived if there are few, or closed if all leave before the game.
+                    vanishes = game.lively or self._plan.most_tables < self._plan.games
+                    party.spectators.append(Spectator(self._way, rng, self._counts, may_vanish=vanishes))
+                return party
