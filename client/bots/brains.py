@@ -58,7 +58,7 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
 )
 
 
-def _module_file(error: Exception) -> str:
+def _module_file(error: BaseException) -> str:
     """Return the file of the module, of those being imported the innermost, in which the error arose."""
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     imported = [file for before, file in itertools.pairwise(files) if before.startswith(_IMPORTING)]
@@ -99,7 +99,7 @@ def brain_named(text: str) -> NamedBrain:
         raise NoSuchBrain(
             _("The module {name} cannot be imported: {error}.").format(name=repr(module_name), error=error)
         ) from error
-    except Exception as error:  # whatever the user's own code raises
+    except (Exception, SystemExit) as error:  # whatever the user's own code raises
         raise NoSuchBrain(describe_failure(text, error, _module_file(error))) from error
     choose = getattr(module, attribute, None)
     if choose is None:

@@ -1,15 +1,17 @@
 """What a brain's author is told when the brain fails: the file, the line and the error."""
 
+import reprlib
 import sys
 import traceback
 from typing import Any
 
 from client.language import _
 from engine.events import Command, LayTile, Place
+from engine.pieces import NOTATIONS, Piece
 
 
 class BrainFailed(Exception):
-    """A brain raised an exception or returned no command; the text says which and what."""
+    """A brain raised an exception or returned something else than a command; the text says which and what."""
 
 
 def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
@@ -28,11 +30,15 @@ def forbidden_choice(name: str, command: Command, reason: str) -> BrainFailed:
 
 
 def checked_command(name: str, returned: object) -> Command:
-    """Return what the brain `name` has returned; raises BrainFailed if it is no command."""
-    if isinstance(returned, LayTile | Place):
-        return returned
+    """Return what the brain `name` has returned; raises BrainFailed if that is not a command."""
+    match returned:
+        case LayTile(_, int(), int()):
+            return returned
+        case Place(seat, str(piece), str(field)):
+            # Plain strings will do for an author; the engine has to know what they name.
+            return Place(seat, Piece(piece), field) if piece in NOTATIONS else returned
     text = _("The brain {name} returned {what} instead of a command.")
-    raise BrainFailed(text.format(name=name, what=repr(returned)))
+    raise BrainFailed(text.format(name=name, what=reprlib.repr(returned)))
 
 
 def describe_failure(name: str, error: BaseException, own: str | None) -> str:

@@ -347,7 +347,7 @@ class _Bot:
         except SearchFailed as error:
             text = _("The brain {name} failed: {error}.")
             raise BrainFailed(text.format(name=self._brain.name, error=error)) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # whatever the brain's own code raises
             raise brain_failure(self._brain.name, choose, error) from error
         return checked_command(self._brain.name, returned)
 

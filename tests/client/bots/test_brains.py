@@ -245,6 +245,7 @@ def test_a_brain_with_other_parameters_is_shown_where_it_begins(
         ("def mine(view, legal, rng)\n    pass\n", 1, "SyntaxError: expected ':'"),
         ("import json\n\njson.loads('{')\n", 3, "json.decoder.JSONDecodeError: .*"),
         ("def helped():\n    return [][0]\n\nhelped()\n", 2, "IndexError: list index out of range"),
+        ("import sys\n\nsys.exit('done')\n", 3, "SystemExit: done"),
     ],
 )
 def test_a_module_that_fails_is_reported_in_one_line(

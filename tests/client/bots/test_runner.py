@@ -382,6 +382,7 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
         ("return None", "returned None"),
         ("raise KeyError('wolf')", ".py, line 2: KeyError: 'wolf'"),
         ("import random; random.choice([])", ".py, line 2: IndexError"),
+        ("raise SystemExit(3)", ".py, line 2: SystemExit: 3"),
     ],
 )
 async def test_a_failing_brain_is_reported_in_one_line(

@@ -18,9 +18,10 @@ from client.bots.arena.schedule import Schedule
 from client.bots.brain import Brain
 from client.bots.brains import at_random
 from client.bots.failure import BrainFailed
-from engine.events import Command, LayTile
+from engine.events import Command, LayTile, Place
 from engine.game import Game
-from engine.legal import Legal
+from engine.legal import Legal, LegalLays, random_command
+from engine.pieces import Piece
 from engine.record import replayed
 from engine.view import View
 from tests.server.peer import eventually
@@ -123,6 +124,26 @@ def no_command(_view: View, _legal: Legal, _rng: random.Random) -> Command:
     return None  # type: ignore[return-value]
 
 
+def all_commands(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    return list(legal.commands())  # type: ignore[return-value]
+
+
+def unspeakable(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    class Unspeakable:
+        def __repr__(self) -> str:
+            raise ValueError("not even printed")
+
+    return Unspeakable()  # type: ignore[return-value]
+
+
+def unhashable(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    return Place(legal.seat, [], {})  # type: ignore[arg-type]
+
+
+def no_such_piece(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    return LayTile(legal.seat, "1", 0) if isinstance(legal, LegalLays) else Place(legal.seat, "Xm", "A1")  # type: ignore[arg-type]
+
+
 def no_such_place(_view: View, legal: Legal, _rng: random.Random) -> Command:
     return LayTile(legal.seat, 7, 0)
 
@@ -131,6 +152,10 @@ def no_such_place(_view: View, legal: Legal, _rng: random.Random) -> Command:
     ("brain", "told"),
     [
         (no_command, "The brain mine returned None instead of a command."),
+        (all_commands, r"The brain mine returned \[LayTile.{,300}\] instead of a command."),
+        (unspeakable, "The brain mine returned <Unspeakable instance at .*> instead of a command."),
+        (unhashable, "The brain mine returned Place.* instead of a command."),
+        (no_such_piece, "The brain mine returned LayTile.* instead of a command."),
         (
             no_such_place,
             "The brain mine chose .*position=7.*, which is not allowed: 7 is not an outer position",
@@ -143,3 +168,21 @@ def test_what_is_no_move_is_told(brain: Brain, told: str) -> None:
     seated = [Player("mine", brain, random.Random(1)), Player("random", at_random, random.Random(1))]
     with pytest.raises(BrainFailed, match=told):
         played(game, seated)
+
+
+def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
+    """As documents write them, also when a soldier is due."""
+
+    def plain(_view: View, legal: Legal, rng: random.Random) -> Command:
+        command = random_command(legal, rng)
+        if isinstance(command, LayTile):
+            return command
+        return Place(command.seat, str(command.piece), str(command.field))  # type: ignore[arg-type]
+
+    seated = [Player("mine", plain, random.Random(1)), Player("random", at_random, random.Random(1))]
+    game = begun(2, random.Random(1), random_layout=True)
+    played(game, seated)
+    assert all(type(piece) is Piece for piece in game.view.placed.values())
+    failing = Player("mine", no_such_piece, random.Random(1))
+    with pytest.raises(BrainFailed, match="There is no Xm in your hand"):
+        played(begun(2, random.Random(1), random_layout=True), [failing, failing])
