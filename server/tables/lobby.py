@@ -99,6 +99,7 @@ class Lobby:
     def share(self, channel: "Channel") -> None:
         """Be one lobby with those of the other servers that share the database."""
         self.public.share(channel)
+        self._lobby_chat.share(channel)
 
     def give_up(self) -> None:
         """End all tables without telling anybody anything: another server may have them."""

@@ -6,30 +6,30 @@ next one.
 """
 
 import asyncio
-import random
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from protocol.codes import Code
-from protocol.limits import REMARKS_REPEATED
-from protocol.messages import LobbyRemark, Online, SaidInLobby
+from protocol.messages import Online
 from protocol.text import unsafe
+from server.cluster.messages import Person as PersonTold
 from server.config import Limits
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.tables.online.limits import LobbyLimits
 from server.tables.online.people import People, Person, Place
+from server.tables.online.people_elsewhere import PeopleElsewhere
+from server.tables.online.remarks import Remarks
 from server.tables.seats.names import check_name
 from server.timers import Timer, Timers
 
-_KEPT: Final = 200  # remarks: more than are said between two rounds
-_REPEATED_SECONDS: Final = 1800.0  # newcomers are not told what was said before that
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
+
 _LEAST_PAUSE: Final = 0.5  # seconds between two rounds ...
 _PAUSE_FOR_EACH: Final = 0.002  # ... and at least so many for each listener
 _GROUP: Final = 16  # listeners who are told between two pauses of a round
-_FIRST_NUMBERS: Final = 2**30  # at random, so that clients can tell a restarted server's remarks from ours
 
 
 class LobbyChat:
@@ -58,9 +58,9 @@ class LobbyChat:
         self._name_held = name_held
         self._limits = LobbyLimits(limits, timers.time)
         self._people = People()
-        self._said: deque[tuple[float, LobbyRemark]] = deque(maxlen=_KEPT)
-        self._last = random.Random(seed).randrange(_FIRST_NUMBERS)
-        self._said_frames: dict[int, bytes] = {}  # by the number before the first remark
+        self._elsewhere = PeopleElsewhere()
+        self._remarks = Remarks(timers.time, seed, limits.chat_in_lobby)
+        self._tell_others: Callable[[], None] | None = None
         self._list = framed(Online([]))
         self._list_number = 1  # another one for another list
         self._list_outdated = False
@@ -81,6 +81,7 @@ class LobbyChat:
         self._limits.count_name(session)
         proofs = frozenset(map(token_hash, tokens))
         holders = self._people.holders(name, session, proofs)
+        self._elsewhere.check_name(name, proofs)
         if self._name_held(session, name, proofs):
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
@@ -88,9 +89,9 @@ class LobbyChat:
         if person is not None:
             self._people.rename(person, name, proofs)
         else:
-            person = Person(session, name, self._last, proofs)
+            heard = self._remarks.count - self._remarks.repeated()
+            person = Person(session, name, heard, proofs)
             self._people.add(person)
-            person.heard -= self._repeated()
             session.on_move = lambda: self._moved(session)
         self._begin_soon()
         if self._not_before > self._timers.time():  # else the round begins at once
@@ -112,9 +113,7 @@ class LobbyChat:
         if (reason := unsafe(text)) is not None:
             raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
         self._limits.count_remark(session)
-        self._last += 1
-        self._said.append((self._timers.time(), LobbyRemark(self._last, person.name, text)))
-        self._said_frames.clear()
+        self._remarks.say(person.name, text)
         self._begin_soon()
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -145,19 +144,15 @@ class LobbyChat:
         person = self._people.of(session)
         if person is not None:
             if person.listens:
-                person.heard = max(person.heard, self._last - self._repeated())
+                person.heard = max(person.heard, self._remarks.count - self._remarks.repeated())
                 self._tell(person)
             self._begin_soon()
-
-    def _repeated(self) -> int:
-        """Return how many of the last remarks somebody who comes now is told."""
-        since = self._timers.time() - _REPEATED_SECONDS
-        latest = list(self._said)[-REMARKS_REPEATED:]
-        return sum(time >= since for time, _remark in latest)
 
     def _begin_soon(self) -> None:
         """Have a round as soon as there may be one."""
         self._changed_since = True
+        if self._tell_others is not None:
+            self._tell_others()
         if self._next_round is None and not self._in_round and not self._closed:
             wait = max(0.0, self._not_before - self._timers.time())
             self._next_round = self._timers.call_later(wait, self._begin)
@@ -190,21 +185,49 @@ class LobbyChat:
         if person.shown != self._list_number:
             person.shown = self._list_number
             person.session.post(self._list)
-        if self.is_open and person.heard < self._last:
-            frame = self._frame_after(person.heard)
-            person.heard = self._last
+        if self.is_open and person.heard < self._remarks.count:
+            frame = self._remarks.frame_after(person.heard)
+            person.heard = self._remarks.count
             person.session.post(frame)
 
     def _list_people(self) -> None:
         """Make the list of who is online anew; nobody is sent the same one again."""
         self._list_outdated = False
-        frame = framed(self._people.listed(self._place_of) if self.is_open else Online([]))
+        frame = framed(
+            self._people.listed(self._place_of, self._elsewhere.people) if self.is_open else Online([])
+        )
         if frame != self._list:
             self._list, self._list_number = frame, self._list_number + 1
 
-    def _frame_after(self, number: int) -> bytes:
-        """Return the frame with all remarks after this number that are kept."""
-        if (frame := self._said_frames.get(number)) is None:
-            remarks = [remark for _time, remark in self._said if remark.number > number]
-            frame = self._said_frames[number] = framed(SaidInLobby(remarks))
-        return frame
+    # -- the other servers --------------------------------------------------------------------------
+
+    def share(self, channel: "Channel") -> None:
+        """Have one list and one chat with the other servers that share the database."""
+        self._remarks.share(channel, self._begin_soon)
+        self._tell_others = self._elsewhere.share(channel, self._own, self._others_changed)
+
+    def _own(self) -> dict[str, PersonTold]:
+        """Return what the other servers are told of who is online here."""
+        if not self.is_open:
+            return {}
+        return {
+            person.session.id: PersonTold(
+                person.name, person.since, *self._place_of(person.session), sorted(person.proofs)
+            )
+            for person in self._people
+        }
+
+    def _others_changed(self) -> None:
+        """Take note that other people are online elsewhere.
+
+        Two servers may admit the same name at once, or while neither hears the other: who came first keeps
+        it. And who has gone on to another server is there, even if the connection here has not ended yet.
+        """
+        for person in self._people:
+            for other in self._elsewhere.alike(person.name):
+                is_own = not person.proofs.isdisjoint(other.proofs)
+                if person.since < other.since if is_own else person.since > other.since:
+                    self.leave(person.session)
+                    break
+        self._list_outdated = True
+        self._begin_soon()

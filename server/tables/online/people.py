@@ -1,12 +1,14 @@
 """Those who have taken a name in the lobby, until their connections end: no two of their names look alike."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from protocol.codes import Code
 from protocol.limits import PEOPLE_LISTED
 from protocol.messages import Online, PersonOnline, Whereabouts
+from server.cluster.messages import Person as Elsewhere
 from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.seats.names import looks
@@ -16,9 +18,10 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 
 @dataclass(slots=True, eq=False)
 class Person:
-    """Somebody who is online; `heard` is the last remark that they were sent, `shown` the last list.
+    """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
-    `proofs` are the hashes of the tokens that came with the name.
+    `shown` is the last list. `proofs` are the hashes of the tokens that came with the name, `since` when they
+    came, in s since 1970.
     """
 
     session: Session
@@ -26,6 +29,7 @@ class Person:
     heard: int
     proofs: frozenset[str]
     shown: int = 0
+    since: float = field(default_factory=time.time)
 
     @property
     def listens(self) -> bool:
@@ -74,15 +78,21 @@ class People:
             self._forget_name(person)
         return person
 
-    def listed(self, place_of: Callable[[Session], Place]) -> Online:
-        """Return the list of who is online, as far as it has room."""
+    def listed(self, place_of: Callable[[Session], Place], others: Sequence[Elsewhere] = ()) -> Online:
+        """Return the list of who is online, here and at other servers, as far as it has room."""
+        people = [
+            (person.since, PersonOnline(person.name, *place_of(person.session)))
+            for person in self._by_session.values()
+        ]
+        if others:
+            people += ((each.since, PersonOnline(each.name, each.at, each.table)) for each in others)
+            people.sort(key=lambda each: each[0])
         groups: dict[Whereabouts, list[PersonOnline]] = {"lobby": [], "playing": [], "watching": []}
-        for person in self._by_session.values():
-            at, table = place_of(person.session)
-            if len(groups[at]) < PEOPLE_LISTED:
-                groups[at].append(PersonOnline(person.name, at, table))
+        for _since, each in people:
+            if len(groups[each.at]) < PEOPLE_LISTED:
+                groups[each.at].append(each)
         first = [each for group in groups.values() for each in group][:PEOPLE_LISTED]
-        return Online(first, len(self._by_session) - len(first))
+        return Online(first, len(people) - len(first))
 
     def _forget_name(self, person: Person) -> None:
         for look in looks(person.name):

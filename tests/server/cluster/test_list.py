@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,23 +17,12 @@ from protocol.settings import Private, Spectators
 from server.app import Running, running
 from server.config import Config
 from server.tables.registry import table_registry
+from tests.server.cluster.house import house
 from tests.server.peer import Peer, connected, eventually
 from tests.server.storage.conformance.stores import rows
 from tests.server.web.viewer import asked
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
-
-
-@contextlib.asynccontextmanager
-async def house(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
-    """Run servers with these names that share a database."""
-    async with contextlib.AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(
-                running(Config(database=url, node=name, lease_seconds=3, **options))
-            )
-            for name in names
-        ]
 
 
 async def listed(port: int) -> list[TableSummary]:

@@ -1,0 +1,116 @@
+"""What was said in the lobby lately: here, and at the other servers that share the database."""
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from protocol.limits import LARGEST_ID, REMARKS_REPEATED
+from protocol.messages import LobbyRemark, SaidInLobby
+from server.cluster.messages import Remark
+from server.net.rate_limits import PerMinuteLimit
+from server.net.session import framed
+
+if TYPE_CHECKING:
+    from server.cluster.channel import Channel
+
+_KEPT: Final = 200  # remarks: more than are said between two rounds
+_REPEATED_SECONDS: Final = 1800.0  # newcomers are not told what was said before that
+_FIRST_NUMBERS: Final = 2**30  # at random, so that clients can tell a restarted server's remarks from ours
+_LAST_NUMBERS: Final = LARGEST_ID - 2**20  # no server comes so far by itself
+_SERVERS: Final = 64  # that number their remarks differently
+_NUMBERS_KEPT: Final = 5000
+
+
+class _Said(NamedTuple):
+    position: int
+    time: float
+    remark: LobbyRemark
+
+
+class Remarks:
+    """The remarks as this server heard them, by their positions: `count` is that of the last one.
+
+    Another server may hear them in another order, but under the same numbers. `most` are heard from another
+    server within a minute. `now` is the time of the tables.
+    """
+
+    def __init__(self, now: Callable[[], float], seed: int | None, most: int) -> None:
+        self.count = 0
+        self._now = now
+        self._said: deque[_Said] = deque(maxlen=_KEPT)
+        self._random = random.Random(seed)
+        self._last_number = self._random.randrange(_FIRST_NUMBERS)
+        self._numbers: dict[int, None] = {}  # of remarks that were heard, the latest last
+        self._frames: dict[int, bytes] = {}  # by the position before the first remark
+        self._channel: Channel | None = None
+        self._told: deque[str] = deque()  # what the others are told, by keys
+        self._heard_from = PerMinuteLimit(most)
+
+    def share(self, channel: "Channel", changed: Callable[[], None]) -> None:
+        """Tell the other servers what is said here; `changed` is called when something is said there."""
+        self._channel = channel
+
+        def learn() -> None:
+            if self._learn(channel):
+                changed()
+
+        channel.on_change(Remark, learn)
+
+    def say(self, name: str, text: str) -> None:
+        """Add a remark of this server."""
+        number = self._next_number()
+        self._add(LobbyRemark(number, name, text), self._now())
+        if self._channel is not None:
+            self._told.append(f"remark:{number}")
+            self._channel.keep(self._told[-1], Remark(number, name, text, time.time()))
+            if len(self._told) > _KEPT:
+                self._channel.keep(self._told.popleft(), None)
+
+    def repeated(self) -> int:
+        """Return how many of the last remarks somebody who comes now is told."""
+        since = self._now() - _REPEATED_SECONDS
+        return sum(said.time >= since for said in list(self._said)[-REMARKS_REPEATED:])
+
+    def frame_after(self, position: int) -> bytes:
+        """Return the frame with all remarks after this position that are kept."""
+        if (frame := self._frames.get(position)) is None:
+            remarks = [said.remark for said in self._said if said.position > position]
+            frame = self._frames[position] = framed(SaidInLobby(remarks))
+        return frame
+
+    def _learn(self, channel: "Channel") -> bool:
+        """Add what was said at other servers, and tell whether there was anything new."""
+        oldest = time.time() - _REPEATED_SECONDS
+        new = [
+            (node, remark)
+            for node, remark in channel.holding(Remark)
+            if remark.number not in self._numbers and remark.time >= oldest
+        ]
+        before, now = self.count, self._now()
+        for node, remark in sorted(new, key=lambda each: each[1].time)[-_KEPT:]:
+            if remark.number not in self._numbers and self._heard_from.wait(node.name, now) == 0:
+                self._heard_from.count(node.name, now)
+                age = max(0.0, time.time() - remark.time)
+                self._add(LobbyRemark(remark.number, remark.name, remark.text), now - age)
+        return self.count > before
+
+    def _add(self, remark: LobbyRemark, when: float) -> None:
+        self.count += 1
+        self._said.append(_Said(self.count, when, remark))
+        self._frames.clear()
+        if remark.number <= _LAST_NUMBERS:
+            self._last_number = max(self._last_number, remark.number)
+        self._numbers[remark.number] = None
+        while len(self._numbers) > _NUMBERS_KEPT:
+            del self._numbers[next(iter(self._numbers))]
+
+    def _next_number(self) -> int:
+        """Return a number that is above all that were heard, and that no other server gives."""
+        if self._last_number >= _LAST_NUMBERS:
+            self._last_number = self._random.randrange(_FIRST_NUMBERS)
+        number = self._last_number + 1
+        if self._channel is not None:
+            number += (self._channel.term - number) % _SERVERS
+        return number
