@@ -3,11 +3,13 @@
 import math
 import random
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from client.bots.levels import LEVELS
 from client.bots.search import implementation
 from client.bots.search.brain import SearchBrain
 from client.bots.search.implementation import Implementation, NoNativeSearch, new_search
@@ -16,6 +18,7 @@ from engine.components import DEALS
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of
+from tests.client.bots.test_levels import match
 from tests.games import games, played, seeds
 
 
@@ -55,6 +58,15 @@ def test_long_searches_are_equal(players: int) -> None:
     """Long enough for moves to be chosen anew several times, and for the tree to be given more room."""
     pytest.importorskip("numba")
     check_equal(placing(players), 9_000 if players == 5 else 2_000, players)
+
+
+def test_a_senator_beats_a_citizen() -> None:
+    """With all its simulations, which plain Python takes too long for: a short match, of the same games."""
+    pytest.importorskip("numba")
+    senator = LEVELS["senator"]
+    assert isinstance(senator.choose, SearchBrain)
+    native = replace(senator.choose, seconds=600.0, implementation=Implementation.NATIVE)
+    assert match(replace(senator, choose=native), LEVELS["citizen"], 8) > 4
 
 
 def test_a_process_that_searches_a_lot_goes_on_natively(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 """A search as arrays: what the compiled functions work on."""
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Whole: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+
+HAND_BITS: Final = 3  # of a hand are its merchants, the next its farmers, and the next its soldiers
 
 
 class Tuning(NamedTuple):
@@ -31,7 +33,6 @@ class Position(NamedTuple):
     """What stays as it is during a search."""
 
     seats: int
-    soldierless_at: int
     win: float
     margin: float
     decisive: int
@@ -39,19 +40,20 @@ class Position(NamedTuple):
     free: Whole
     fields: Whole  # those that can differ
     ranks: Whole  # of the field that a random byte picks
-    drawn_kinds: Whole  # by the bits of the kinds that may be placed, and one of six draws
+    kinds: Whole  # bits of those that may be placed, by hand
+    draws: Whole  # the kind that one of six equal draws is, by hand
     adjacent: Whole  # bits of the fields beside a field
     springs: Whole  # what a farmer on a field gets for springs
     laurels: Whole
     board: Whole
-    hands: Whole  # merchants, farmers and soldiers by seat
+    hands: Whole  # by seat, each as one number: see `HAND_BITS`
     # The groups of `Worlds`: the fields and the ways of each begin where its entry says.
     group_seats: Whole
     field_starts: Whole
     group_fields: Whole
     way_starts: Whole
     way_farmers: Whole  # bits
-    way_left: Whole
+    way_left: Whole  # as a hand
     way_odds: Floats
 
 

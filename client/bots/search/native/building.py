@@ -1,5 +1,6 @@
 """A view and its worlds as the arrays of a search."""
 
+import functools
 import itertools
 import math
 import random
@@ -9,16 +10,20 @@ import numpy as np
 
 from client.bots.search import tuning
 from client.bots.search.averages import PICKS, ranks
-from client.bots.search.native.arrays import Position, State, Tree, Tuning
+from client.bots.search.native.arrays import HAND_BITS, Position, State, Tree, Tuning, Whole
 from client.bots.search.utility import DECISIVE, MARGIN, WIN
 from client.bots.search.worlds import Worlds
 from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
+from engine.pieces import Kind
+from engine.position import hand_of_kinds
 from engine.scoring import farmer_terms
-from engine.terrain import EMPTY, NUMBERS
+from engine.terrain import EMPTY, FARMER, NUMBERS
 from engine.view import View
 
 _DRAWS: Final = 6  # see `engine.position.Hand`
+_SOLDIERS: Final = 2  # the most that a hand holds
+_NUMBERS: Final = {kind: number for number, kind in enumerate(Kind)}
 _POWERS: Final = 63  # of two: as many visits as a node can have
 
 TUNING: Final = Tuning(
@@ -37,15 +42,6 @@ TUNING: Final = Tuning(
     np.array([1.0, *(max(1.0, math.log(2**power + 1)) for power in range(_POWERS))]),
 )
 
-# By the bits of the kinds that may be placed, as `Hand.draws` has them.
-_DRAWN_KINDS: Final = [
-    [
-        ([kind for kind in range(3) if kinds >> kind & 1] or [0])[draw % max(1, kinds.bit_count())]
-        for draw in range(_DRAWS)
-    ]
-    for kinds in range(8)
-]
-
 
 def whole(numbers: Any) -> Any:
     """Return the numbers as an array of integers."""
@@ -63,9 +59,9 @@ def position_of(view: View, worlds: Worlds) -> Position:
         for field, beside in zip(FIELDS, adjacent, strict=True)
     ]
     ways = [way for group in groups for way in group.ways]
+    kinds, draws = _hands(view.start.soldierless_at)
     return Position(
         seats=view.seats,
-        soldierless_at=view.start.soldierless_at,
         win=WIN,
         margin=MARGIN,
         decisive=DECISIVE,
@@ -73,20 +69,40 @@ def position_of(view: View, worlds: Worlds) -> Position:
         free=whole(free),
         fields=whole(free + worlds.hidden),
         ranks=whole(ranks(len(free))),
-        drawn_kinds=whole(_DRAWN_KINDS),
+        kinds=kinds,
+        draws=draws,
         adjacent=whole([sum(1 << NUMBERS[field] for field in beside) for beside in adjacent]),
         springs=whole(springs),
         laurels=whole([LAUREL_WORTH[view.laurels[tile]] for tile in TILES]),
         board=whole(worlds.board),
-        hands=whole(worlds.counts),
+        hands=whole([_hand(*counts) for counts in worlds.counts]),
         group_seats=whole([group.seat for group in groups]),
         field_starts=_starts([len(group.fields) for group in groups]),
         group_fields=whole([field for group in groups for field in group.fields]),
         way_starts=_starts([len(group.ways) for group in groups]),
         way_farmers=whole([sum(farmer << each for each, farmer in enumerate(way.farmers)) for way in ways]),
-        way_left=whole([(way.merchants_left, way.farmers_left) for way in ways]).reshape(-1, 2),
+        way_left=whole([_hand(way.merchants_left, way.farmers_left) for way in ways]),
         way_odds=np.array([way.odds for way in ways], dtype=np.float64),
     )
+
+
+def _hand(merchants: int, farmers: int, soldiers: int = 0) -> int:
+    return merchants + (farmers << HAND_BITS) + (soldiers << 2 * HAND_BITS)
+
+
+@functools.cache
+def _hands(soldierless_at: int) -> tuple[Whole, Whole]:
+    """Return which kinds each hand may place, and what its draws are, as `engine.position.Hand` has them."""
+    counts = 1 << HAND_BITS
+    kinds = np.zeros(counts**3, np.int64)
+    draws = np.zeros((counts**3, _DRAWS), np.int64)
+    for merchants, farmers, soldiers in itertools.product(range(counts), range(counts), range(_SOLDIERS + 1)):
+        number = _hand(merchants, farmers, soldiers)
+        hand = hand_of_kinds(0, merchants, farmers, soldiers, soldierless_at)
+        kinds[number] = sum(1 << _NUMBERS[kind] for kind in hand.after)
+        if hand.draws:
+            draws[number] = [found // FARMER for found, _ in hand.draws]
+    return kinds, draws
 
 
 def before_averages(position: Position) -> Position:

@@ -9,7 +9,7 @@ what is tuned comes in as `Tuning`.
 import math
 from typing import Final
 
-from client.bots.search.native.arrays import Arrays, Position, State, Tree, Tuning, Whole
+from client.bots.search.native.arrays import HAND_BITS, Arrays, Position, State, Tree, Tuning, Whole
 from client.bots.search.native.compiling import bit_count, compiled, compiled_and_kept
 
 _FIELDS: Final = 42
@@ -24,6 +24,7 @@ _SHARE: Final = 2 * _POINT + 1
 _VISIT: Final = 2.0**20  # as in `averages`
 _DRAWS: Final = 6  # see `engine.position.Hand`
 _WORDS: Final = 624  # of the Mersenne Twister
+_MIDDLE: Final = 397
 
 # The counters of a `State`.
 DONE: Final = 0
@@ -65,10 +66,7 @@ def _random_word(words: Whole, counters: Whole) -> int:
     """
     index = counters[NEXT]
     if index >= _WORDS:
-        for each in range(_WORDS):
-            mixed = (words[each] & 0x80000000) | (words[(each + 1) % _WORDS] & 0x7FFFFFFF)
-            twisted = words[(each + 397) % _WORDS] ^ (mixed >> 1)
-            words[each] = twisted ^ 0x9908B0DF if mixed & 1 else twisted
+        _twist(words)
         index = 0
     counters[NEXT] = index + 1
     word = words[index]
@@ -79,14 +77,29 @@ def _random_word(words: Whole, counters: Whole) -> int:
 
 
 @compiled
+def _twist(words: Whole) -> None:
+    """Work out the next words of the generator; without a modulo, several at a time."""
+    for each in range(_WORDS - _MIDDLE):
+        words[each] = words[each + _MIDDLE] ^ _mixed(words[each], words[each + 1])
+    for each in range(_WORDS - _MIDDLE, _WORDS - 1):
+        words[each] = words[each + _MIDDLE - _WORDS] ^ _mixed(words[each], words[each + 1])
+    words[_WORDS - 1] = words[_MIDDLE - 1] ^ _mixed(words[_WORDS - 1], words[0])
+
+
+@compiled
+def _mixed(word: int, following: int) -> int:
+    mixed = (word & 0x80000000) | (following & 0x7FFFFFFF)
+    return (mixed >> 1) ^ (0x9908B0DF * (mixed & 1))
+
+
+@compiled
 def _draw_world(position: Position, state: State) -> None:
     """Put a random world on the board and into the hands, as `Worlds.draw`."""
     board, hands = state.board, state.hands
     for field in range(_FIELDS):
         board[field] = position.board[field]
     for seat in range(position.seats):
-        for kind in range(_KINDS):
-            hands[seat, kind] = position.hands[seat, kind]
+        hands[seat] = position.hands[seat]
     for group in range(len(position.group_seats)):
         first, end = position.way_starts[group], position.way_starts[group + 1]
         way = first
@@ -102,18 +115,7 @@ def _draw_world(position: Position, state: State) -> None:
         for each in range(position.field_starts[group], position.field_starts[group + 1]):
             board[position.group_fields[each]] = seat + _FARMER * (farmers & 1)
             farmers >>= 1
-        hands[seat, 0] += position.way_left[way, 0]
-        hands[seat, 1] += position.way_left[way, 1]
-
-
-@compiled
-def _kinds_to_place(hands: Whole, seat: int, soldierless_at: int) -> int:
-    """Return which kinds the seat may place, as bits (R4.3)."""
-    merchants, farmers, soldiers = hands[seat, 0], hands[seat, 1], hands[seat, 2]
-    kinds = 4 * (soldiers > 0)
-    if soldiers == 0 or merchants + farmers > soldierless_at:
-        kinds += (merchants > 0) + 2 * (farmers > 0)
-    return kinds  # type: ignore[no-any-return]
+        hands[seat] += position.way_left[way]
 
 
 @compiled
@@ -123,7 +125,7 @@ def _descend(arrays: Arrays) -> int:
     node = depth = 0
     while node >= 0 and depth < len(position.order):
         seat = position.order[depth]
-        kinds = _kinds_to_place(state.hands, seat, position.soldierless_at)
+        kinds = position.kinds[state.hands[seat]]
         visits = tree.visits[node]
         if not visits & (visits - 1) and (not visits or visits >= tuning.sorted_from):
             _choose_moves(arrays, node, seat, kinds)
@@ -138,7 +140,7 @@ def _descend(arrays: Arrays) -> int:
         state.path[depth, 0], state.path[depth, 1] = node, best
         depth += 1
         state.board[field] = found
-        state.hands[seat, found // _FARMER] -= 1
+        state.hands[seat] -= 1 << HAND_BITS * (found // _FARMER)
         child = tree.children[node, best]
         if not child and tree.counts[node, best] + 1 >= tuning.expanded_from:
             tree.children[node, best] = state.counters[NODES]
@@ -263,9 +265,8 @@ def _play_out(position: Position, state: State, redraws: int, placed: int) -> No
     for ply in range(placed, len(position.order)):
         seat = position.order[ply]
         chance = _random_word(words, counters) >> 16
-        kinds = _kinds_to_place(hands, seat, position.soldierless_at)
-        kind = position.drawn_kinds[kinds, chance % _DRAWS]
-        hands[seat, kind] -= 1
+        kind = position.draws[hands[seat], chance % _DRAWS]
+        hands[seat] -= 1 << HAND_BITS * kind
         found = kind * _FARMER + seat
         field = ranked[found, position.ranks[chance >> 8]]
         redrawn = 0
