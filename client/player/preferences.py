@@ -11,7 +11,7 @@ from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
 from client.player.calling import Calling, Notices
-from client.typed.address import same_server
+from client.typed.address import BadAddress, same_server, server_url
 from engine.pieces import People
 from protocol.messages import Name
 
@@ -53,9 +53,18 @@ def remembered(path: Path) -> Preferences | None:
     """Return what is remembered; None at the first start, or if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return json.decode(file.read(_LARGEST_FILE), type=Preferences)
+            found = json.decode(file.read(_LARGEST_FILE), type=Preferences)
     except (OSError, DecodeError):
         return None
+    return replace(found, servers=tuple(filter(_is_address, found.servers)))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        server_url(text)
+    except BadAddress:
+        return False
+    return True
 
 
 def remember(path: Path, preferences: Preferences) -> None:

@@ -150,7 +150,7 @@ class Seats:
             for path in sorted(self._folder.glob("*.json")):
                 try:
                     held = self._held(path)
-                except (OSError, DecodeError):
+                except (OSError, DecodeError, ValueError):  # ValueError: its server's address is not one
                     damaged.append(path)
                 else:
                     found += [] if held is None else [held]

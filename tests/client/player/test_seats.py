@@ -135,7 +135,16 @@ def test_the_token_is_not_in_texts_and_names(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"\xff\x00", b"[]", b'{"format": 2}', b'{"token": "a-secret-token"}', b"x" * 100_000],
+    [
+        b"",
+        b"{",
+        b"\xff\x00",
+        b"[]",
+        b'{"format": 2}',
+        b'{"token": "a-secret-token"}',
+        b'{"format":1,"server":"ws://[","table":"KXQT","seat":0,"name":"Ann","token":"a-secret-token"}',
+        b"x" * 100_000,
+    ],
 )
 def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> None:
     """It is reported and not changed, and the other seats are found."""

@@ -129,6 +129,8 @@ def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text('{"players": 9}')
     assert remembered(path) is None
+    path.write_text(f'{{"players": 5, "servers": ["ws://[", "{SERVERS[0]}", "ws://host:99999"]}}')
+    assert remembered(path) == Preferences(servers=(SERVERS[0],), players=5)
     remember(path / "under" / "a-file.json", kept)
 
 
