@@ -15,7 +15,7 @@ from commands.finished_games.history import add_history
 from commands.finished_games.records import add_check, add_export, add_replay
 from commands.finished_games.score import add_score
 from commands.guests.command import add_guests
-from commands.parsing import Parser, Version, WrongUse, add_language, wrong_use
+from commands.parsing import Parser, Version, WrongUse, add_language, crashed, wrong_use
 from commands.playing.arena import add_arena
 from commands.playing.bot import add_bot
 from commands.playing.join import add_join
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return wrong_use(str(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in _OURS:
-            raise
+            return crashed(error)
         return wrong_use(
             _("the package {name} is missing: run {setup} once, then {program}").format(
                 name=error.name,
@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has closed the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the buffer
         return 1
+    except Exception as error:  # noqa: BLE001 - people are owed one line, whatever it is
+        return crashed(error)
     return code
 
 

@@ -77,6 +77,30 @@ def wrong_use(text: str) -> int:
     return 2
 
 
+def crashed(error: BaseException) -> int:
+    """Say in one line that the program itself has failed, and where; a log gets the traceback as well."""
+    import traceback
+
+    from protocol.text import printable
+
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if not sys.stderr.isatty():
+        traceback.print_exception(error)
+    folder = Path(__file__).parents[1]
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if _is_ours(Path(frame.filename), folder)]
+    file, line = (Path(ours[-1].filename).relative_to(folder), ours[-1].lineno) if ours else ("?", 0)
+    text = _("Palatinus failed in {file}, line {line}: {error}. Please report this.")
+    said = printable(f"{type(error).__name__}: {error}")
+    print(f"palatinus: {text.format(file=file, line=line, error=said)}", file=sys.stderr)
+    return 1
+
+
+def _is_ours(file: Path, folder: Path) -> bool:
+    return file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
+
+
 def move_number(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)

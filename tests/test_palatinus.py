@@ -204,6 +204,25 @@ def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -
         assert "four letters" in complaint(capsys, "join", "ws://127.0.0.1:1", code)
 
 
+def test_a_mistake_of_ours_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the place in our own code, also if the error arose below it; a log has the traceback as well."""
+
+    def failing(_text: str) -> None:
+        json.loads("{")
+
+    monkeypatch.setattr("engine.record.replayed", failing)
+    for in_terminal in (True, False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda answer=in_terminal: answer, raising=False)
+        assert main(["check", str(RECORD)]) == 1
+        told = capsys.readouterr().err
+        assert (told.count("\n") == 1) == in_terminal
+        place = r"tests/test_palatinus\.py, line \d+"
+        told_last = told.splitlines()[-1]
+        assert re.match(rf"palatinus: Palatinus failed in {place}: JSONDecodeError: .* report", told_last)
+
+
 def test_without_its_packages_it_says_how_to_get_them(tmp_path: Path) -> None:
     """Python's own, run where nothing is installed; scoring needs nothing else."""
     bare = [sys.executable, "-I", "-S", "-c", _RUN_BARE]
