@@ -85,7 +85,7 @@ class TableContext:
 
     def broadcast_state(self) -> None:
         """Send everyone the state of the table: who sits where, and who is here."""
-        self.owner.table_changed()
+        self.owner.table_changed(self.code)
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
 

@@ -236,9 +236,9 @@ class Lobby:
 
     # -- what tables ask ----------------------------------------------------------------------------
 
-    def table_changed(self) -> None:
-        """Take note that the list of tables has changed."""
-        self.public.changed()
+    def table_changed(self, code: str) -> None:
+        """Take note that what the list says of a table has changed."""
+        self.public.changed(code)
 
     def privacy_changed(self) -> None:
         """Take note that a table has become private, or has ceased to be."""

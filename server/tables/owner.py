@@ -27,8 +27,8 @@ class TableOwner(Protocol):
     def writes_records(self) -> bool:
         """Tell whether finished games are to be recorded."""
 
-    def table_changed(self) -> None:
-        """Take note that the list of tables has changed."""
+    def table_changed(self, code: str) -> None:
+        """Take note that what the list says of a table has changed."""
 
     def privacy_changed(self) -> None:
         """Take note that a table has become private, or has ceased to be."""

@@ -93,6 +93,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Lost(reason, retry_in):
             ui = ui if ui.lost is not None else logged(ui, [reason])
             return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
+        case Back() if ui.lost is None:  # gone on to where the table is, which is no news to the player
+            return replace(ui, notice=None)
         case Back():
             return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):

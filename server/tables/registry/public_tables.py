@@ -1,6 +1,6 @@
 """What everybody may know of the tables: private ones are hidden here."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,18 +33,22 @@ class PublicTables:
         self._tables = tables
         self._elsewhere = TablesElsewhere(self._outdate)
         self._tell_others: Callable[[], None] | None = None
+        self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
+        self._outdated: dict[str, None] = {}  # codes of tables of which they are to be told anew, in order
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
 
     def share(self, channel: "Channel") -> None:
         """Have one list with the other servers from now on."""
+        self._outdated = dict.fromkeys(self._tables)
         self._tell_others = self._elsewhere.share(channel, self._own)
 
-    def changed(self) -> None:
-        """Take note that a table has changed, or that there is another one or one less."""
+    def changed(self, code: str) -> None:
+        """Take note that a table has changed, has come or has gone."""
         self._outdate()
         if self._tell_others is not None:
+            self._outdated[code] = None
             self._tell_others()
 
     def _outdate(self) -> None:
@@ -109,28 +113,26 @@ class PublicTables:
 
     def _summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""
-        own = [table for table in reversed(self._tables.values()) if not table.state.private]
         if self._tell_others is None:
+            own = (table for table in reversed(self._tables.values()) if not table.state.private)
             yield from (table.summary() for table in own)
             return
-        found = [(self._elsewhere.opened(table.code), table.summary()) for table in own]
+        found = [(table.opened, table.summary) for table in self._own().values()]
         found += ((table.opened, table.summary) for table in self._other_tables())
         yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
 
     def _other_tables(self) -> Iterator[Elsewhere]:
         return (table for table in self._elsewhere if table.summary.table not in self._tables)
 
-    def _own(self) -> dict[str, PublicTable]:
+    def _own(self) -> Mapping[str, PublicTable]:
         """Return what the other servers are told."""
-        return {
-            code: PublicTable(
-                table.summary(),
-                self._elsewhere.opened(code),
-                [Holder(player.name, player.token_hash) for _seat, player in _holders(table)],
-            )
-            for code, table in self._tables.items()
-            if not table.state.private
-        }
+        for code in self._outdated:
+            self._told.pop(code, None)
+            if (table := self._tables.get(code)) is not None and not table.state.private:
+                holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
+                self._told[code] = PublicTable(table.summary(), self._elsewhere.opened(code), holders)
+        self._outdated.clear()
+        return self._told
 
 
 def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 class TableRegistry:
     """The tables of a server.
 
-    `new_table` makes a table of a code and what is stored of it; `changed` is called when there is another
-    one, or one less. `stopping` returns the facts of the refusal if the server takes no more tables, else
+    `new_table` makes a table of a code and what is stored of it; `changed` is called with the code of each
+    that comes or goes. `stopping` returns the facts of the refusal if the server takes no more tables, else
     None.
     """
 
@@ -43,7 +43,7 @@ class TableRegistry:
         chances: Iterator[RandomChance],
         time: Callable[[], float],
         new_table: Callable[[str, PersistentState], Table],
-        changed: Callable[[], None],
+        changed: Callable[[str], None],
         stopping: Callable[[], Mapping[str, object] | None],
     ) -> None:
         self.tables: dict[str, Table] = {}
@@ -188,7 +188,7 @@ class TableRegistry:
         del self.tables[code]
         if failed:
             self._failed.add(code)
-        self._changed()
+        self._changed(code)
 
     def _check_not_stopping(self) -> None:
         """Raise Refusal if the server is about to stop: a table that comes now would not get far."""
@@ -238,5 +238,5 @@ class TableRegistry:
 
     def _add(self, code: str, state: PersistentState) -> Table:
         table = self.tables[code] = self._new_table(code, state)
-        self._changed()
+        self._changed(code)
         return table

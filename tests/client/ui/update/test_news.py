@@ -273,6 +273,7 @@ def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     assert again.lost == Outage("Nobody answers.", 17.5)
     assert heard(again, Back(), model).lost is None
     assert heard(again, Back(), model).log == ("The server does not answer.", "The connection is back.")
+    assert heard(Ui("Ann"), Back(), model).log == ()  # it has gone on to another server, and was not lost
     closed = heard(replace(again, busy=True), Closed(1001, "The server stops."), model)
     assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
