@@ -320,6 +320,8 @@ class Connection(Requests):
         except BadMessage as error:
             return not_understood(error)
         except ConnectFailed as error:
+            if isinstance(error, Elsewhere):
+                websocket.transport.abort()  # to go on at once, not after goodbyes
             return error
         finally:
             self._websocket = self._syncing = self._sync_due = self.listed_as = None

@@ -1,18 +1,29 @@
 """A server that stops gives its tables to others that share its database, and sends its clients there."""
 
+import asyncio
 import contextlib
 import random
+from pathlib import Path
 
+import pytest
+
+from bench.cluster.relay import DatabaseRelay
+from client.bots.brains import brain_named
 from client.network.connection import Connection
 from client.network.connection import connected as client_at
 from client.network.transport import Timeouts
+from client.network.waiting import RequestRefused
+from engine.redaction import snapshot
 from protocol.codes import CloseCode
 from protocol.messages import Moved
 from server.app import running
 from server.config import Config
-from tests.server.peer import Peer, eventually, game, play_on, table_of
+from server.storage.postgresql import hand_over
+from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
+from tests.server.storage.conformance.stores import rows
 from tests.server.storage.test_journal import resumed, table_facts
 
+OFFERED = "SELECT code FROM game_table WHERE offered IS NOT NULL"
 # Longer than a test: who is sent on need not wait, and who waits does not come.
 PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
 
@@ -23,6 +34,7 @@ class Node:
     def __init__(self, database: str, name: str) -> None:
         self._config = Config(database=database, node=name)
         self._running = contextlib.AsyncExitStack()
+        self._stopping: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Node":
         self.server = await self._running.enter_async_context(running(self._config))
@@ -32,8 +44,12 @@ class Node:
         await self.stop()
 
     async def stop(self) -> None:
-        """Stop the server as SIGTERM does."""
-        await self._running.aclose()
+        """Stop the server as SIGTERM does, and wait until it has ended."""
+        await (self._stopping or self._running.aclose())
+
+    def stop_soon(self) -> None:
+        """Stop the server, and do not wait for it."""
+        self._stopping = self._stopping or asyncio.create_task(self._running.aclose())
 
     @property
     def port(self) -> int:
@@ -84,3 +100,98 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         await anna.say("still here")
         assert (await carla.open_table(2, "Carla")).table in stays.server.lobby.tables
         await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
+
+
+async def test_a_server_that_takes_no_tables_is_passed_over(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paused, or of an older version; whoever wants a table meanwhile is told of one that stays."""
+    monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", 0.3)
+    async with (
+        Node(database, "stays") as stays,
+        Node(database, "leaves") as leaves,
+        game(leaves.port, 2) as peers,
+        game(stays.port, 2),
+    ):
+        await add_silent_node(database)
+        await leaves.stop()
+        assert {await sent_on(peer) for peer in peers} == {f"ws://127.0.0.1:{stays.port}"}
+        assert await rows(database, OFFERED) == []
+
+
+async def test_a_server_without_successor_stops_as_it_is(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tables wait for another one, and its clients try again later."""
+    monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", 0.3)
+    chooser = random.Random(2)
+    async with Node(database, "leaves") as leaves, game(leaves.port, 2) as peers:
+        await play_on(peers, chooser, moves=2)
+        await add_silent_node(database)
+        await leaves.stop()
+        assert {(await peer.closed())[0] for peer in peers} == {CloseCode.GOING_AWAY}
+    async with Node(database, "later") as later, resumed(later.port, *peers) as again:
+        await play_on(again, chooser, moves=2)
+
+
+async def test_a_move_during_the_hand_over_is_made_once(database: str) -> None:
+    """The player's client sends it again if it was not carried out, and it is nobody's to notice."""
+    async with (
+        Node(database, "stays") as stays,
+        Node(database, "leaves") as leaves,
+        leaves.client() as anna,
+        leaves.client() as bruno,
+    ):
+        code = (await anna.open_table(2, "Anna", random_layout=True)).table
+        await bruno.join(code, "Bruno")
+        await anna.start()
+        async with asyncio.timeout(TIMEOUT):
+            await asyncio.gather(play_out(anna, leaves), play_out(bruno, leaves))
+        table = stays.server.lobby.tables[code]
+        assert table.state.game is not None
+        assert table.state.game.over
+        assert anna.model.seq == len(table.state.game.events)
+
+
+async def play_out(player: Connection, leaves: Node) -> None:
+    """Play a seat's part of a game; one server leaves in the middle of it."""
+    chooser = random.Random(3)
+    model = player.model
+    async for _ in player.updates():
+        if model.view is not None and model.view.result is not None:
+            return
+        if model.legal is not None and model.view is not None:
+            if model.seq == 12:
+                leaves.stop_soon()
+            view = snapshot(model.view, model.view.eyes)
+            with contextlib.suppress(RequestRefused):  # the update was an older one
+                await player.play(brain_named("random").choose(view, model.legal, chooser))
+
+
+async def test_the_database_is_lost_in_the_middle(database: str, socket_folder: Path) -> None:
+    """Nobody knows where the table is: its players are told nothing, and find it themselves."""
+    chooser = random.Random(4)
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        Node(relay.url, "leaves") as leaves,
+        game(leaves.port, 2) as peers,
+    ):
+        await play_on(peers, chooser, moves=2)
+        await add_silent_node(database)
+        leaves.stop_soon()
+        async with asyncio.timeout(TIMEOUT):
+            while not await rows(database, OFFERED):  # noqa: ASYNC110 - it does not announce this
+                await asyncio.sleep(0.01)
+        relay.refuses = True
+        relay.cut()
+        assert {(await peer.closed())[0] for peer in peers} == {CloseCode.SERVICE_RESTART}
+        assert not any(isinstance(peer.received[-1], Moved) for peer in peers)
+
+
+async def add_silent_node(database: str) -> None:
+    """Have a server seem to run that takes nothing up."""
+    await rows(
+        database,
+        "INSERT INTO node (name, address, expires)"
+        " VALUES ('silent', 'ws://silent.example', clock_timestamp() + interval '1 h') RETURNING term",
+    )

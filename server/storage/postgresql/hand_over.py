@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from server.errors import TableLost
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.signals import notify
+from server.storage.postgresql.signals import NOTIFY
 
 T = TypeVar("T")
 
@@ -24,7 +24,11 @@ _STAYING: Final = """
 SELECT term, address, (SELECT count(*) FROM game_table WHERE game_table.term = node.term) FROM node
     WHERE expires > clock_timestamp() AND NOT leaving AND address <> ''
 """
-_OFFER: Final = "UPDATE game_table SET offered = $3 WHERE code = $1 AND term = $2 AND place = '='"
+_OFFER: Final = f"""
+WITH offer AS (
+    UPDATE game_table SET offered = $3 WHERE code = $1 AND term = $2 AND place = '=' RETURNING code
+) SELECT {NOTIFY} FROM offer
+"""  # noqa: S608 - a constant
 _OWNER: Final = "SELECT term FROM game_table WHERE code = $1"
 _WITHDRAW: Final = "UPDATE game_table SET offered = NULL WHERE code = $1 AND term = $2 RETURNING code"
 
@@ -86,7 +90,7 @@ class Departure:
 
     async def _taken(self, code: str, successor: int) -> bool:
         """Offer a table to a server, and tell whether it has taken it; raises TableLost, or one of FAILED."""
-        await self._do(lambda connection: _offered(connection, code, self._term, successor))
+        await self._do(lambda connection: connection.fetch(_OFFER, code, self._term, successor))
         until = asyncio.get_running_loop().time() + _SECONDS_TO_TAKE
         owner = self._term
         while owner == self._term and asyncio.get_running_loop().time() < until:
@@ -104,9 +108,3 @@ class Departure:
     async def _do(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         async with self._lock, asyncio.timeout(_SECONDS_TO_ANSWER):
             return await work(self._connection)
-
-
-async def _offered(connection: Connection, code: str, term: int, successor: int) -> None:
-    async with connection.transaction():
-        await connection.execute(_OFFER, code, term, successor)
-        await notify(connection)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Final, Protocol
 
 from server.errors import JournalError, NotStored
@@ -98,7 +98,7 @@ class HeldLease:
         try:
             while True:
                 self._wake.clear()
-                wanted = dict(self._wanted)
+                wanted = tuple(self._wanted)
                 try:
                     if connection is None:
                         connection = await self._database.connect()
@@ -126,14 +126,15 @@ class HeldLease:
             if connection is not None:
                 connection.terminate()
 
-    async def round_for(self, code: str) -> None:
+    async def round_for(self, code: str, *, expired: bool) -> None:
         """Return when `keep` has looked for a table that is nobody's, or was just taken up.
 
-        Raises NotStored if it cannot do so soon.
+        If its owner's lease may be `expired`, that is ended first. Raises NotStored if it takes too long.
         """
         if (looked_for := self._wanted.get(code)) is None:
             looked_for = self._wanted[code] = self._loop.create_future()
-        self._renewal_due = -math.inf  # its owner's lease may have run out
+        if expired:
+            self._renewal_due = -math.inf
         self._wake.set()
         try:
             async with asyncio.timeout(_SECONDS_TO_WAIT):
@@ -141,11 +142,10 @@ class HeldLease:
         except TimeoutError:
             raise NotStored("the table is being taken up") from None
 
-    def _answer(self, wanted: Mapping[str, asyncio.Future[None]]) -> None:
-        """Let those go on who asked for tables before they were looked for."""
-        for code, looked_for in wanted.items():
-            self._wanted.pop(code, None)
-            if not looked_for.done():
+    def _answer(self, codes: Iterable[str]) -> None:
+        """Let those go on who asked for tables that were looked for."""
+        for code in codes:
+            if (looked_for := self._wanted.pop(code, None)) is not None:
                 looked_for.set_result(None)
 
     def take_no_more(self) -> None:
@@ -229,6 +229,7 @@ class HeldLease:
             async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
                 if tables := await taking:
                     await holder.take_up(tables)
+                    self._answer(tables)
         except (*FAILED, JournalError, Fenced):
             self._fenced()
             raise

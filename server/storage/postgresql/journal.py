@@ -160,7 +160,7 @@ class PostgresJournal(KeepingJournal):
             return address or None
         if self._departure is not None and (stays := self._departure.address()) is not None:
             return stays  # and takes it up
-        await self._lease.round_for(code)
+        await self._lease.round_for(code, expired=term is not None and not runs)
         if code not in self._appended.in_use:
             raise NotStored("another server is taking the table up")
         return None

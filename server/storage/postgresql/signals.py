@@ -5,16 +5,16 @@ Who hears nothing looks by itself with each renewal of its lease, so no signal h
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from server.storage.postgresql.database import Connection, Database
 
-_NOTIFY = "SELECT pg_notify('palatinus_tables_' || md5(current_schema()), '')"
+NOTIFY: Final = "pg_notify('palatinus_tables_' || md5(current_schema()), '')"
 
 
 async def notify(connection: Connection) -> None:
     """Tell all servers, when the transaction is committed."""
-    await connection.execute(_NOTIFY)
+    await connection.execute(f"SELECT {NOTIFY}")
 
 
 async def listen(connection: Connection, database: Database, heard: Callable[[], None]) -> None:

