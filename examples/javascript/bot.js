@@ -26,7 +26,8 @@ const OVERTAKEN = new Set(
     ["seats-empty", "seat-kept", "already-started", "not-the-host"],
   ),
 );
-const LATER = new Set(["too-soon", "too-many-tables", "server-stopping", "not-stored"]); // to be asked again
+// With these, what was asked may be asked again.
+const LATER = new Set(["too-soon", "too-many-tables", "too-many-guesses", "server-stopping", "not-stored"]);
 const NAMES = 20; // how many names are tried
 
 /** The bot cannot go on; the message says why. */

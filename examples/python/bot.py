@@ -32,7 +32,8 @@ OVERTAKEN = {
     *("paused", "time-up", "not-your-turn", "game-over", "left-the-table"),
     *("seats-empty", "seat-kept", "already-started", "not-the-host"),
 }
-LATER = {"too-soon", "too-many-tables", "server-stopping", "not-stored"}  # what was asked may be asked again
+# With these, what was asked may be asked again.
+LATER = {"too-soon", "too-many-tables", "too-many-guesses", "server-stopping", "not-stored"}
 NAMES = 20  # how many names are tried
 
 
