@@ -253,8 +253,8 @@ class _Server:
 
     @contextlib.asynccontextmanager
     async def administered(self, endpoint: "Endpoint | None", port: int) -> AsyncIterator[None]:
-        """Do what the host asks for at `endpoint` while the context lasts."""
-        if endpoint is None:
+        """Do what the host asks for at `endpoint` while the context lasts, here or at another server."""
+        if endpoint is None and self.channel is None:
             yield
             return
         from server.admin.listener import admin_server  # noqa: PLC0415 - a game against bots starts without it
@@ -269,7 +269,17 @@ class _Server:
             connections=self.connections,
             drain=self.drain,
         )
-        async with admin_server(endpoint, self._tasks, service.do):
+        do = service.do
+        async with contextlib.AsyncExitStack() as stack:
+            if self.channel is not None and isinstance(self._journal, SharedJournal):
+                from server.admin.cluster_service import ClusterService  # noqa: PLC0415 - few servers have one
+
+                here = None if endpoint is None else service
+                cluster = ClusterService(here, self.channel, self._journal, self.lobby, self._tasks)
+                stack.callback(cluster.close)
+                do = cluster.do
+            if endpoint is not None:
+                await stack.enter_async_context(admin_server(endpoint, self._tasks, do))
             yield
 
     def close(self) -> None:

@@ -4,12 +4,13 @@ import argparse
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from client.language import _
 from commands.parsing import Commands, WrongUse, add_language, data_folder, table_code
+from commands.serving.asked_nodes import Gathered, add_node, of_node, of_nodes
 from commands.serving.game_record import write_record
 from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
 
@@ -34,10 +35,12 @@ def add_admin(commands: Commands) -> None:
         add_language(action)
         return action
 
-    add("status", _status, _("show how the server is"))
-    add("tables", _tables, _("show the tables, and who is at them"))
-    add("who", _who, _("show the clients: from where, with which program, and where they are"))
+    add("nodes", _nodes, _("show the servers that share the database"))
+    add_node(add("status", _status, _("show how the server is")))
+    add_node(add("tables", _tables, _("show the tables, and who is at them")))
+    add_node(add("who", _who, _("show the clients: from where, with which program, and where they are")))
     announce = add("announce", _announce, _("tell everybody something"))
+    add_node(announce)
     announce.add_argument("text", metavar="TEXT", help=_("what to tell"))
     close = add("close", _close, _("close a table for good"))
     _add_code(close)
@@ -63,10 +66,12 @@ def add_admin(commands: Commands) -> None:
         metavar="TIME",
         help=_("30s, 10m or 2h; off runs on (default: %(default)s)"),
     )
+    add_node(drain)
     level = add("log-level", _log_level, _("log more or less from here on"))
     level.add_argument(
         "level", choices=("info", "warning", "error"), help=_("the least serious to be logged")
     )
+    add_node(level)
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
@@ -102,9 +107,14 @@ def _run(act: Act, arguments: argparse.Namespace) -> int:
 
     path = arguments.admin_socket or socket_in(arguments.data or data_folder())
     report = act(path, arguments)
+    failures: Sequence[str] = ()
+    if isinstance(report, Gathered):
+        report, failures = report.reports, report.failures
     if arguments.json:
         sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
-    return 0
+    for reason in failures:
+        print(f"palatinus admin: {reason}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 def _say(arguments: argparse.Namespace, *lines: str) -> None:
@@ -124,27 +134,36 @@ def _status(path: Path, arguments: argparse.Namespace) -> Any:
     from client.ui.export.server import status_lines
     from server.admin.messages import Status, StatusReport
 
-    report = asked(path, Status(), StatusReport)
+    report = of_node(path, Status(), StatusReport, arguments.node)
     _say(arguments, *status_lines(report))
     return report
+
+
+def _nodes(path: Path, arguments: argparse.Namespace) -> Any:
+    from client.ui.export.server import node_lines
+    from server.admin.messages import Status, StatusReport
+
+    gathered = of_nodes(path, Status(), StatusReport, None)
+    _say(arguments, *node_lines(gathered.nodes))
+    return gathered
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Any:
     from client.ui.export.server import table_lines
     from server.admin.messages import TableReport, Tables
 
-    report = asked(path, Tables(), list[TableReport])
-    _say(arguments, *table_lines(report))
-    return report
+    found = of_nodes(path, Tables(), list[TableReport], arguments.node).flat()
+    _say(arguments, *table_lines(found.reports))
+    return found
 
 
 def _who(path: Path, arguments: argparse.Namespace) -> Any:
     from client.ui.export.server import client_lines
     from server.admin.messages import ClientReport, Who
 
-    report = asked(path, Who(), list[ClientReport])
-    _say(arguments, *client_lines(report))
-    return report
+    found = of_nodes(path, Who(), list[ClientReport], arguments.node).flat()
+    _say(arguments, *client_lines(found.reports))
+    return found
 
 
 # -- what there is to do --------------------------------------------------------------------------
@@ -154,10 +173,11 @@ def _announce(path: Path, arguments: argparse.Namespace) -> Any:
     from client.language import counted
     from server.admin.messages import Announce, Told
 
-    report = asked(path, Announce(_announced(arguments.text)), Told)
-    form = counted("{n} client was told.", "{n} clients were told.", report.clients)
-    _say(arguments, form.format(n=report.clients))
-    return report
+    found = of_nodes(path, Announce(_announced(arguments.text)), Told, arguments.node)
+    clients = sum(report.clients for report in found.reports)
+    form = counted("{n} client was told.", "{n} clients were told.", clients)
+    _say(arguments, form.format(n=clients))
+    return Gathered(Told(clients), found.failures)
 
 
 def _announced(text: str) -> str:
@@ -197,10 +217,11 @@ def _seat(path: Path, code: str, player: str) -> int:
 
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    tables = {table.table: table for table in asked(path, Tables(), list[TableReport])}
+    everywhere = of_nodes(path, Tables(), list[TableReport], None).flat()
+    tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))
-    names = [seat.seat for seat in tables[code].seats if seat.name == player]
+    names: list[int] = [seat.seat for seat in tables[code].seats if seat.name == player]
     if len(names) != 1:
         raise WrongUse(_("nobody at table {code} is called {name}").format(code=code, name=repr(player)))
     return names[0]
@@ -226,7 +247,7 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
     from server.admin.messages import Drain, DrainReport
 
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
-    report = asked(path, Drain(seconds), DrainReport)
+    report = of_node(path, Drain(seconds), DrainReport, arguments.node)
     if report.stops_in is None:
         _say(arguments, _("The server runs on."))
     else:
@@ -238,5 +259,5 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
 def _log_level(path: Path, arguments: argparse.Namespace) -> Any:
     from server.admin.messages import SetLogLevel
 
-    _changed(SetLogLevel(arguments.level), path)
+    of_node(path, SetLogLevel(arguments.level), type(None), arguments.node)
     _say(arguments, _("The server logs events of level {level} and above.").format(level=arguments.level))

@@ -76,13 +76,14 @@ def _worded(path: Path, work: Callable[[], R]) -> R:
     except NoServer as error:
         raise WrongUse(_(error.text).format(**error.about)) from error
     except AdminFailure as error:
-        raise WrongUse(_described(error)) from error
+        raise WrongUse(describe_failure(error)) from error
     except OSError as error:
         text = _("cannot ask the server at {file}: {reason}")
         raise WrongUse(text.format(file=path, reason=error.strerror or error)) from error
 
 
-def _described(error: "AdminFailure") -> str:
+def describe_failure(error: "AdminFailure") -> str:
+    """Return why a server did not do something, in a line without a full stop."""
     from protocol.refusals import sentence
 
     return sentence(_(error.text), {name: str(fact) for name, fact in error.about.items()}).rstrip(".")

@@ -2,26 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from server.admin.endpoint import connected
 from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.messages import VERSION, Envelope, Failure, Request, line_with
+from server.admin.messages import VERSION, Answered, Envelope, Request, line_with
 
 _SECONDS: Final = 60.0  # for the server to begin or to go on with an answer
 _ANSWER_BYTES: Final = 64 * 1024 * 1024
 _CHUNK: Final = 64 * 1024
 
 R = TypeVar("R")
-
-
-class _Answered(Struct, frozen=True):
-    v: int
-    ok: Any = None
-    error: Failure | None = None
 
 
 def ask(path: Path, request: Request, kind: type[R], rest: Callable[[R, BinaryIO], None] | None = None) -> R:
@@ -36,7 +29,7 @@ def ask(path: Path, request: Request, kind: type[R], rest: Callable[[R, BinaryIO
         try:
             if not line.endswith(b"\n"):
                 raise ConnectionResetError("the server closed the connection")
-            answered = msgspec.json.decode(line, type=_Answered)
+            answered = msgspec.json.decode(line, type=Answered)
             if answered.error is not None:
                 raise AdminFailure(answered.error.code, answered.error.text, **answered.error.about)
             report = msgspec.convert(answered.ok, kind)

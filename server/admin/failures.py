@@ -22,6 +22,10 @@ class FailureCode(enum.StrEnum):
     BACKUP_RUNS = "backup-runs"
     SEAT_FREE = "seat-free"
     NOTHING_LEFT = "nothing-left"
+    NO_SUCH_NODE = "no-such-node"
+    NODE_SILENT = "node-silent"
+    NODE_CLOSED = "node-closed"
+    NODE_OTHER_VERSION = "node-other-version"
 
 
 FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
@@ -38,6 +42,12 @@ FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         ),
         FailureCode.BACKUP_RUNS: Template("another backup or check is running. Try again when it has ended"),
         FailureCode.SEAT_FREE: Template("nobody has seat {seat} at table {table}"),
+        FailureCode.NO_SUCH_NODE: Template("there is no node {node}. See palatinus admin nodes"),
+        FailureCode.NODE_SILENT: Template(
+            "the node {node} does not answer. If it is gone, others take its tables up by themselves"
+        ),
+        FailureCode.NODE_OTHER_VERSION: Template("the node {node} runs another version of Palatinus"),
+        FailureCode.NODE_CLOSED: Template("the node {node} takes no commands: it runs with --no-admin"),
         FailureCode.NOTHING_LEFT: Template("nothing of table {table} can be restored"),
     }
 )

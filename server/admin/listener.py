@@ -87,15 +87,26 @@ async def _answered(
     reader: asyncio.StreamReader, endpoint: Endpoint, do: Callable[[Request], Awaitable[Answer]]
 ) -> tuple[bytes, BinaryIO | None]:
     """Return the answer to the next request, and the file that follows it; raises OSError."""
-    try:
+
+    async def asked() -> Answer | None:
         request = await _request(reader, endpoint)
-        if request is None:
+        return None if request is None else await carried_out(do, request)
+
+    return await answer_line(asked, str(endpoint.path))
+
+
+async def answer_line(
+    asked: Callable[[], Awaitable[Answer | None]], path: str
+) -> tuple[bytes, BinaryIO | None]:
+    """Return what `asked` returns, or why it fails, as a line, and the file that follows it.
+
+    There is no line for None; `path` is whence it comes. Raises OSError.
+    """
+    try:
+        if (answer := await asked()) is None:
             return b"", None
-        try:
-            report, file = await do(request)
-            return line_with({"v": VERSION, "ok": report}), file
-        except OSError as error:  # of the journal's files, not of this connection
-            raise failure(FailureCode.FAILED, reason=error.strerror or error) from error
+        report, file = answer
+        return line_with({"v": VERSION, "ok": report}), file
     except AdminFailure as error:
         return _failed(error.code, error.text, error.about), None
     except Refusal as refusal:
@@ -105,9 +116,17 @@ async def _answered(
     except OSError:
         raise
     except Exception as error:  # a mistake of ours is the host's to report
-        log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
+        log.exception("an admin command failed", extra=about(path=path))
         unexpected = failure(FailureCode.FAILED, reason=type(error).__name__)
         return _failed(unexpected.code, unexpected.text, unexpected.about), None
+
+
+async def carried_out(do: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
+    """Return what `do` returns; raises AdminFailure for an OSError."""
+    try:
+        return await do(request)
+    except OSError as error:  # of the journal's files, not of this connection
+        raise failure(FailureCode.FAILED, reason=error.strerror or error) from error
 
 
 async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:

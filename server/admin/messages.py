@@ -93,6 +93,20 @@ class SetLogLevel(_Asked, frozen=True, tag="log-level"):
     level: LogLevel
 
 
+# What several servers of a database can be asked at once.
+NodeRequest: TypeAlias = Status | Tables | Who | Announce | Drain | SetLogLevel
+
+
+class OfNodes(_Asked, frozen=True, tag="of-nodes"):
+    """Ask the servers that share a database, or the one that is called `node`.
+
+    Answered by a list of NodeAnswer. A server that shares nothing is one without a name.
+    """
+
+    ask: NodeRequest
+    node: str | None = None
+
+
 Request: TypeAlias = (
     Status
     | Tables
@@ -107,6 +121,7 @@ Request: TypeAlias = (
     | Snapshot
     | Drain
     | SetLogLevel
+    | OfNodes
 )
 
 
@@ -126,10 +141,27 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     about: dict[str, str] = {}
 
 
-class StatusReport(Struct, frozen=True):
+class NodeAnswer(Struct, frozen=True, omit_defaults=True):
+    """What a server has answered, or why it has not."""
+
+    node: str
+    address: str
+    ok: Any = None
+    error: Failure | None = None
+
+
+class Answered(Struct, frozen=True):
+    """A line that answers a request."""
+
+    v: int
+    ok: Any = None
+    error: Failure | None = None
+
+
+class StatusReport(Struct, frozen=True, omit_defaults=True):
     """How a server is. `tables` counts by stage, sizes are in bytes, and times in seconds.
 
-    `damaged` counts tables that were set aside.
+    `damaged` counts tables that were set aside; `node` is its name among those that share a database.
     """
 
     version: str
@@ -148,6 +180,7 @@ class StatusReport(Struct, frozen=True):
     journal_failing: bool
     stops_in: int | None
     log_level: str
+    node: str = ""
 
 
 class SeatReport(Struct, frozen=True):
@@ -159,7 +192,7 @@ class SeatReport(Struct, frozen=True):
     bot: bool
 
 
-class TableReport(Struct, frozen=True):
+class TableReport(Struct, frozen=True, omit_defaults=True):
     """A table in memory; `left` is how many seconds ago the last of its people left, if nobody is there."""
 
     table: TableCode
@@ -168,9 +201,10 @@ class TableReport(Struct, frozen=True):
     seats: list[SeatReport]
     spectators: int
     left: int | None
+    node: str = ""  # where it is
 
 
-class ClientReport(Struct, frozen=True):
+class ClientReport(Struct, frozen=True, omit_defaults=True):
     """A client: from where, with which program, since how many seconds, and where it is."""
 
     address: str
@@ -179,6 +213,7 @@ class ClientReport(Struct, frozen=True):
     table: TableCode | None
     seat: int | None
     name: str | None
+    node: str = ""  # where it is connected
 
 
 class StoredReport(Struct, frozen=True):

@@ -31,6 +31,8 @@ from server.admin.messages import (
     DrainReport,
     Game,
     GameReport,
+    NodeAnswer,
+    OfNodes,
     Remove,
     Request,
     Restore,
@@ -55,7 +57,7 @@ from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn, events_in
-from server.storage.journal import Journal
+from server.storage.journal import Journal, SharedJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import ArchivedTable
 from server.storage.stored_tables import Stored as StoredTable
@@ -97,6 +99,7 @@ class AdminService:
         self._drain = drain
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
+        self._node = journal.node.name if isinstance(journal, SharedJournal) else ""
         self._backing_up = False
         if config.data is not None:
             (config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
@@ -118,6 +121,11 @@ class AdminService:
                 return await self._stored(), None
             case Game(code):
                 return await self._game(code), None
+            case OfNodes(asked, None):
+                report, _ = await self.do(asked)
+                return [NodeAnswer("", "", report)], None
+            case OfNodes(_, node):
+                raise failure(FailureCode.NO_SUCH_NODE, node=node)
             case _:
                 return await self._changed(request), None
 
@@ -175,6 +183,7 @@ class AdminService:
             self._journal.failing,
             self._drain.seconds_left(),
             logging.getLevelName(logging.getLogger().level).lower(),
+            self._node,
         )
 
     def _table_report(self, table: Table) -> TableReport:

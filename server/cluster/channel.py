@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from server.cluster.codec import NotUnderstood, decode, encode
-from server.cluster.messages import Message
+from server.cluster.messages import VALID_FOR, Message
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
@@ -300,7 +300,7 @@ class Channel:
         message = None if told.body is None else self._understood(node, told.body)
         if told.key is not None:
             self._put(told.term, told.key, message)
-        elif message is not None and type(message) in self._heard:
+        elif message is not None and type(message) in self._heard and told.age <= _valid_for(message):
             self._call(partial(self._heard[type(message)], node, message))
 
     def _hold(self, all_told: Sequence[Told]) -> None:
@@ -349,3 +349,7 @@ class Channel:
             # What another server tells, which may be another version, or a stranger, ends nothing here.
             if (failures := self._not_understood.failed()) > 0:
                 log.exception("what another server has told failed here", extra=about(failures=failures))
+
+
+def _valid_for(message: Message) -> float:
+    return VALID_FOR.get(type(message), math.inf)

@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.limits import CHAT_LENGTH
 from protocol.text import unsafe
-from server.cluster.messages import Message, Person, PublicTable, Remark
+from server.cluster.messages import Answer, Message, Person, PublicTable, Question, Remark
 
 MOST_BYTES: Final = 65_536
 
@@ -54,3 +54,5 @@ def _texts(message: Message) -> tuple[str, ...]:
             return (name,)
         case Remark(_, name, text):
             return name, text
+        case Question() | Answer():
+            return ()  # which the admin command makes fit to be shown

@@ -4,13 +4,19 @@ Whoever reads this may be another version: a new field has a default, and what w
 another tag.
 """
 
-from typing import Annotated, TypeAlias
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
 from protocol.limits import CHAT_LENGTH, TOKENS_SHOWN
 from protocol.messages import TableSummary
 from protocol.messages.fields import Name, RemarkNumber, TableCode, Whereabouts
+
+QUESTION_BYTES: Final = 4096
+ANSWER_BYTES: Final = 49_152  # of each part
+ANSWER_PARTS: Final = 64
 
 Hash: TypeAlias = Annotated[str, Meta(max_length=64)]  # of a token; empty for a bot's seat, which has none
 Time: TypeAlias = float  # in seconds since 1970, by the clock of the server that tells it
@@ -50,4 +56,23 @@ class Remark(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=Tru
     time: Time
 
 
-Message: TypeAlias = PublicTable | Person | Remark
+class Question(Struct, frozen=True, tag_field="t", tag="question"):
+    """What the host of one server asks another: a request of the admin socket."""
+
+    number: Annotated[int, Meta(ge=1)]
+    line: Annotated[bytes, Meta(max_length=QUESTION_BYTES)]
+
+
+class Answer(Struct, frozen=True, tag_field="t", tag="answer"):
+    """A part of the answer to a question of the server that it is sent to."""
+
+    number: Annotated[int, Meta(ge=1)]
+    part: Annotated[int, Meta(ge=0, lt=ANSWER_PARTS)]
+    parts: Annotated[int, Meta(ge=1, le=ANSWER_PARTS)]
+    line: Annotated[bytes, Meta(max_length=ANSWER_BYTES)]
+
+
+Message: TypeAlias = PublicTable | Person | Remark | Question | Answer
+
+# Seconds after which a message is not delivered any more: who asked has given up, and expects nothing.
+VALID_FOR: Final[Mapping[type[Struct], float]] = MappingProxyType({Question: 10.0})

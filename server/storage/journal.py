@@ -167,6 +167,9 @@ class SharedJournal(Journal, Protocol):
     def term(self) -> int | None:
         """Return the number of this server's lease, None if it has none."""
 
+    async def term_of(self, code: str) -> int | None:
+        """Return the term of the server that has a table, None if none has it."""
+
     @property
     def node(self) -> NodeState:
         """Return how this server is doing."""

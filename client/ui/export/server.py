@@ -1,6 +1,6 @@
 """What a running server says of itself, as text for its host."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from prompt_toolkit.utils import get_cwidth
@@ -50,6 +50,19 @@ class Status(Protocol):
     def stops_in(self) -> int | None: ...
     @property
     def log_level(self) -> str: ...
+    @property
+    def node(self) -> str: ...
+
+
+class Node(Protocol):
+    """A server that shares a database with others; `report` is None if it has not answered, for a reason."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def report(self) -> Status | None: ...
 
 
 class Seat(Protocol):
@@ -80,6 +93,8 @@ class Table(Protocol):
     def spectators(self) -> int: ...
     @property
     def left(self) -> int | None: ...
+    @property
+    def node(self) -> str: ...
 
 
 class Client(Protocol):
@@ -97,6 +112,8 @@ class Client(Protocol):
     def seat(self) -> int | None: ...
     @property
     def name(self) -> str | None: ...
+    @property
+    def node(self) -> str: ...
 
 
 def status_lines(status: Status) -> list[str]:
@@ -106,6 +123,7 @@ def status_lines(status: Status) -> list[str]:
         _("archived"): status.archived,
     }
     rows = [
+        *([(_("node"), printable(status.node))] if status.node else []),
         (_("version"), printable(status.version)),
         (_("process"), str(status.pid)),
         (_("port"), str(status.port)),
@@ -114,7 +132,7 @@ def status_lines(status: Status) -> list[str]:
         (_("connections"), str(status.connections)),
         (_("players here"), str(status.players)),
         (_("spectators"), str(status.spectators)),
-        (_("data folder"), _("none: nothing is kept on disk") if status.data is None else status.data),
+        (_("data folder"), _data(status)),
     ]
     if status.journal_bytes is not None:
         size = _("{size} KiB, and {log} KiB in its log").format(
@@ -123,13 +141,54 @@ def status_lines(status: Status) -> list[str]:
         rows.append((_("journal"), _("it cannot be written") if status.journal_failing else size))
     if status.damaged:
         rows.append((_("damaged tables"), str(status.damaged)))
-    stops = _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
-    rows += [(_("stops"), stops), (_("logs from level"), status.log_level)]
+    rows += [(_("stops"), _stops(status)), (_("logs from level"), status.log_level)]
     width = max(get_cwidth(name) for name, _value in rows) + 2
     return [f"{padded(name, width)}{value}" for name, value in rows]
 
 
-def table_lines(tables: Iterable[Table]) -> list[str]:
+def _data(status: Status) -> str:
+    if status.data is not None:
+        return status.data
+    return _("none: games are in the database") if status.node else _("none: nothing is kept on disk")
+
+
+def _stops(status: Status) -> str:
+    return _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
+
+
+def node_lines(nodes: Sequence[Node]) -> list[str]:
+    """Return a heading and a line for each server, or one line that says that there is only one."""
+    if not any(node.name for node in nodes):
+        return [_("This server shares its games with no others.")]
+    heading = (
+        _("NODE"),
+        _("TABLES"),
+        _("CONNECTIONS"),
+        _("RUNS FOR"),
+        _("STOPS"),
+        _("VERSION"),
+        _("ADDRESS"),
+    )
+    return _columns(heading, [_node(node) for node in nodes])
+
+
+def _node(node: Node) -> tuple[str, ...]:
+    status, name, address = node.report, printable(node.name), printable(node.address)
+    if status is None:
+        return name, "", "", "", _("no answer"), "", address
+    tables = str(sum(status.tables.values()))
+    return (
+        name,
+        tables,
+        str(status.connections),
+        clock_time(status.uptime),
+        _stops(status),
+        printable(status.version),
+        address,
+    )
+
+
+def table_lines(found: Sequence[Table]) -> list[str]:
     """Return a heading and a line for each table, or one line that says that there are none."""
     rows = [
         (
@@ -140,13 +199,13 @@ def table_lines(tables: Iterable[Table]) -> list[str]:
             "" if table.left is None else clock_time(table.left),
             ", ".join(map(_seat, table.seats)),
         )
-        for table in tables
+        for table in found
     ]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("WATCHING"), _("EMPTY FOR"), _("SEATS"))
-    return _columns(heading, rows) if rows else [_("There are no tables.")]
+    return _columns(*_with_nodes(heading, rows, found)) if rows else [_("There are no tables.")]
 
 
-def client_lines(clients: Iterable[Client]) -> list[str]:
+def client_lines(found: Sequence[Client]) -> list[str]:
     """Return a heading and a line for each client, or one line that says that there are none."""
     rows = [
         (
@@ -156,10 +215,20 @@ def client_lines(clients: Iterable[Client]) -> list[str]:
             _where(client),
             printable(client.program),
         )
-        for client in clients
+        for client in found
     ]
     heading = (_("ADDRESS"), _("FOR"), _("TABLE"), _("SEAT"), _("PROGRAM"))
-    return _columns(heading, rows) if rows else [_("There are no clients.")]
+    return _columns(*_with_nodes(heading, rows, found)) if rows else [_("There are no clients.")]
+
+
+def _with_nodes(
+    heading: Sequence[str], rows: Sequence[Sequence[str]], found: Sequence[Table | Client]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Put before each row at which of several servers it is."""
+    if not any(each.node for each in found):
+        return heading, rows
+    named = [(printable(each.node), *row) for each, row in zip(found, rows, strict=True)]
+    return (_("NODE"), *heading), named
 
 
 def _columns(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

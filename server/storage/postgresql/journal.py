@@ -165,6 +165,10 @@ class PostgresJournal(KeepingJournal):
             raise NotStored("another server is taking the table up")
         return None
 
+    async def term_of(self, code: str) -> int | None:
+        found = await self._jobs.read(lambda connection: lease.owner(connection, code))
+        return None if found is None else found[0]
+
     async def leave(self) -> Departure:
         self._lease.take_no_more()
         departure = Departure(self._database, self._lease.term, self._given_away)

@@ -55,8 +55,8 @@ async def _claim(connection: Connection, codes: Sequence[str]) -> None:
     )
     if owned is not None:
         raise JournalError(
-            "table {code} is at the server {node}. Close it there with palatinus admin close, "
-            "or stop that server first",
+            "table {code} is at the node {node}. Close it with palatinus admin close at any node, "
+            "or stop that one first",
             code=owned["code"],
             node=owned["name"],
         )

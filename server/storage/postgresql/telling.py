@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from server.storage.postgresql.database import Connection
@@ -13,13 +13,13 @@ _MOST_READ: Final = 20_000  # of all that holds: more than any servers have
 _KEPT_FOR_OTHERS: Final = timedelta(seconds=60)  # messages, and what holds no longer
 _TELL: Final = "SELECT tell($1, $2, $3, $4, $5)"
 _NEWS: Final = """
-SELECT term, number, key, body, time
+SELECT term, number, key, body, extract(epoch FROM clock_timestamp() - time)::float8
     FROM told LEFT JOIN unnest($2::bigint[], $3::bigint[]) AS seen (term, last) USING (term)
     WHERE term <> $1 AND number > coalesce(last, 0) AND (target IS NULL OR target = $1)
     ORDER BY term, number LIMIT $4
 """
 _ALL: Final = """
-SELECT term, number, key, body, time FROM told
+SELECT term, number, key, body, 0.0::float8 FROM told
     WHERE term <> $1 AND key IS NOT NULL AND body IS NOT NULL AND (term, number) > ($2, $3)
     ORDER BY term, number LIMIT $4
 """
@@ -51,13 +51,13 @@ class Outgoing:
 
 
 class Told(NamedTuple):
-    """One thing that another server has told, at a time by the database's clock."""
+    """One thing that another server has told, so many seconds ago if it is a message."""
 
     term: int
     number: int
     key: str | None
     body: bytes | None
-    time: datetime
+    age: float
 
 
 def notified_as(schema: str) -> str:

@@ -129,7 +129,7 @@ async def test_what_a_running_server_has_is_not_changed(
             ("restore", codes["playing"]),
         ):
             err = (await told(*words, code=2))[1]
-            assert f"table {words[-1]} is at the server first. Close it there with" in err
+            assert f"table {words[-1]} is at the node first. Close it with" in err
         assert "2 tables are whole" in (await told("check", code=1))[0]
         restored = await told("restore", codes["ended"])
         assert restored[0] == f"Table {codes['ended']} goes on after move 8.\n"

@@ -87,7 +87,7 @@ def test_no_bytes_do_harm(content: bytes) -> None:
     async def attacked() -> bytes:
         reader = asyncio.StreamReader(limit=LINE_BYTES)
         reader.feed_data(content.replace(b"\n", b"") + b"\n")
-        endpoint: Any = type("Endpoint", (), {"token": None})
+        endpoint: Any = type("Endpoint", (), {"token": None, "path": "admin.sock"})
         return (await listener._answered(reader, endpoint, unused))[0]
 
     found = json.loads(asyncio.run(attacked()))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from protocol.messages import TableSummary
 from protocol.text import unsafe
-from server.cluster.messages import Holder, Message, Person, PublicTable, Remark
+from server.cluster.messages import Answer, Holder, Message, Person, PublicTable, Question, Remark
 
 REMARK: Final = Remark(7, "Anna", "hello", 12.5)
 
@@ -52,6 +52,9 @@ def messages() -> st.SearchStrategy[Message]:
         st.lists(hashes, max_size=3),
     )
     remarks = st.builds(Remark, st.integers(1, 2**31 - 1), names(), names(), times)
-    kinds = tables, people, remarks
+    numbers = st.integers(1, 2**40)
+    questions = st.builds(Question, numbers, st.binary(max_size=100))
+    answers = st.builds(Answer, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100))
+    kinds = tables, people, remarks, questions, answers
     assert len(kinds) == len(get_args(Message))
     return st.one_of(*kinds)

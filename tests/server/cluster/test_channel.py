@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
-from server.cluster.messages import PublicTable, Remark
+from server.cluster.codec import encode
+from server.cluster.messages import PublicTable, Question, Remark
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
 from server.storage.postgresql.schema import prepare
@@ -202,3 +203,20 @@ async def test_servers_agree_after_whatever_has_happened(database: str, socket_f
                 (told.summary.table, told.summary.taken) for _node, told in three.holding(PublicTable)
             )
         assert found == sorted([*nodes[one].items(), *nodes[two].items()])
+
+
+async def test_a_question_that_comes_late_is_not_delivered(database: str) -> None:
+    """As to a server that slept: whoever asked has given up."""
+    heard: list[int] = []
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        two.on_message(Question, lambda _, question: heard.append(question.number))
+        await shared.connection.execute(
+            "INSERT INTO told (term, number, body, time)"
+            " VALUES ($1, 1, $2, clock_timestamp() - interval '1 minute')",
+            one.term,
+            encode(Question(1, b"")),
+        )
+        one._number = 1
+        one.send(Question(2, b""))
+        await eventually(lambda: bool(heard))
+        assert heard == [2]

@@ -1,0 +1,145 @@
+"""What the host can ask of all servers that share a database, at any one of them."""
+
+import asyncio
+from typing import Final, get_args
+
+import msgspec
+
+from protocol.codec import readable
+from server.admin.failures import AdminFailure, FailureCode, failure
+from server.admin.listener import Answer, answer_line, carried_out
+from server.admin.messages import (
+    VERSION,
+    Answered,
+    Close,
+    Drain,
+    DrainReport,
+    Envelope,
+    Failure,
+    NodeAnswer,
+    NodeRequest,
+    OfNodes,
+    Remove,
+    Request,
+    line_with,
+    request_in,
+)
+from server.admin.other_nodes import OtherNodes
+from server.admin.service import AdminService
+from server.cluster.channel import Channel
+from server.storage.journal import SharedJournal
+from server.tables.lobby import Lobby
+
+_FOR_OTHERS: Final = (*get_args(NodeRequest), Close, Remove)
+
+
+class ClusterService:
+    """Carries out requests here, at other servers or at all of them, and those of other servers.
+
+    Raises what AdminService raises. Without a `service` this server does nothing for anybody.
+    """
+
+    def __init__(
+        self,
+        service: AdminService | None,
+        channel: Channel,
+        journal: SharedJournal,
+        lobby: Lobby,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._service = service
+        self._journal = journal
+        self._lobby = lobby
+        self._others = OtherNodes(channel, tasks, self._answered)
+
+    async def do(self, request: Request) -> Answer:
+        """Carry out a request of this server's host."""
+        match request:
+            case OfNodes(asked, name):
+                return await self._of_nodes(asked, name), None
+            case Close(codes, reason):
+                for code in codes:
+                    await self._at_its_node(Close([code], reason), code)
+                return None, None
+            case Remove(code):
+                return await self._at_its_node(request, code)
+            case _:
+                return await self._here(request)
+
+    def close(self) -> None:
+        """Carry out nothing more for others."""
+        self._others.close()
+
+    async def _here(self, request: Request) -> Answer:
+        if self._service is None:
+            raise failure(FailureCode.NODE_CLOSED, node=self._journal.node.name)
+        return await self._service.do(request)
+
+    # -- asking others ------------------------------------------------------------------------------
+
+    async def _of_nodes(self, asked: NodeRequest, name: str | None) -> list[NodeAnswer]:
+        """Return what the servers answer, or the one with this name, in the order of their names."""
+        own = self._journal.node.name
+        others = [node for node in self._others.nodes.values() if node.name not in (own, "")]
+        if name is not None:
+            others = [node for node in others if node.name == name]
+            if name != own and not others:
+                raise failure(FailureCode.NO_SUCH_NODE, node=name)
+        answers = []
+        if name in (None, own):
+            address = next((node.address for node in self._others.nodes.values() if node.name == own), "")
+            said, _ = await answer_line(lambda: carried_out(self._here, asked), "")
+            answers.append(_told(own, address, said))
+        lines = await self._others.ask(line_with(Envelope(VERSION, asked)), others)
+        for node in others:
+            line = lines.get(node.term)
+            if line is None and isinstance(asked, Drain) and node.term not in self._others.nodes:
+                line = line_with(Answered(VERSION, DrainReport(0)))  # nobody was there: it has stopped
+            answers.append(_told(node.name, node.address, line))
+        return sorted(answers, key=lambda answer: answer.node)
+
+    async def _at_its_node(self, request: Close | Remove, code: str) -> Answer:
+        """Carry out a request at the server that has the table."""
+        if code not in self._lobby.tables:
+            term = await self._journal.term_of(code)
+            node = None if term is None else self._others.nodes.get(term)
+            if node is not None and node.term != self._journal.term:
+                lines = await self._others.ask(line_with(Envelope(VERSION, request)), [node])
+                answer = _told(node.name, node.address, lines.get(node.term))
+                if answer.error is not None:
+                    raise AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
+                return answer.ok, None
+        return await self._here(request)
+
+    # -- asked by others ----------------------------------------------------------------------------
+
+    async def _answered(self, node: str, line: bytes) -> bytes:
+        """Return the line that answers a question of another server."""
+
+        async def asked() -> Answer:
+            try:
+                request = request_in(line).ask
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+                raise failure(FailureCode.BAD_REQUEST, reason=readable(error)) from error
+            if not isinstance(request, _FOR_OTHERS):  # such as a game with its hidden pieces
+                raise failure(FailureCode.BAD_REQUEST, reason="it is not for other servers")
+            return await carried_out(self._here, request)
+
+        answer, _ = await answer_line(asked, f"node {node}")
+        return answer
+
+
+def _told(name: str, address: str, line: bytes | None) -> NodeAnswer:
+    """Return what a server has said; nothing if it has not."""
+    try:
+        if line is not None:
+            answered = msgspec.json.decode(line, type=Answered)
+            return NodeAnswer(name, address, answered.ok, answered.error)
+        silent = failure(FailureCode.NODE_SILENT, node=name)
+    except msgspec.DecodeError:
+        silent = failure(FailureCode.NODE_OTHER_VERSION, node=name)
+    return NodeAnswer(name, address, error=Failure(silent.code, silent.text, _facts(silent)))
+
+
+def _facts(error: AdminFailure) -> dict[str, str]:
+    return {name: str(fact) for name, fact in error.about.items()}

@@ -1,0 +1,95 @@
+"""Questions from server to server, over the channel between those that share a database.
+
+A question or an answer may get lost, so whoever asks waits for so long and no longer.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from server.cluster.channel import Channel
+from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, Answer, Question
+from server.storage.postgresql.telling import Node
+
+SECONDS: Final = 5.0  # for an answer
+_AT_ONCE: Final = 16  # questions of others
+
+
+@dataclass(slots=True)
+class _Coming:
+    """An answer of which some parts are here."""
+
+    whole: asyncio.Future[bytes]
+    parts: dict[int, bytes] = field(default_factory=dict)
+
+    def add(self, answer: Answer) -> None:
+        self.parts[answer.part] = answer.line
+        if len(self.parts) == answer.parts and not self.whole.done():
+            self.whole.set_result(b"".join(line for _, line in sorted(self.parts.items())))
+
+
+class OtherNodes:
+    """Asks the other servers, and has their questions answered: `answer` returns the line for one."""
+
+    def __init__(
+        self, channel: Channel, tasks: asyncio.TaskGroup, answer: Callable[[str, bytes], Awaitable[bytes]]
+    ) -> None:
+        self._channel = channel
+        self._tasks = tasks
+        self._answer = answer
+        self._numbers = itertools.count(1)
+        self._coming: dict[tuple[int, int], _Coming] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        channel.on_message(Question, self._asked)
+        channel.on_message(Answer, self._told)
+
+    @property
+    def nodes(self) -> Mapping[int, Node]:
+        """Return all servers, this one too, by their terms."""
+        return self._channel.nodes
+
+    @property
+    def own_term(self) -> int:
+        return self._channel.term
+
+    async def ask(self, line: bytes, nodes: Iterable[Node]) -> dict[int, bytes]:
+        """Return the answers of those of these servers that answer in time, by their terms."""
+        number = next(self._numbers)
+        loop = asyncio.get_running_loop()
+        coming = {node.term: _Coming(loop.create_future()) for node in nodes if node.runs}
+        for term, each in coming.items():
+            if self._channel.send(Question(number, line), term):
+                self._coming[term, number] = each
+        try:
+            waited_for = [coming[term].whole for term, asked in self._coming if asked == number]
+            if waited_for:
+                await asyncio.wait(waited_for, timeout=SECONDS)
+        finally:
+            for term in coming:
+                self._coming.pop((term, number), None)
+        return {term: each.whole.result() for term, each in coming.items() if each.whole.done()}
+
+    def close(self) -> None:
+        """Answer no more questions."""
+        for task in self._answering:
+            task.cancel()
+
+    def _told(self, node: Node, answer: Answer) -> None:
+        if (coming := self._coming.get((node.term, answer.number))) is not None:
+            coming.add(answer)
+
+    def _asked(self, node: Node, question: Question) -> None:
+        if len(self._answering) < _AT_ONCE:  # else it asks in vain
+            task = self._tasks.create_task(self._carry_out(node, question))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _carry_out(self, node: Node, question: Question) -> None:
+        line = await self._answer(node.name, question.line)
+        parts = [line[start : start + ANSWER_BYTES] for start in range(0, len(line), ANSWER_BYTES)]
+        if len(parts) > ANSWER_PARTS:
+            return
+        for part, each in enumerate(parts):
+            self._channel.send(Answer(question.number, part, len(parts), each), node.term)

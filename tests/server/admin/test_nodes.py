@@ -1,0 +1,233 @@
+"""The host of one server sees and commands all that share its database."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palatinus import main
+from protocol.messages import Announced, Refused, Stopping
+from server.admin import cluster_service, other_nodes
+from server.admin.endpoint import SOCKET_NAME
+from server.app import Running, running
+from server.cluster.messages import Answer, Question
+from server.config import Config
+from server.storage.postgresql.telling import Node
+from tests.server.admin.admin_peer import answer, failure_of
+from tests.server.cluster.test_channel import House
+from tests.server.cluster.test_channel import house as shared_house
+from tests.server.peer import TIMEOUT, connected, eventually, full_table
+
+NAMES = ["first", "second"]
+
+
+@contextlib.asynccontextmanager
+async def node(database: str, folder: Path, name: str, *, admin: bool = True) -> AsyncIterator[Running]:
+    """Run a server that shares the database, with its admin socket in a folder of its own."""
+    data = folder / name
+    config = Config(database=database, data=data, node=name, admin=data / SOCKET_NAME if admin else None)
+    async with running(config) as server:
+        yield server
+
+
+async def asked_all(folder: Path, do: str, at: str = "first", **fields: Any) -> list[dict[str, Any]]:
+    """Return what the servers answer to the host of one of them."""
+    found: list[dict[str, Any]] = await answer(folder / at, "of-nodes", ask={"do": do, **fields})
+    return found
+
+
+@contextlib.asynccontextmanager
+async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running, Running]]:
+    """Run two servers that know of each other."""
+    async with node(database, folder, "first") as first, node(database, folder, "second") as second:
+        for name in reversed(NAMES):
+            await eventually_known(folder / name, len(NAMES))
+        yield first, second
+
+
+async def test_the_host_of_one_server_sees_all(database: str, tmp_path: Path) -> None:
+    """Status, tables and clients, however long the answer is; and what is announced, all clients are told."""
+    async with (
+        two_nodes(database, tmp_path) as (first, second),
+        full_table(first.port, 2) as here,
+        full_table(second.port, 3) as there,
+    ):
+        statuses = await asked_all(tmp_path, "status")
+        assert [(each["node"], each["ok"]["port"]) for each in statuses] == [
+            ("first", first.port),
+            ("second", second.port),
+        ]
+        assert [each["address"].rpartition(":")[2] for each in statuses] == [
+            str(first.port),
+            str(second.port),
+        ]
+        tables = await asked_all(tmp_path, "tables")
+        assert [each["ok"][0]["table"] for each in tables] == [here[0].code, there[0].code]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(other_nodes, "ANSWER_BYTES", 40)
+            clients = await asked_all(tmp_path, "who", "second")
+        assert [[client["seat"] for client in each["ok"]] for each in clients] == [[0, 1], [0, 1, 2]]
+        assert [each["ok"] for each in await asked_all(tmp_path, "announce", text="soon")] == [
+            {"clients": 2},
+            {"clients": 3},
+        ]
+        for peer in (*here, *there):
+            assert await peer.until(Announced) == Announced("soon")
+
+
+async def test_tables_are_closed_and_players_removed_wherever_they_are(database: str, tmp_path: Path) -> None:
+    """What the server there refuses is told here."""
+    async with two_nodes(database, tmp_path) as (_, second), full_table(second.port, 2) as peers:
+        code, first = peers[0].code, tmp_path / "first"
+        assert (await failure_of(first, "remove", table=code, seat=2))["code"] == "no-such-seat"
+        await answer(first, "remove", table=code, seat=1)
+        assert (await peers[1].until(Refused)).code == "removed-by-server"
+        assert (await failure_of(first, "remove", table=code, seat=1))["code"] == "seat-free"
+        await answer(first, "close", tables=[code], reason="sorry")
+        assert await peers[0].until(Announced) == Announced("sorry")
+        assert (await failure_of(first, "close", tables=[code]))["code"] == "no-such-table"
+
+
+async def test_one_of_them_can_be_drained(database: str, tmp_path: Path) -> None:
+    """By its name, and the others run on."""
+    first = tmp_path / "first"
+    async with (
+        two_nodes(database, tmp_path) as (stays, drained),
+        connected(drained.port) as peer,
+        full_table(drained.port, 2),
+    ):
+        drain: dict[str, Any] = {"do": "drain", "seconds": 100}
+        assert (await failure_of(first, "of-nodes", ask=drain, node="x"))["code"] == "no-such-node"
+        (report,) = await answer(first, "of-nodes", ask=drain, node="second")
+        assert 0 < report["ok"]["stops_in"] <= 100
+        assert (await peer.until(Stopping)).seconds in range(1, 101)
+        assert stays.drain.seconds_left() is None
+        (status,) = await answer(first, "of-nodes", ask={"do": "status"}, node="second")
+        assert status["ok"]["stops_in"] > 0
+
+
+async def test_a_node_that_is_gone_at_once_has_stopped(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one where nobody is, which has no time to answer."""
+    async with node(database, tmp_path, "first"), shared_house(database) as house:
+        async with house.node("stranger") as channel:
+            gone = asyncio.Event()
+            channel.on_message(Question, lambda *_: gone.set())
+            monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
+            await eventually_known(tmp_path / "first", 2)
+            monkeypatch.setattr(other_nodes, "SECONDS", 3.0)
+            gone.clear()
+            ask = {"do": "drain", "seconds": 100}
+            draining = asyncio.create_task(answer(tmp_path / "first", "of-nodes", ask=ask, node="stranger"))
+            await gone.wait()
+            await house.connection.execute("DELETE FROM node WHERE name = 'stranger'")
+            (report,) = await draining
+        assert report["ok"] == {"stops_in": 0}
+
+
+def test_an_answer_that_makes_no_sense_is_of_another_version() -> None:
+    for line in (b"\xff", b"", b"[]", b'{"v":1,"error":{}}'):
+        error = cluster_service._told("x", "ws://x", line).error
+        assert error is not None
+        assert error.code == "node-other-version"
+
+
+@contextlib.asynccontextmanager
+async def stranger(house: House, line: bytes | None) -> AsyncIterator[None]:
+    """Be a server of the database that answers every question with this line, or with nothing."""
+
+    async with house.node("stranger") as channel:
+
+        def asked(node: Node, question: Question) -> None:
+            if line is not None:
+                channel.send(Answer(question.number, 0, 1, line), node.term)
+
+        channel.on_message(Question, asked)
+        yield
+
+
+async def told(
+    capsys: pytest.CaptureFixture[str], folder: Path, *words: str, code: int = 0
+) -> list[list[str]]:
+    """Return what `palatinus admin` prints, line by line, output and errors."""
+    assert await asyncio.to_thread(main, ["admin", "--data", str(folder), *words]) == code
+    found = capsys.readouterr()
+    return [found.out.splitlines(), found.err.splitlines()]
+
+
+async def test_who_does_not_answer_is_named(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or answers what this version does not understand; what others say is shown all the same."""
+    usual = other_nodes.SECONDS
+    monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
+    first = tmp_path / "first"
+    async with node(database, tmp_path, "first") as server, full_table(server.port, 2) as peers:
+        async with shared_house(database) as house:
+            async with stranger(house, None):
+                await eventually_known(first, 2)
+                out, err = await told(capsys, first, "nodes", code=1)
+                assert [line.split()[0] for line in out] == ["NODE", "first", "stranger"]
+                assert "no answer" in out[2]
+                silent = "palatinus admin: the node stranger does not answer."
+                assert err[0].startswith(silent)
+                out, err = await told(capsys, first, "tables", code=1)
+                assert [line.split()[:2] for line in out] == [["NODE", "TABLE"], ["first", peers[0].code]]
+                assert err[0].startswith(silent)
+                _, err = await told(capsys, first, "drain", "--node", "stranger", code=2)
+                assert "the node stranger does not answer." in err[0]
+            async with stranger(house, b'{"v":1,"ok":{"news":1}}\n'):
+                monkeypatch.setattr(other_nodes, "SECONDS", 0.5)
+                async with asyncio.timeout(TIMEOUT):
+                    while "node-silent" in str(await asked_all(tmp_path, "status")):
+                        pass
+                monkeypatch.setattr(other_nodes, "SECONDS", usual)
+                out, err = await told(capsys, first, "announce", "soon", code=1)
+                assert out == ["2 clients were told."]
+                assert err == ["palatinus admin: the node stranger runs another version of Palatinus"]
+            await house.connection.execute("DELETE FROM node WHERE name = 'stranger'")
+        await eventually_known(first, 1)
+        out, err = await told(capsys, first, "status", "--node", "first", "--json")
+        assert json.loads(out[0])["node"] == "first"
+        assert not err
+
+
+async def eventually_known(data: Path, number: int) -> None:
+    """Wait until the server with this data folder knows so many servers."""
+    async with asyncio.timeout(TIMEOUT):
+        while len(await answer(data, "of-nodes", ask={"do": "status"})) != number:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.05)
+
+
+async def test_others_are_not_told_everything(database: str, tmp_path: Path) -> None:
+    """No game, nothing that makes no sense, and nothing at all with --no-admin."""
+    answers: list[bytes] = []
+    async with shared_house(database) as house, house.node("stranger") as channel:
+        channel.on_message(Answer, lambda _, answer: answers.append(answer.line))
+
+        async def asked(name: str, line: bytes) -> str:
+            await eventually(lambda: any(node.name == name for node in channel.nodes.values()))
+            term = next(node.term for node in channel.nodes.values() if node.name == name)
+            async with asyncio.timeout(TIMEOUT):
+                while not answers:  # the server may not hear yet
+                    channel.send(Question(1, line), term)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(1.0):
+                            while not answers:  # noqa: ASYNC110 - it does not announce this
+                                await asyncio.sleep(0.02)
+            found = answers[0]
+            answers.clear()
+            error: str = json.loads(found)["error"]["code"]
+            return error
+
+        async with node(database, tmp_path, "first") as server, full_table(server.port, 2) as peers:
+            game = json.dumps({"v": 1, "ask": {"do": "game", "table": peers[0].code}}).encode()
+            for line in (game, b"", b"[" * 4000, b'{"v":1,"ask":{"do":"backup"}}'):
+                assert await asked("first", line) == "bad-request"
+        async with node(database, tmp_path, "closed", admin=False):
+            assert await asked("closed", b'{"v":1,"ask":{"do":"status"}}') == "node-closed"
