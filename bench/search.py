@@ -22,7 +22,7 @@ from typing import Final
 import psutil
 
 from bench.playouts import rate
-from client.bots.search.implementation import Implementation, new_search
+from client.bots.search.implementation import Implementation, searching
 from engine.components import DEALS
 from engine.game import Game, GameOptions, RandomChance
 from engine.position import Position, playout
@@ -50,7 +50,8 @@ def samples(players: int, simulations: int, native: bool) -> dict[str, list[floa
     for _ in range(_REPEATS):
         view = _start(players, rng)
         for kind in (Implementation.PLAIN, Implementation.NATIVE)[: 1 + native]:
-            search = new_search(_seen(view), rng, simulations, implementation=kind)
+            seen = _seen(view)
+            search = searching(seen, simulations, kind).search(seen, rng, None)
             began = time.perf_counter()
             search.run(simulations)
             found[kind.value].append(simulations / (time.perf_counter() - began))
@@ -62,7 +63,7 @@ def show_loading() -> None:
     """Print what it takes this process until the compiled search is ready."""
     process, view = psutil.Process(), _seen(_start(2, random.Random(1)))
     memory, began, cpu = process.memory_info().rss, time.perf_counter(), time.process_time()
-    new_search(view, random.Random(1), 1, implementation=Implementation.NATIVE)
+    searching(view, 1, Implementation.NATIVE)
     print(
         f"{time.perf_counter() - began:.1f} s, {time.process_time() - cpu:.1f} s of CPU, "
         f"{(process.memory_info().rss - memory) / 2**20:.0f} MiB"

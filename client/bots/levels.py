@@ -80,7 +80,7 @@ _BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "plebeian": plebeian,
         "citizen": citizen,
         "senator": SearchBrain(4_000, 2.0),
-        "consul": SearchBrain(20_000, 5.0),
+        "consul": SearchBrain(30_000, 5.0),
     }
 )
 LEVELS: Final[Mapping[str, Level]] = MappingProxyType(

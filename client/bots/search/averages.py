@@ -6,6 +6,8 @@ few random ones, from tables that are made anew now and then: this takes no arit
 """
 
 import functools
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Final
 
 from engine.board import FIELDS
@@ -29,7 +31,8 @@ class Averages:
         self._sums = [[0.0] * len(FIELDS) for _ in range(EMPTY + 1)]
         self.means = [[0.5] * len(FIELDS) for _ in range(EMPTY)]
         self.ranked = [free] * EMPTY  # the free fields, those with the greatest averages first
-        self.picks = [[free[pick % len(free)] for pick in range(PICKS)]] * EMPTY
+        self.picks = [tuple(free[pick % len(free)] for pick in range(PICKS))] * EMPTY
+        self._picked: Callable[[list[int]], tuple[int, ...]] = itemgetter(*ranks(len(free)))
 
     def add(self, board: list[Occupant], utilities: list[float]) -> None:
         """Count the end of a simulation."""
@@ -51,7 +54,7 @@ class Averages:
                     means[field] = (entry - visits * _VISIT + 0.5) / (visits + 1.0)
             ranked = sorted(self.ranked[occupant], key=means.__getitem__, reverse=True)
             self.ranked[occupant] = ranked
-            self.picks[occupant] = [ranked[rank] for rank in ranks(len(ranked))]
+            self.picks[occupant] = self._picked(ranked)
 
 
 @functools.cache

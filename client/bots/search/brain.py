@@ -1,18 +1,22 @@
 """The search brain: the tree's verdict as a command."""
 
+import math
 import random
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from client.bots.greedy import greedy
-from client.bots.search.ending import visits_in
-from client.bots.search.implementation import Implementation, new_search
+from client.bots.search.implementation import Implementation, searching
 from client.bots.search.tree import Move, Visited, Visits
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
 from engine.view import View
+
+_INFERENCE: Final = 4  # before an ending, one simulation in so many tells how likely the worlds are
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,16 @@ class SearchBrain:
         return chosen(legal, [self.visits(view, seed_from(rng))], rng)
 
     def visits(self, view: View, seed: int) -> Visits:
-        """Return what came of the moves of the seat on turn."""
-        search = new_search(view, random.Random(seed), self.simulations, implementation=self.implementation)
-        return visits_in(view, search, self.simulations, self.seconds)
+        """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
+        until = time.monotonic() + self.seconds
+        chosen = searching(view, self.simulations, self.implementation)
+        search = chosen.search(view, random.Random(seed), None)
+        ending = chosen.ending(view, search.worlds)
+        if ending.boards > self.simulations:
+            return search.run(self.simulations, self.seconds)
+        sampled = search.run(self.simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
+        exact = ending.values(until if sampled else math.inf)
+        return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
 
 
 def seed_from(rng: random.Random) -> int:

@@ -7,28 +7,13 @@ The others are taken to reply as if they knew everything.
 
 import math
 import time
-from typing import Final
 
-from client.bots.search.implementation import AnySearch
-from client.bots.search.tree import Move, Visited, Visits
+from client.bots.search.tree import Move
 from client.bots.search.utility import utilities
-from client.bots.search.worlds import Worlds
+from client.bots.search.worlds import World, Worlds
 from engine.board import FIELDS
-from engine.terrain import EMPTY, Occupant, occupant, terrain_of
+from engine.terrain import EMPTY, FARMER, Occupant, occupant, terrain_of
 from engine.view import View
-
-_INFERENCE: Final = 4  # one simulation in so many tells how likely the worlds are
-
-
-def visits_in(view: View, search: AnySearch, simulations: int, seconds: float) -> Visits:
-    """Return what came of the moves: exactly in an ending with so few boards, else of so many simulations."""
-    until = time.monotonic() + seconds
-    ending = Ending(view, search.worlds)
-    if ending.boards > simulations:
-        return search.run(simulations, seconds)
-    sampled = search.run(simulations // _INFERENCE, seconds) if search.worlds.hidden else {}
-    exact = ending.values(until if sampled else math.inf)
-    return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
 
 
 class Ending:
@@ -52,7 +37,7 @@ class Ending:
 
     def values(self, until: float = math.inf) -> dict[Move, float] | None:
         """Return what each move is worth to the seat; None if the time is up before."""
-        totals = dict.fromkeys(self._free, 0.0)
+        totals = [0.0] * len(self._free)
         weights = 0.0
         kinds = []
         for weight, world in self._worlds.weighted():
@@ -60,23 +45,32 @@ class Ending:
                 return None
             order = [(self._seat + ply) % self._seats for ply in range(self._left)]
             kinds = [next(iter(world.hands[seat].after)) for seat in order]
-            pieces = [(seat, occupant(seat, kind)) for seat, kind in zip(order, kinds, strict=True)]
-            board = list(world.board)
+            occupants = [occupant(seat, kind) for seat, kind in zip(order, kinds, strict=True)]
             weights += weight
-            for field in self._free:
-                board[field] = pieces[0][1]
-                totals[field] += weight * self._replied(board, pieces[1:])[self._seat]
-                board[field] = EMPTY
-        return {Move(kinds[0], field): total / weights for field, total in totals.items()}
+            worths = self._worths(world, occupants)
+            totals = [total + weight * worth for total, worth in zip(totals, worths, strict=True)]
+        return {
+            Move(kinds[0], field): total / weights for field, total in zip(self._free, totals, strict=True)
+        }
 
-    def _replied(self, board: list[Occupant], pieces: list[tuple[int, Occupant]]) -> list[float]:
+    def _worths(self, world: World, occupants: list[Occupant]) -> list[float]:
+        """Return what each free field is worth to the seat in this world; the pieces are placed in turn."""
+        board, worths = list(world.board), []
+        for field in self._free:
+            board[field] = occupants[0]
+            worths.append(self._replied(board, occupants[1:])[self._seat])
+            board[field] = EMPTY
+        return worths
+
+    def _replied(self, board: list[Occupant], pieces: list[Occupant]) -> list[float]:
         """Return what the end is worth to each seat if each of these is placed where it is best for its seat.
 
         Of equal fields it is the worst for the seat that asks.
         """
         if not pieces:
             return utilities(self._terrain.packed_scores(board.copy(), self._seats))
-        (seat, placed), *others = pieces
+        placed, *others = pieces
+        seat = placed % FARMER
         best: list[float] | None = None
         for field in self._free:
             if board[field] == EMPTY:

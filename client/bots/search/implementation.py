@@ -10,8 +10,9 @@ import random
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
+from client.bots.search.ending import Ending
 from client.bots.search.tree import Search, Visits
 from client.bots.search.worlds import Worlds
 from engine.view import View
@@ -24,7 +25,7 @@ _WORTH_LOADING: Final = 10_000
 
 
 class AnySearch(Protocol):
-    """A search for the seat on turn of a view, of either implementation."""
+    """A search for the seat on turn of a view."""
 
     worlds: Worlds
     simulations: int
@@ -33,7 +34,14 @@ class AnySearch(Protocol):
         """Run so many simulations, fewer if the time is up before, and return what came of the moves."""
 
 
-NewSearch: TypeAlias = Callable[[View, random.Random, list[float] | None], AnySearch]
+class Searching(NamedTuple):
+    """An implementation: how to search, and how to play the last placements exactly."""
+
+    search: Callable[[View, random.Random, list[float] | None], AnySearch]
+    ending: Callable[[View, Worlds], Ending]
+
+
+_PLAIN: Final = Searching(Search, Ending)
 
 
 class Implementation(enum.StrEnum):
@@ -56,11 +64,11 @@ class _Native:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ready: NewSearch | None = None
+        self._ready: Searching | None = None
         self._simulations = 0
         self._loading: threading.Thread | None = None
 
-    def if_ready(self, view: View, simulations: int) -> NewSearch | None:
+    def if_ready(self, view: View, simulations: int) -> Searching | None:
         """Return the compiled search if it is ready; in a process that searches a lot, have it made ready."""
         with self._lock:
             self._simulations += simulations
@@ -76,7 +84,7 @@ class _Native:
                 self._loading.start()
             return self._ready
 
-    def at_once(self, view: View) -> NewSearch:
+    def at_once(self, view: View) -> Searching:
         """Wait until the compiled search is ready and return it; raises NoNativeSearch."""
         if self._ready is None:
             try:
@@ -92,31 +100,26 @@ class _Native:
             log.info("the search stays in plain Python", exc_info=True)
 
 
-def _compiled_for(view: View) -> NewSearch:
-    """Return the compiled search after a simulation, for which numba has to compile it, or to load it."""
+def _compiled_for(view: View) -> Searching:
+    """Return the compiled search, when it is compiled."""
+    from client.bots.search.native.ending import NativeEnding
+    from client.bots.search.native.loading import load
     from client.bots.search.native.search import NativeSearch
 
-    NativeSearch(view, random.Random(0)).run(1)
-    return NativeSearch
+    load(view)
+    return Searching(NativeSearch, NativeEnding)
 
 
 _native: Final = _Native()
 
 
-def new_search(
-    view: View,
-    rng: random.Random,
-    simulations: int,
-    wins: list[float] | None = None,
-    implementation: Implementation = Implementation.AUTOMATIC,
-) -> AnySearch:
-    """Return a search that is going to make so many simulations; raises NoNativeSearch.
-
-    To `wins`, if given, each seat's share of the win in every simulation is added.
-    """
-    search: NewSearch | None = Search
+def searching(
+    view: View, simulations: int, implementation: Implementation = Implementation.AUTOMATIC
+) -> Searching:
+    """Return the implementation for a search of so many simulations; raises NoNativeSearch."""
+    found = None
     if implementation is Implementation.NATIVE:
-        search = _native.at_once(view)
+        found = _native.at_once(view)
     elif implementation is Implementation.AUTOMATIC:
-        search = _native.if_ready(view, simulations)
-    return (search or Search)(view, rng, wins)
+        found = _native.if_ready(view, simulations)
+    return found or _PLAIN

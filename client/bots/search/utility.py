@@ -10,21 +10,21 @@ WIN: Final = (
 MARGIN: Final = 1.0 - WIN
 _LOST: Final = MARGIN / 2  # a loser's lead is negative, a winner's is not
 DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
+_SCALE: Final = 2 * DECISIVE
 
 
 def utilities(packed: list[PackedScore]) -> list[float]:
     """Return the utility of each seat; with two players they add up to 1."""
-    best, second = sorted(packed, reverse=True)[:2]
-    won = WIN / packed.count(best)
-    return [_worth(score - second, won) if score == best else _worth(score - best, 0.0) for score in packed]
+    best = max(packed)
+    winners = packed.count(best)
+    second = best if winners > 1 else max([score for score in packed if score != best])
+    won = WIN / winners + MARGIN * (0.5 + min(best - second, DECISIVE) / _SCALE)
+    return [
+        won if score == best else MARGIN * (0.5 + max(score - best, -DECISIVE) / _SCALE) for score in packed
+    ]
 
 
 def win_shares(worth: list[float]) -> list[float]:
     """Return each seat's share of the win, from the utilities: a loser's is below all winners'."""
     won = [each > _LOST for each in worth]
     return [1.0 / sum(won) if each else 0.0 for each in won]
-
-
-def _worth(lead: PackedScore, won: float) -> float:
-    lead = max(-DECISIVE, min(DECISIVE, lead))
-    return won + MARGIN * (0.5 + lead / (2 * DECISIVE))

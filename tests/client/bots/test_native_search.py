@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from client.bots.levels import LEVELS
 from client.bots.search import implementation
 from client.bots.search.brain import SearchBrain
-from client.bots.search.implementation import Implementation, NoNativeSearch, new_search
+from client.bots.search.ending import Ending
+from client.bots.search.implementation import Implementation, NoNativeSearch, searching
 from client.bots.search.tree import Search
 from engine.components import DEALS
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of
+from tests.client.bots.test_ending import ending
 from tests.client.bots.test_levels import match
 from tests.games import games, played, seeds
 
@@ -34,7 +36,7 @@ def check_equal(view: View, simulations: int, seed: int) -> None:
     found = []
     for kind in (Implementation.PLAIN, Implementation.NATIVE):
         rng, wins = random.Random(seed), [1.0 / view.seats] * view.seats
-        search = new_search(view, rng, simulations, wins, kind)
+        search = searching(view, simulations, kind).search(view, rng, wins)
         visits = list(search.run(simulations).items())
         found.append((visits, wins, search.worlds.cumulative, search.simulations, rng.getstate()))
     assert found[0] == found[1]
@@ -60,6 +62,23 @@ def test_long_searches_are_equal(players: int) -> None:
     check_equal(placing(players), 9_000 if players == 5 else 2_000, players)
 
 
+@pytest.mark.parametrize(
+    ("players", "left", "open_to_all"),
+    [(2, 1, False), (2, 2, False), (5, 1, False), (5, 2, False), (3, 3, True), (4, 3, True), (5, 4, True)],
+)
+def test_endings_are_equal(players: int, left: int, open_to_all: bool) -> None:
+    """In every world that there may be, as likely as a search has inferred, each field is worth the same."""
+    pytest.importorskip("numba")
+    game, _, seen = ending(players, left, seed=players)
+    view = game.view if open_to_all else seen
+    search = Search(view, random.Random(1), None)
+    search.run(300)
+    native = searching(view, 300, Implementation.NATIVE)
+    exact = Ending(view, search.worlds).values()
+    assert exact is not None
+    assert native.ending(view, search.worlds).values() == exact
+
+
 def test_a_senator_beats_a_citizen() -> None:
     """With all its simulations, which plain Python takes too long for: a short match, of the same games."""
     pytest.importorskip("numba")
@@ -75,16 +94,13 @@ def test_a_process_that_searches_a_lot_goes_on_natively(monkeypatch: pytest.Monk
     monkeypatch.setattr(implementation, "_native", implementation._Native())
     view = placing(3)
 
-    def kind(simulations: int) -> type[object]:
-        return type(new_search(view, random.Random(1), simulations))
-
-    assert kind(9_999) is Search
+    assert searching(view, 9_999).search is Search
     assert implementation._native._loading is None
-    kind(1)
+    searching(view, 1)
     loading = implementation._native._loading
     assert loading is not None
     loading.join()
-    assert kind(1) is not Search
+    assert searching(view, 1).search is not Search
     assert implementation._native._loading is loading
 
 
@@ -100,7 +116,7 @@ def _no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_numba_the_search_is_plain() -> None:
     """It is an extra; who asks for it by name is told how to get it."""
     view = placing(2)
-    assert isinstance(new_search(view, random.Random(1), 10**6), Search)
+    assert searching(view, 10**6).search is Search
     assert implementation._native._loading is None
     brain = SearchBrain(100, math.inf, Implementation.NATIVE)
     with pytest.raises(NoNativeSearch, match=r"pip install 'palatinus\[native\]'"):
@@ -117,11 +133,11 @@ def test_a_compiler_that_fails_leaves_the_search_plain(monkeypatch: pytest.Monke
     monkeypatch.setattr(implementation, "_compiled_for", fail)
     monkeypatch.setattr(implementation, "find_spec", lambda _name: object())
     view = placing(2)
-    new_search(view, random.Random(1), 10**6)
+    searching(view, 10**6)
     loading = implementation._native._loading
     assert loading is not None
     loading.join()
-    assert isinstance(new_search(view, random.Random(1), 10**6), Search)
+    assert searching(view, 10**6).search is Search
 
 
 def test_without_a_folder_to_write_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,9 @@ class State(NamedTuple):
     packed: Whole
     influence: Whole
     worth: Floats
+    # Of an ending: where its pieces stand, and what is best for each seat from each piece on.
+    places: Whole
+    replies: Floats
 
 
 class Tree(NamedTuple):

@@ -129,6 +129,8 @@ def state_of(position: Position, worlds: Worlds, rng: random.Random, wins: list[
         packed=np.empty(seats, np.int64),
         influence=np.empty(seats, np.int64),
         worth=np.empty(len(FIELDS)),
+        places=np.empty(seats + 1, np.int64),
+        replies=np.empty((seats + 1, seats)),
     )
 
 

@@ -9,7 +9,7 @@ what is tuned comes in as `Tuning`.
 import math
 from typing import Final
 
-from client.bots.search.native.arrays import HAND_BITS, Arrays, Position, State, Tree, Tuning, Whole
+from client.bots.search.native.arrays import HAND_BITS, Arrays, Floats, Position, State, Tree, Tuning, Whole
 from client.bots.search.native.compiling import bit_count, compiled, compiled_and_kept
 
 _FIELDS: Final = 42
@@ -56,6 +56,59 @@ def simulate(arrays: Arrays, simulations: int, batches: int) -> None:
             _count(arrays, depth)
         if done[DONE] >= simulations:
             break
+
+
+@compiled_and_kept
+def play_ending(position: Position, state: State, occupants: Whole, asker: int, values: Floats) -> None:
+    """Work out what each free field is worth to the seat that asks, as `Ending`, on the board as it is.
+
+    The pieces are placed in the order of `occupants`, the first by the seat that asks.
+    """
+    for place in range(len(position.free)):
+        field = position.free[place]
+        state.board[field] = occupants[0]
+        _reply(position, state, occupants, asker)
+        state.board[field] = _EMPTY
+        values[place] = state.replies[1, asker]
+
+
+@compiled
+def _reply(position: Position, state: State, occupants: Whole, asker: int) -> None:
+    """Place all pieces but the first where each is best for its seat; of equal fields, worst for the asker.
+
+    What is best from the piece with a number on is in `replies`; behind the last, what the board is worth.
+    """
+    board, free, places, replies = state.board, position.free, state.places, state.replies
+    end = len(occupants)
+    number = 1
+    places[number] = -1
+    while True:
+        if number < end:
+            if places[number] < 0:
+                replies[number, :] = -1.0
+            place = places[number] + 1
+            while place < len(free) and board[free[place]] != _EMPTY:
+                place += 1
+            places[number] = place
+            if place < len(free):
+                board[free[place]] = occupants[number]
+                number += 1
+                places[number] = -1
+                continue
+        else:
+            _score(position, state)
+            _judge(position, state)
+            for seat in range(position.seats):
+                replies[number, seat] = state.worth[seat]
+        number -= 1
+        if not number:
+            break
+        board[free[places[number]]] = _EMPTY
+        seat = occupants[number] % _FARMER
+        better = replies[number + 1, seat] - replies[number, seat]
+        if better > 0 or (better == 0 and replies[number, asker] > replies[number + 1, asker]):
+            for each in range(position.seats):
+                replies[number, each] = replies[number + 1, each]
 
 
 @compiled
