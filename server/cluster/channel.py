@@ -19,18 +19,19 @@ import asyncpg
 
 from server.cluster.codec import NotUnderstood, decode, encode
 from server.cluster.messages import VALID_FOR, Message
+from server.cluster.others import Known, Others
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Told
+from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Tally, Told
 
 M = TypeVar("M", bound=Message)
 
 _SECONDS_BETWEEN_TELLINGS: Final = 0.2
 _SECONDS_BETWEEN_LOOKS: Final = 0.1
 _SECONDS_BETWEEN_BEATS: Final = 2.0  # a look without a notification; the connection is tried by that, too
-_SECONDS_BETWEEN_FULL_LOOKS: Final = 20.0  # less than what holds no longer is kept for
+_SECONDS_BETWEEN_TALLIES: Final = 5.0
 _ANSWER_SECONDS: Final = 5.0
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 1.0
@@ -47,15 +48,13 @@ log = logging.getLogger(__name__)
 class Channel:
     """What this server tells the others, and what they have told.
 
-    `term` returns the term of this server's lease, None while it has none. `nodes` are the servers, this one
-    too, as they were at the last look, by their terms.
+    `term` returns the term of this server's lease, None while it has none.
     """
 
     def __init__(self, database: Database, term: Callable[[], int | None]) -> None:
         self._database = database
         self._term = term
         self._loop = asyncio.get_running_loop()
-        self.nodes: dict[int, Node] = {}
         self.looks = 0  # so far
         self._sources: list[Callable[[], Mapping[str, Message]]] = []
         self._outdated: set[int] = set()  # numbers of sources with something new
@@ -68,14 +67,13 @@ class Channel:
         self._ended_term = 0  # a term that is over
         self._number = 0  # of the last thing told
         self._batch: list[Outgoing] = []  # being told, or in doubt
-        self._others: dict[int, dict[str, Message]] = {}  # by terms, what holds there
+        self._others = Others()
         self._seen: dict[int, int] = {}  # by terms, the last number
-        self._changed_kinds: set[type[object]] = set()
         self._heard: dict[type[object], Callable[[Node, Any], None]] = {}
         self._watched: dict[type[object], Callable[[], None]] = {}
         self._wake = asyncio.Event()
         self._rung = False
-        self._next_telling = self._next_look = self._next_full_look = -math.inf
+        self._next_telling = self._next_look = self._next_tallies = -math.inf
         self._failures = RepeatedFailure()
         self._not_understood = RepeatedFailure()
 
@@ -133,10 +131,12 @@ class Channel:
 
     def holding(self, kind: type[M]) -> Iterator[tuple[Node, M]]:
         """Yield what holds of this kind at the other servers, and at which."""
-        for term, told in self._others.items():
-            for message in told.values():
-                if isinstance(message, kind):
-                    yield self.nodes[term], message
+        return self._others.holding(kind)
+
+    @property
+    def nodes(self) -> Mapping[int, Node]:
+        """Return the servers, this one too, as they were at the last look, by their terms."""
+        return self._others.nodes
 
     # -- the connection -----------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class Channel:
         async with asyncio.timeout(_ANSWER_SECONDS):
             await connection.execute("SET synchronous_commit = off")
             await connection.add_listener(telling.notified_as(self._database.schema), self._ring)
-        self._next_full_look = -math.inf
+        self._next_tallies = -math.inf
         self._told_as = 0  # the database may have lost what it was told
         self._rung = True
 
@@ -259,80 +259,66 @@ class Channel:
     # -- looking ------------------------------------------------------------------------------------
 
     async def _look(self, connection: Connection) -> None:
-        """Hear what the others have told, and read all of it anew now and then."""
+        """Hear what the others have told; now and then, make sure that nothing was missed."""
         now, term = self._loop.time(), self._last_term
-        full = now >= self._next_full_look
-        heard: list[Told] = []
+        heard, tallies = [], None
         if self.looks:
             heard = await telling.news(connection, term, self._seen)
             self._rung = self._rung or len(heard) == READ_AT_ONCE
-        if full:
-            last = await telling.last_numbers(connection)
-            holding = await telling.all_that_holds(connection, term)
-            if term:
-                await telling.forget_old(connection, term)
-        nodes = {node.term: node for node in await telling.nodes(connection)}
-        self._know(nodes)
+        if now >= self._next_tallies:
+            tallies = [tally for tally in await telling.tallies(connection) if tally.term != term]
+        self._others.know(await telling.nodes(connection))
         for told in heard:
             self._take(told)
-        if full:
-            self._seen = {each: last.get(each, 0) for each in nodes}
-            self._hold(holding)
-            self._next_full_look = now + _SECONDS_BETWEEN_FULL_LOOKS
+        if tallies is not None:
+            await self._make_sure(connection, tallies)
+            if term:
+                await telling.forget_old(connection, term)
+            self._next_tallies = now + _SECONDS_BETWEEN_TALLIES
         self.looks += 1
-        kinds, self._changed_kinds = self._changed_kinds, set()
+        kinds = self._others.changes()
         for kind, changed in self._watched.items():
             if kind in kinds:
                 self._call(changed)
 
-    def _know(self, nodes: dict[int, Node]) -> None:
-        """Take note of which servers there are; what those that are gone have told holds no longer."""
-        self.nodes = nodes
-        for term in self._others.keys() - nodes.keys():
-            self._changed_kinds.update(map(type, self._others.pop(term).values()))
-            self._seen.pop(term, None)
+    async def _make_sure(self, connection: Connection, tallies: Sequence[Tally]) -> None:
+        """Read all that holds at the servers of which this one knows something else."""
+        if not self.looks:  # messages from before are not for this server
+            self._seen = {tally.term: tally.last for tally in tallies}
+        others = self._others
+        if terms := [term for term in others.differ(tallies) if term != self._last_term]:
+            held = await telling.holding(connection, terms)
+            for term in terms:
+                others.forget(term, others.keys(term) - {told.key for told in held if told.term == term})
+            for told in held:
+                if told.term in others.nodes and told.number != others.number(told.term, told.key or ""):
+                    self._put(told)
 
     def _take(self, told: Told) -> None:
         """Take in one thing that was told."""
-        if (node := self.nodes.get(told.term)) is None:
+        if (node := self._others.nodes.get(told.term)) is None:
             return
         self._seen[told.term] = told.number
-        message = None if told.body is None else self._understood(node, told.body)
         if told.key is not None:
-            self._put(told.term, told.key, message)
-        elif message is not None and type(message) in self._heard and told.age <= _valid_for(message):
+            self._put(told)
+            return
+        message = self._understood(node, told.body)
+        if message is not None and type(message) in self._heard and told.age <= _valid_for(message):
             self._call(partial(self._heard[type(message)], node, message))
 
-    def _hold(self, all_told: Sequence[Told]) -> None:
-        """Know that all this holds, and nothing else."""
-        keys = {term: dict.fromkeys(held) for term, held in self._others.items()}
-        for told in all_told:
-            keys.get(told.term, {}).pop(told.key or "", None)
-        for term, gone in keys.items():
-            for key in gone:
-                self._put(term, key, None)
-        for told in all_told:
-            if (node := self.nodes.get(told.term)) is not None and told.body is not None:
-                self._put(told.term, told.key or "", self._understood(node, told.body))
-
-    def _put(self, term: int, key: str, message: Message | None) -> None:
-        """Know that a message holds at another server; None if nothing with this key does."""
-        held = self._others.setdefault(term, {})
-        before = held.get(key)
-        if before == message:
-            return
-        if message is None:
-            del held[key]
-        elif before is None and len(held) >= _MOST_FROM_ONE:
-            return
+    def _put(self, told: Told) -> None:
+        """Know that something holds at another server, or does no longer."""
+        key = told.key or ""
+        if told.body is None:
+            self._others.forget(told.term, [key])
         else:
-            held[key] = message
-        self._changed_kinds.update(type(each) for each in (before, message) if each is not None)
+            message = self._understood(self._others.nodes[told.term], told.body)
+            self._others.put(told.term, key, Known(told.number, message))
 
-    def _understood(self, node: Node, body: bytes) -> Message | None:
+    def _understood(self, node: Node, body: bytes | None) -> Message | None:
         """Return a message, None if it is not one that this server knows."""
         try:
-            return decode(body)
+            return decode(body or b"")
         except NotUnderstood as error:
             if (failures := self._not_understood.failed()) > 0:
                 log.warning(

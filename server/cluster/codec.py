@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.limits import CHAT_LENGTH
+from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
 from server.cluster.messages import Answer, Message, Person, PublicTable, Question, Remark
 
@@ -41,8 +41,10 @@ def decode(body: bytes) -> Message:
         message: Message = _DECODER.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise NotUnderstood(type(error).__name__) from error
-    if any(len(text) > CHAT_LENGTH or (text and unsafe(text) is not None) for text in _texts(message)):
+    if any(text and unsafe(text) is not None for text in _texts(message)):
         raise NotUnderstood("a text that may not be shown")
+    if isinstance(message, PublicTable) and len(message.summary.host) > NAME_LENGTH:
+        raise NotUnderstood("a long name")
     return message
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from server.storage.postgresql.database import Connection
 
 READ_AT_ONCE: Final = 1000
-_MOST_READ: Final = 20_000  # of all that holds: more than any servers have
+_MOST_READ: Final = 50_000  # of all that holds: more than any servers have
 _KEPT_FOR_OTHERS: Final = timedelta(seconds=60)  # messages, and what holds no longer
 _TELL: Final = "SELECT tell($1, $2, $3, $4, $5)"
 _NEWS: Final = """
@@ -18,13 +18,16 @@ SELECT term, number, key, body, extract(epoch FROM clock_timestamp() - time)::fl
     WHERE term <> $1 AND number > coalesce(last, 0) AND (target IS NULL OR target = $1)
     ORDER BY term, number LIMIT $4
 """
-_ALL: Final = """
+_HOLDING: Final = """
 SELECT term, number, key, body, 0.0::float8 FROM told
-    WHERE term <> $1 AND key IS NOT NULL AND body IS NOT NULL AND (term, number) > ($2, $3)
+    WHERE term = ANY ($1) AND key IS NOT NULL AND body IS NOT NULL AND (term, number) > ($2, $3)
     ORDER BY term, number LIMIT $4
 """
+_TALLIES: Final = """
+SELECT term, max(number), count(*) FILTER (WHERE holds), coalesce(sum(number) FILTER (WHERE holds), 0)
+    FROM (SELECT term, number, key IS NOT NULL AND body IS NOT NULL AS holds FROM told) AS line GROUP BY term
+"""
 _NODES: Final = "SELECT term, name, address, expires > clock_timestamp() FROM node ORDER BY name"
-_LAST: Final = "SELECT term, max(number) FROM told GROUP BY term"
 _FORGET: Final = """
 DELETE FROM told
     WHERE term = $1 AND (key IS NULL OR body IS NULL) AND time < clock_timestamp() - $2::interval
@@ -60,6 +63,16 @@ class Told(NamedTuple):
     age: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How much a server has told: the last number, and how much holds, with the sum of its numbers."""
+
+    term: int
+    last: int
+    count: int
+    total: int
+
+
 def notified_as(schema: str) -> str:
     """Return the name under which the servers of this schema are notified."""
     return f"palatinus_{hashlib.md5(schema.encode(), usedforsecurity=False).hexdigest()}"
@@ -83,21 +96,21 @@ async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> li
     return [Told(*row) for row in rows]
 
 
-async def all_that_holds(connection: Connection, term: int) -> list[Told]:
-    """Return all that holds with the others."""
+async def holding(connection: Connection, terms: Sequence[int]) -> list[Told]:
+    """Return all that holds with the servers of these terms."""
     found: list[Told] = []
     while len(found) < _MOST_READ:
         after = found[-1][:2] if found else (0, 0)
-        rows = await connection.fetch(_ALL, term, *after, READ_AT_ONCE)
+        rows = await connection.fetch(_HOLDING, terms, *after, READ_AT_ONCE)
         found += (Told(*row) for row in rows)
         if len(rows) < READ_AT_ONCE:
             break
     return found
 
 
-async def last_numbers(connection: Connection) -> dict[int, int]:
-    """Return the number of the last thing that each server has told."""
-    return dict(await connection.fetch(_LAST))
+async def tallies(connection: Connection) -> list[Tally]:
+    """Return how much each server has told."""
+    return [Tally(*row) for row in await connection.fetch(_TALLIES)]
 
 
 async def nodes(connection: Connection) -> list[Node]:

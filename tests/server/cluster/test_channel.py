@@ -162,6 +162,20 @@ async def test_what_the_database_has_lost_is_told_anew(database: str, socket_fol
             await eventually(lambda: tables(three) == tables(two) == {"AAAA": 1})
 
 
+async def test_what_was_missed_is_found(database: str) -> None:
+    """By comparing what is known with how much there is, now and then."""
+    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+        for code in ("AAAA", "BBBB"):
+            one.keep(f"table:{code}", table(code))
+        await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1})
+        await shared.connection.execute("DELETE FROM told WHERE key = 'table:AAAA'")
+        await shared.connection.execute("UPDATE told SET key = 'table:CCCC', number = number + 1")
+        two._seen[one.term] = 100
+        two._next_tallies = 0.0
+        two._ring(None, 0, "", "")
+        await eventually(lambda: two._others.keys(one.term) == {"table:CCCC"})
+
+
 async def test_servers_agree_after_whatever_has_happened(database: str, socket_folder: Path) -> None:
     """Things that come and go while connections are cut, and requests and answers are lost."""
     chooser = random.Random(1)

@@ -18,6 +18,7 @@ from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened
 from server.storage.postgresql.database import Database
+from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -91,6 +92,25 @@ async def test_a_killed_server_loses_no_move_that_anyone_saw(database: str) -> N
                 await peer.closed()
     assert final_view is not None
     assert final_view.result is not None
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
+    """With what is in it."""
+    connection = await Database(database).connect()
+    try:
+        await connection.execute(f'CREATE SCHEMA "{Database(database).schema}"')
+        for step in range(version):
+            await connection.execute(_STEPS[step])
+        await connection.execute("UPDATE journal SET version = $1", version)
+        await connection.execute("INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
+    finally:
+        await connection.close()
+    async with journal_at(database) as journal:
+        await journal.append("EFGH", 0, [OPENED])
+    assert await rows(database, "SELECT version FROM journal") == [(SCHEMA_VERSION,)]
+    assert await rows(database, "SELECT code FROM game_table ORDER BY code") == [("ABCD",), ("EFGH",)]
+    assert await rows(database, "SELECT count(*) FROM told") == [(0,)]
 
 
 async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> None:

@@ -1,0 +1,87 @@
+"""What holds at the other servers, as far as this one knows."""
+
+from collections.abc import Iterable, Iterator, Set
+from typing import Final, NamedTuple, TypeVar
+
+from server.cluster.messages import Message
+from server.storage.postgresql.telling import Node, Tally
+
+M = TypeVar("M", bound=Message)
+
+_MOST_FROM_ONE: Final = 10_000  # of one server: it has fewer tables and people
+
+
+class Known(NamedTuple):
+    """One thing as it was told, under a number; None if this server does not understand it."""
+
+    number: int
+    message: Message | None
+
+
+class Others:
+    """What the others have told that holds, by their terms and by keys; `nodes` are all servers, by terms."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self._known: dict[int, dict[str, Known]] = {}
+        self._changed: set[type[object]] = set()
+
+    def holding(self, kind: type[M]) -> Iterator[tuple[Node, M]]:
+        """Yield what holds of this kind, and at which server."""
+        for term, known in self._known.items():
+            for each in known.values():
+                if isinstance(each.message, kind):
+                    yield self.nodes[term], each.message
+
+    def changes(self) -> set[type[object]]:
+        """Return the kinds of which something has changed since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def know(self, nodes: Iterable[Node]) -> None:
+        """Take note of which servers there are; what those that are gone have told holds no longer."""
+        self.nodes = {node.term: node for node in nodes}
+        for term in self._known.keys() - self.nodes.keys():
+            self.forget(term, self._known[term].keys())
+            del self._known[term]
+
+    def differ(self, tallies: Iterable[Tally]) -> list[int]:
+        """Return the terms of servers that have told something else than this one knows."""
+        told = {tally.term: (tally.count, tally.total) for tally in tallies}
+        return [
+            term for term in self.nodes if told.get(term, (0, 0)) != self._tally(self._known.get(term, {}))
+        ]
+
+    def keys(self, term: int) -> Set[str]:
+        """Return the keys of what is known of a server."""
+        return self._known.get(term, {}).keys()
+
+    def number(self, term: int, key: str) -> int:
+        """Return the number under which something was told, 0 if it is not known."""
+        known = self._known.get(term, {}).get(key)
+        return 0 if known is None else known.number
+
+    def put(self, term: int, key: str, known: Known) -> None:
+        """Know that this holds at a server."""
+        all_known = self._known.setdefault(term, {})
+        before = all_known.get(key)
+        if before is None and len(all_known) >= _MOST_FROM_ONE:
+            return
+        all_known[key] = known
+        if before is None or before.message != known.message:
+            self._note(before)
+            self._note(known)
+
+    def forget(self, term: int, keys: Iterable[str]) -> None:
+        """Know that nothing with these keys holds at a server any longer."""
+        all_known = self._known.get(term, {})
+        for key in list(keys):
+            self._note(all_known.pop(key, None))
+
+    def _note(self, known: Known | None) -> None:
+        if known is not None and known.message is not None:
+            self._changed.add(type(known.message))
+
+    @staticmethod
+    def _tally(known: dict[str, Known]) -> tuple[int, int]:
+        return len(known), sum(each.number for each in known.values())
