@@ -21,7 +21,7 @@ from client.ui.draw.lines import (
     stacked,
     wrapped,
 )
-from client.ui.draw.pages.counts import counts_page
+from client.ui.draw.pages.counts import counts_page, short_counts
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -34,7 +34,7 @@ from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
 
 _KEYS_WIDTH: Final = 22
-_WHOLE_WIDTH: Final = 76  # of a page in a window of the least size
+_UNWRAPPED: Final = 1000  # columns: the width of a page before a small window wraps its paragraphs
 _LABEL_WIDTH: Final = 32
 
 
@@ -110,8 +110,12 @@ def small_reading(
     """Return what a small window shows of the open page, and the last line that it can begin with."""
     width, height = size
     rows: list[Line] = []
-    for content in _page(ui, reading, model, glyphs, _WHOLE_WIDTH):
-        words = re.sub(" {3,}", "  ", plain(content).strip())
+    if reading.topic is Topic.COUNTS and model.view is not None:
+        page = short_counts(model.view, names_at(model), _UNWRAPPED)
+    else:
+        page = _page(ui, reading, model, glyphs, _UNWRAPPED)
+    for content in page:
+        words = re.sub(" {4,}", ": ", plain(content).strip(), count=1)  # between a key and what it does
         style = next((style for style, text in content if text.strip()), "")
         rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
     last_top = max(len(rows) - height, 0)

@@ -498,6 +498,8 @@ SMALL_WINDOWS = (
     ("menu-bots", 20, 8),
     ("quitting", 40, 12),
     ("quitting", 20, 8),
+    ("counts", 44, 20),
+    ("counts-two", 30, 12),
 )
 
 
@@ -615,6 +617,7 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[
         seen, screens = seen + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
     assert words <= set(re.findall(r"\w+", seen))
+    assert topic is not Topic.HELP or ", Space: " in seen  # a key stands apart from what it does
     for _ in range(screens):
         ui, text = shown_in(after(ui, model, "pageup"), model, size)
     assert "page 1 of" in text or topic is Topic.COUNTS
