@@ -16,6 +16,7 @@ from server.admin.messages import (
     DrainReport,
     Envelope,
     Failure,
+    Game,
     NodeAnswer,
     NodeRequest,
     OfNodes,
@@ -28,6 +29,7 @@ from server.admin.other_nodes import OtherNodes
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
 from server.storage.journal import SharedJournal
+from server.storage.postgresql.telling import Node
 from server.tables.lobby import Lobby
 
 _FOR_OTHERS: Final = (*get_args(NodeRequest), Close, Remove)
@@ -63,6 +65,8 @@ class ClusterService:
                 return None, None
             case Remove(code):
                 return await self._at_its_node(request, code)
+            case Game(code) if (node := await self._elsewhere(code)) is not None:
+                raise failure(FailureCode.AT_NODE, table=code, node=node.name)  # it has hidden pieces
             case _:
                 return await self._here(request)
 
@@ -100,16 +104,20 @@ class ClusterService:
 
     async def _at_its_node(self, request: Close | Remove, code: str) -> Answer:
         """Carry out a request at the server that has the table."""
-        if code not in self._lobby.tables:
-            term = await self._journal.term_of(code)
-            node = None if term is None else self._others.nodes.get(term)
-            if node is not None and node.term != self._journal.term:
-                lines = await self._others.ask(line_with(Envelope(VERSION, request)), [node])
-                answer = _told(node.name, node.address, lines.get(node.term))
-                if answer.error is not None:
-                    raise AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
-                return answer.ok, None
-        return await self._here(request)
+        if (node := await self._elsewhere(code)) is None:
+            return await self._here(request)
+        lines = await self._others.ask(line_with(Envelope(VERSION, request)), [node])
+        answer = _told(node.name, node.address, lines.get(node.term))
+        if answer.error is not None:
+            raise AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
+        return answer.ok, None
+
+    async def _elsewhere(self, code: str) -> Node | None:
+        """Return which other server has a table, None if none has it."""
+        if code in self._lobby.tables:
+            return None
+        term = await self._journal.term_of(code)
+        return None if term in (None, self._journal.term) else self._others.nodes.get(term or 0)
 
     # -- asked by others ----------------------------------------------------------------------------
 

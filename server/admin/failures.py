@@ -24,6 +24,7 @@ class FailureCode(enum.StrEnum):
     NOTHING_LEFT = "nothing-left"
     NO_SUCH_NODE = "no-such-node"
     NODE_SILENT = "node-silent"
+    AT_NODE = "at-node"
     NODE_CLOSED = "node-closed"
     NODE_OTHER_VERSION = "node-other-version"
 
@@ -45,6 +46,9 @@ FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         FailureCode.NO_SUCH_NODE: Template("there is no node {node}. See palatinus admin nodes"),
         FailureCode.NODE_SILENT: Template(
             "the node {node} does not answer. If it is gone, others take its tables up by themselves"
+        ),
+        FailureCode.AT_NODE: Template(
+            "table {table} is at the node {node}. Ask there, or use palatinus tables with --database"
         ),
         FailureCode.NODE_OTHER_VERSION: Template("the node {node} runs another version of Palatinus"),
         FailureCode.NODE_CLOSED: Template("the node {node} takes no commands: it runs with --no-admin"),

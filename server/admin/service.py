@@ -180,7 +180,7 @@ class AdminService:
             None if data is None else str(data.absolute()),
             None if journal is None else _size(journal),
             None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),
-            self._journal.failing,
+            self._journal.failing or self._journal.lapsed,
             self._drain.seconds_left(),
             logging.getLevelName(logging.getLogger().level).lower(),
             self._node,

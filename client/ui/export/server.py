@@ -139,6 +139,8 @@ def status_lines(status: Status) -> list[str]:
             size=-(-status.journal_bytes // _KIB), log=-(-(status.log_bytes or 0) // _KIB)
         )
         rows.append((_("journal"), _("it cannot be written") if status.journal_failing else size))
+    elif status.node and status.journal_failing:
+        rows.append((_("journal"), _("it cannot be written")))
     if status.damaged:
         rows.append((_("damaged tables"), str(status.damaged)))
     rows += [(_("stops"), _stops(status)), (_("logs from level"), status.log_level)]
@@ -165,7 +167,7 @@ def node_lines(nodes: Sequence[Node]) -> list[str]:
         _("TABLES"),
         _("CONNECTIONS"),
         _("RUNS FOR"),
-        _("STOPS"),
+        _("STATE"),
         _("VERSION"),
         _("ADDRESS"),
     )
@@ -182,10 +184,18 @@ def _node(node: Node) -> tuple[str, ...]:
         tables,
         str(status.connections),
         clock_time(status.uptime),
-        _stops(status),
+        _state(status),
         printable(status.version),
         address,
     )
+
+
+def _state(status: Status) -> str:
+    if status.journal_failing:
+        return _("cannot store")
+    if status.stops_in is not None:
+        return _("stops in {time}").format(time=clock_time(status.stops_in))
+    return _("runs")
 
 
 def table_lines(found: Sequence[Table]) -> list[str]:

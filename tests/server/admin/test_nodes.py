@@ -84,6 +84,8 @@ async def test_tables_are_closed_and_players_removed_wherever_they_are(database:
     async with two_nodes(database, tmp_path) as (_, second), full_table(second.port, 2) as peers:
         code, first = peers[0].code, tmp_path / "first"
         assert (await failure_of(first, "remove", table=code, seat=2))["code"] == "no-such-seat"
+        elsewhere = await failure_of(first, "game", table=code)
+        assert (elsewhere["code"], elsewhere["about"]["node"]) == ("at-node", "second")
         await answer(first, "remove", table=code, seat=1)
         assert (await peers[1].until(Refused)).code == "removed-by-server"
         assert (await failure_of(first, "remove", table=code, seat=1))["code"] == "seat-free"
