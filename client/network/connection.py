@@ -271,6 +271,8 @@ class Connection(Requests):
             return  # the caller has given up
         waiting.silence()
         if isinstance(message, Refused):
+            if message.code == Code.NOT_IN_LOBBY:  # the name has been taken over
+                self.listed_as = None
             waiting.refuse(message)
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")

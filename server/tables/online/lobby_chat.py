@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _LEAST_PAUSE: Final = 0.5  # seconds between two rounds ...
 _PAUSE_FOR_EACH: Final = 0.002  # ... and at least so many for each listener
+_LATER: Final = 0.001  # seconds by which who takes a name over comes later, whatever servers' clocks say
 _GROUP: Final = 16  # listeners who are told between two pauses of a round
 
 
@@ -93,6 +94,7 @@ class LobbyChat:
             person = Person(session, name, heard, proofs)
             self._people.add(person)
             session.on_move = lambda: self._moved(session)
+        person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
         self._begin_soon()
         if self._not_before > self._timers.time():  # else the round begins at once
             self._tell(person)

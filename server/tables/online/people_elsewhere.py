@@ -43,6 +43,10 @@ class PeopleElsewhere:
         for look in looks(name):
             yield from self._by_looks.get(look, ())
 
+    def last_to_take(self, name: str) -> float:
+        """Return when somebody last came under a name that looks like this one, 0 for never."""
+        return max((person.since for person in self.alike(name)), default=0.0)
+
     def check_name(self, name: str, proofs: frozenset[str]) -> None:
         """Raise Refusal if somebody has a name that looks the same, and none of these proofs."""
         if any(proofs.isdisjoint(person.proofs) for person in self.alike(name)):
