@@ -152,24 +152,23 @@ async def samples(guests: int) -> Samples:
             for guest in here:
                 await guest.until(b"A new table")
             found["guests: CPU of the door for each arrival, ms"] = [1000 * (_cpu(door) - cpu) / guests]
+            found |= await _calm(server, door, "all are in the lobby")
             for first in range(0, guests, _OPENING_AT_ONCE):
                 await asyncio.gather(*(guest.sit_down() for guest in here[first : first + _OPENING_AT_ONCE]))
             await asyncio.sleep(3.0)
             found["guests: memory of the door for each, KiB"] = [(_memory(door) - memory) / guests / 2**10]
-            found |= await _calm(server, door)
+            found |= await _calm(server, door, "all think")
             found |= await _pressing(here, server, door)
     return found
 
 
-async def _calm(server: psutil.Process, door: psutil.Process) -> Samples:
+async def _calm(server: psutil.Process, door: psutil.Process, doing: str) -> Samples:
     before, began = (_cpu(door), _cpu(server)), time.perf_counter()
     await asyncio.sleep(_CALM_SECONDS)
     seconds = time.perf_counter() - began
     return {
-        "guests: CPU of the door while all think, % of a core": [100 * (_cpu(door) - before[0]) / seconds],
-        "guests: CPU of the server while all think, % of a core": [
-            100 * (_cpu(server) - before[1]) / seconds
-        ],
+        f"guests: CPU of the door while {doing}, % of a core": [100 * (_cpu(door) - before[0]) / seconds],
+        f"guests: CPU of the server while {doing}, % of a core": [100 * (_cpu(server) - before[1]) / seconds],
     }
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import PasswordWanted
+from client.tables.news import HeardInLobby, OnlineChanged
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed.names import default_name, fault_of
 from client.ui.draw.frame import Frame, in_ascii
@@ -106,7 +107,7 @@ class Client:
         self._tasks: set[asyncio.Task[None]] = set()
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._shell = Shell(self._frame, self._press, self._act, device)
-        self._shown = Shown(ui, self._shell.redraw)
+        self._shown = Shown(ui, self._shell.redraw, self._shell.redraw_later)
         self._keeper = SeatKeeper(options.seats, self._shown.log, options.reminder)
         self._listing = Listing(
             options.name, connection, self._shown, self._keeper, wanted=not options.filled
@@ -214,7 +215,11 @@ class Client:
             connection = self._connection
             hosting = replace(self._shown.ui.hosting, levels=connection.levels, lobby=connection.has_lobby)
             ui = replace(self._shown.ui, now=_clock(), hosting=hosting)
-            self._shown.show(news.heard(ui, update, self._connection.model))
+            ui = news.heard(ui, update, self._connection.model)
+            if isinstance(update, OnlineChanged | HeardInLobby):
+                self._shown.show_later(ui)
+            else:
+                self._shown.show(ui)
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._requests.ask(requests.Start()))

@@ -16,7 +16,7 @@ from client.language import N_, _, speaking
 from client.ui.terminal.shell import describe_failure
 from commands.guests import identity
 from commands.guests.kept_seats import GuestBook
-from commands.guests.limits import Bucket, CpuBudget, GuestLimits
+from commands.guests.limits import Bucket, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
 from commands.guests.login import Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
@@ -69,6 +69,7 @@ class Door:
         self._tasks: set[asyncio.Task[None]] = set()
         self._arriving: Line | None = None
         self._cpu = CpuBudget(limits.cpu_at_once, lambda: limits.cpu, time.monotonic)
+        self._turns = Turns(time.monotonic)
 
     @contextlib.asynccontextmanager
     async def open(self, listener: socket.socket) -> AsyncIterator[None]:
@@ -142,7 +143,9 @@ class Door:
         self._in_time(login.line)
         limits = self._limits
         budget = CpuBudget(limits.cpu_at_once, self._share, time.monotonic, self._cpu)
-        terminal = GuestTerminal(screen.channel, login.line, screen.environment(), limits, budget)
+        terminal = GuestTerminal(
+            screen.channel, login.line, screen.environment(), limits, budget, turns=self._turns
+        )
         terminal.resize(*screen.size)
         # At once: keys, and the end of them, may have come in the same packet.
         screen.resized, screen.received, screen.closed = terminal.resize, terminal.receive, terminal.close

@@ -1,9 +1,14 @@
 """How much of the door guests may use."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+_TURN: Final = (
+    4  # times as long as a frame takes: so much is one of four parts of the time for all such frames
+)
+_WEIGHT_OF_LAST: Final = 0.1
 LARGEST_SCREEN: Final = (300, 100)  # columns and rows; what a terminal has beyond them stays empty
 
 
@@ -68,6 +73,28 @@ class CpuBudget:
         now = self._clock()
         earned = min(self._at_once, self._left + (now - self._last) * self._share())
         self._left, self._last = max(-self._at_once, earned - seconds), now
+
+
+class Turns:
+    """When screens are drawn again that nobody waits for: in turn, so that most of the time is for others.
+
+    It is time by the clock, and not on the processor: beside other programs that is short as well.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._next = -math.inf
+        self._seconds = 0.0  # that a frame takes, as the last ones did
+
+    def took(self, seconds: float) -> None:
+        """Take note of how long a frame took."""
+        self._seconds += (seconds - self._seconds) * _WEIGHT_OF_LAST
+
+    def wait(self) -> float:
+        """Return after how many seconds one more screen may be drawn."""
+        now = self._clock()
+        self._next = max(now, self._next) + _TURN * self._seconds
+        return self._next - now
 
 
 class Bucket:

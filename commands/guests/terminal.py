@@ -21,7 +21,7 @@ from client.player.calling import Calling
 from client.player.colouring import Colouring
 from client.ui.terminal.device import Device, Remote
 from commands.guests.keys import KeyReader
-from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits
+from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
 
 _USUAL_SIZE: Final = Size(rows=24, columns=80)
@@ -46,11 +46,13 @@ class GuestTerminal:
         environment: Mapping[str, str],
         limits: GuestLimits,
         budget: CpuBudget,
+        *,
+        turns: Turns,
     ) -> None:
         self.environment = environment
         self.encoding = encoding_of(environment)
         self._channel, self._line = channel, line
-        self._limits, self._budget = limits, budget
+        self._limits, self._budget, self._turns = limits, budget, turns
         self._decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
         self._unread: deque[str] = deque()
         self._unread_size = 0
@@ -184,7 +186,12 @@ class GuestTerminal:
         )
         self._keyboard = _Keyboard(self)
         remote = Remote(
-            self._keyboard, output, attach=self._attach, may_paint=self._may_paint, painted=self._painted
+            self._keyboard,
+            output,
+            attach=self._attach,
+            may_paint=self._may_paint,
+            painted=self._painted,
+            patience=self._turns.wait,
         )
         return Device(self.environment, self.encoding, colouring, calling, remote)
 
@@ -217,8 +224,9 @@ class GuestTerminal:
             self._stalled_since = asyncio.get_running_loop().time()
         return False
 
-    def _painted(self, seconds: float) -> float:
-        return max(1 / self._limits.frames_per_second, self._budget.spend(seconds))
+    def _painted(self, cpu: float, seconds: float) -> float:
+        self._turns.took(seconds)
+        return max(1 / self._limits.frames_per_second, self._budget.spend(cpu))
 
 
 class _Keyboard(Input):

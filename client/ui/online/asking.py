@@ -169,7 +169,7 @@ class Requests:
     async def _list(self) -> None:
         tables = await self._connection.list_tables()
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
-        self._shown.show(news.listed(self._shown.ui, tables, self._connection.model, kept))
+        self._shown.show_later(news.listed(self._shown.ui, tables, self._connection.model, kept))
 
     async def hint(self) -> None:
         """Suggest a move, unless the game has gone on meanwhile, or the host allows no more hints."""

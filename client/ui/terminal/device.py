@@ -18,14 +18,16 @@ class Remote:
     """A terminal that is reached through `input` and `output`, by a program that has others to serve.
 
     `attach` is given what draws the screen again. Nothing is painted unless `may_paint`; `painted` is told
-    how many seconds of a processor a frame took, and returns how many have to pass before the next one.
+    how many seconds of a processor a frame took, and how many in all, and returns how many have to pass
+    before the next one. `patience` returns for how many seconds a frame has to wait that nobody waits for.
     """
 
     input: Input
     output: Output
     attach: Callable[[Callable[[], None]], None]
     may_paint: Callable[[], bool]
-    painted: Callable[[float], float]
+    painted: Callable[[float, float], float]
+    patience: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class Shell:
         self._hover = Hover(None)
         self._last_top = 0
         self._error: Exception | None = None
+        self._later: asyncio.TimerHandle | None = None
         if remote is not None:
             remote.attach(self.redraw)
 
@@ -79,6 +80,7 @@ class Shell:
             try:
                 by_player = await self._application.run_async(set_exception_handler=False, handle_sigint=own)
             finally:
+                self._forget_later()
                 self._caller.give_back()
         if self._error is not None:
             raise self._error
@@ -87,6 +89,13 @@ class Shell:
     def redraw(self) -> None:
         """Draw the screen again soon."""
         self._application.invalidate()
+
+    def redraw_later(self) -> None:
+        """Draw the screen again when others who share this program have had their turn."""
+        if self._remote is None:
+            self.redraw()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(self._remote.patience(), self.redraw)
 
     @property
     def focused(self) -> bool | None:
@@ -118,11 +127,13 @@ class Shell:
         if self._remote is None:
             self._paint(application)
         elif self._remote.may_paint():
-            began = time.thread_time()
+            began, cpu = time.perf_counter(), time.thread_time()
             self._paint(application)
-            application.min_redraw_interval = self._remote.painted(time.thread_time() - began)
+            taken = time.thread_time() - cpu, time.perf_counter() - began
+            application.min_redraw_interval = self._remote.painted(*taken)
 
     def _paint(self, application: Application[bool]) -> None:
+        self._forget_later()
         application.renderer.mouse_handlers = self._mouse_handlers  # its own are those of the layout
         size = application.output.get_size()
         with self._guarded():
@@ -132,6 +143,11 @@ class Shell:
             self._act(Scrollable(self._last_top))
         self._painter.paint(self._frame.lines, size)
         self._caller.entitle(self._frame.window)
+
+    def _forget_later(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
 
     def _on_key(self, name: str) -> None:
         if self._frame.seen or name in _UNSEEN:

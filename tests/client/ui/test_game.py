@@ -80,14 +80,16 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
         class ObservedClient(Client):
             def __init__(self, options: Options, connection: Connection) -> None:
                 super().__init__(options, connection)
-                show = self._shown.show
+                for name in ("show", "show_later"):
+                    monkeypatch.setattr(self._shown, name, self._observed(getattr(self._shown, name)))
 
+            def _observed(self, show: Callable[[Ui], None]) -> Callable[[Ui], None]:
                 def observed(ui: Ui) -> None:
                     show(ui)
                     keyboard.client = self
                     keyboard.changed.set()
 
-                monkeypatch.setattr(self._shown, "show", observed)
+                return observed
 
         monkeypatch.setattr(game_program, "Client", ObservedClient)
         yield keyboard

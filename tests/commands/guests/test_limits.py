@@ -1,6 +1,6 @@
 """How guests share the processor."""
 
-from commands.guests.limits import Bucket, CpuBudget
+from commands.guests.limits import Bucket, CpuBudget, Turns
 
 
 class Clock:
@@ -31,6 +31,19 @@ def test_who_takes_more_than_a_share_rests_for_the_others() -> None:
     assert rest == 2.0
     clock.now += rest
     assert greedy.spend(0.0) == 0
+
+
+def test_screens_that_nobody_waits_for_leave_most_of_the_time_to_others() -> None:
+    """The slower they are drawn, the longer each waits; and nobody waits when nothing was drawn lately."""
+    clock = Clock()
+    turns = Turns(clock)
+    for _frame in range(100):
+        turns.took(0.01)
+    waits = [turns.wait() for _screen in range(100)]
+    assert waits == sorted(waits)
+    assert 3.5 < waits[-1] <= 4.0
+    clock.now += 10
+    assert turns.wait() <= 0.04
 
 
 def test_what_is_refused_does_not_count() -> None:
