@@ -42,21 +42,46 @@ EVERY_COMMAND = frozenset(
 EVERY_SCRIPT = pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
 
 
-# -- fold -----------------------------------------------------------------------------------------
+# -- fold and replay ------------------------------------------------------------------------------
 
 
 @EVERY_SCRIPT
-async def test_the_fold_of_the_events_is_the_snapshot(script: Script) -> None:
-    """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know."""
-    async with match(script) as playing:
+async def test_the_fold_of_the_events_is_the_snapshot_and_a_rebuilt_server_is_the_same(
+    script: Script, tmp_path: Path
+) -> None:
+    """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know.
+
+    At any moment, a server that is rebuilt from the journal is the same for every seat and a spectator; and
+    a record replays to the same events.
+    """
+    data = tmp_path / "data"
+    async with match(script, data) as playing:
         while playing.turns_left:
             await playing.turn()
             check_views(table_of(playing.server, playing.peers), playing.present)
             for peer in playing.present:
                 await check_snapshot(peer)
+            if playing.turns % 5 == 0 or not playing.turns_left:
+                copy = tmp_path / f"after {playing.turns}"
+                shutil.copytree(data, copy)  # between commits: what is left if the server is killed here
+                await check_rebuilt(playing, copy)
         assert all(peer.view is not None and peer.view.result is not None for peer in playing.present)
         replaced = script.absence != WAIT or bool(script.programs)
         assert (playing.stand_in_moves > 0) == replaced
+
+
+async def check_rebuilt(playing: Match, data: Path) -> None:
+    """Fail unless a server on this folder has the same match."""
+    table, clock = table_of(playing.server, playing.peers), ManualClock()
+    config = Config(data=data, limits=LIMITS, timers=lambda: clock)
+    async with running(config) as server, resumed(server.port, *playing.present) as peers:
+        assert table_facts(table_of(server, peers).state) == table_facts(table.state)
+        for peer, before in zip(peers, playing.present, strict=True):
+            assert (peer.view, peer.seq, peer.legal) == (before.view, before.seq, before.legal)
+            await check_snapshot(peer)
+    game = table.state.game
+    assert game is not None
+    assert replayed(recorded(game.events)).events == game.events
 
 
 async def check_snapshot(peer: Peer) -> None:
@@ -94,36 +119,6 @@ async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Sc
         second = await frames_of_match(replace(script, swapped=swapped))
         same = [one == other for one, other in zip(first, second, strict=True)]
         assert same == [seat not in swapped for seat in clients]
-
-
-# -- replay ---------------------------------------------------------------------------------------
-
-
-@EVERY_SCRIPT
-async def test_a_server_rebuilt_from_its_journal_is_the_same(script: Script, tmp_path: Path) -> None:
-    """At any moment, for every seat and a spectator; and a record replays to the same events."""
-    data = tmp_path / "data"
-    async with match(script, data) as playing:
-        while playing.turns_left:
-            await playing.turn()
-            if playing.turns % 5 == 0 or not playing.turns_left:
-                copy = tmp_path / f"after {playing.turns}"
-                shutil.copytree(data, copy)  # between commits: what is left if the server is killed here
-                await check_rebuilt(playing, copy)
-
-
-async def check_rebuilt(playing: Match, data: Path) -> None:
-    """Fail unless a server on this folder has the same match."""
-    table, clock = table_of(playing.server, playing.peers), ManualClock()
-    config = Config(data=data, limits=LIMITS, timers=lambda: clock)
-    async with running(config) as server, resumed(server.port, *playing.present) as peers:
-        assert table_facts(table_of(server, peers).state) == table_facts(table.state)
-        for peer, before in zip(peers, playing.present, strict=True):
-            assert (peer.view, peer.seq, peer.legal) == (before.view, before.seq, before.legal)
-            await check_snapshot(peer)
-    game = table.state.game
-    assert game is not None
-    assert replayed(recorded(game.events)).events == game.events
 
 
 # -- legal ----------------------------------------------------------------------------------------

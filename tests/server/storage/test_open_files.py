@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from protocol.codes import Code
 from server.app import running
 from server.config import Config
+from server.logs import HumanFormatter
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import (
     TIMEOUT,
@@ -33,13 +35,6 @@ from tests.server.storage.test_journal import journal_of, resumed
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it lets nobody delete or move an open file")
 
 LOG = f"{FILE_NAME}-wal"
-
-
-async def line_of(server: Serving) -> str:
-    """Return the next line of the server's log."""
-    assert server.process.stderr is not None
-    async with asyncio.timeout(TIMEOUT):
-        return (await server.process.stderr.readline()).decode()
 
 
 async def check_nothing_is_stored(peers: list[Peer], port: int) -> None:
@@ -122,19 +117,26 @@ FAULTS = [
 DELETING = [delete_file, delete_folder, replace_file]
 
 
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the journal's warnings and errors, as the server writes them."""
+    return [
+        HumanFormatter().format(record)
+        for record in caplog.records
+        if record.name.startswith("server.storage") and record.levelno >= logging.WARNING
+    ]
+
+
 @pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
 async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
-    tmp_path: Path, harm: Callable[[Path], None], file: str, reason: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: Callable[[Path], None], file: str, reason: str
 ) -> None:
     """Moves are refused, the health page says so, and the log says once what happened and what to do."""
     data = tmp_path / "data"
-    async with game_on_disk(data) as (server, peers):
+    async with running(Config(data=data, watched=True)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
         harm(data)
         await check_nothing_is_stored(peers, server.port)
-        server.process.terminate()
-        code, _, err = await server.ended()
-    assert code == 0
-    line, *copied = err.splitlines()
+    line, *copied = told(caplog)
     assert len(copied) == (harm in DELETING)
     assert "ERROR the journal is not in its place" in line
     assert str(data / file) in line
@@ -144,13 +146,14 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
 
 @pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
 async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
-    tmp_path: Path, harm: Callable[[Path], None], file: str, reason: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: Callable[[Path], None], file: str, reason: str
 ) -> None:
     """Nobody moves, and nobody asks for the health page."""
     data = tmp_path / "data"
-    async with serving("--data", str(data)) as server, game(server.port, 2):
+    async with running(Config(data=data)) as server, game(server.port, 2):
         harm(data)
-        line = await line_of(server)
+        await eventually(lambda: bool(told(caplog)))
+        line = told(caplog)[0]
         assert file in line
         assert reason in line
 

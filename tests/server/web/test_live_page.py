@@ -327,7 +327,7 @@ def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None
     )
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)  # of some sixty steps each
 @given(finished_games())
 def test_every_step_of_every_scoring_can_be_shown(ended: Game) -> None:
     """Until the last one, which is the result."""
