@@ -90,6 +90,14 @@ async def seat_joiner(peer: Peer) -> None:
     await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
 
 
+async def seat_returner(peer: Peer, seat: int = 0) -> None:
+    """Greet the client, which shows its token, and give it its seat at table ABCD back."""
+    await peer.welcome()
+    resume = await peer.receive(Resume)
+    assert (resume.table, resume.token) == ("ABCD", TOKEN)
+    await peer.send(Seated(resume.id, "ABCD", seat))
+
+
 # -- greeting -------------------------------------------------------------------------------------
 
 
@@ -581,8 +589,7 @@ async def close_after_the_welcome(peer: Peer) -> None:
 
 
 async def close_after_the_return(peer: Peer) -> None:
-    await peer.welcome()
-    await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 0))
+    await seat_returner(peer)
     await peer.socket.close(1001)
 
 
@@ -687,17 +694,12 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
     """A client that was restarted resumes with its token, and keeps it for the next time."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(Seated(resume.id, "ABCD", 1))
+        await seat_returner(peer, 1)
         await peer.receive(Say)
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert resume.token == TOKEN
-        await peer.send(Seated(resume.id, "ABCD", 1))
+        await seat_returner(peer, 1)
         await peer.send(Done((await peer.receive(Say)).id))
         await peer.until_closed()
 
@@ -720,10 +722,7 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert resume.token == TOKEN
-        await peer.send(Seated(resume.id, "ABCD", 1))
+        await seat_returner(peer, 1)
         await peer.send(Pong((await peer.receive(Ping)).id))
         await peer.until_closed()
 
@@ -777,8 +776,7 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
         await peer.socket.close(1013, "later")
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 0))
+        await seat_returner(peer)
         await peer.until_closed()
 
     async with (
@@ -808,8 +806,7 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
         await peer.until_closed()
 
     async def again(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(Seated((await peer.receive(Resume)).id, "ABCD", 1))
+        await seat_returner(peer, 1)
         await peer.until_closed()
 
     async with scripted(act, not_yet, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
