@@ -281,7 +281,7 @@ class ActingPolicy:
         self._stop_unwanted_move()  # everybody may have left meanwhile
         if move.command.done():
             return self._substitute_move
-        move.command.add_done_callback(lambda _: self._make_move_now(move))
+        move.command.add_done_callback(lambda _: self._make_late_move(move))
         return None
 
     def time_taken(self) -> int:
@@ -375,14 +375,19 @@ class ActingPolicy:
         player = self._state.players[_on_turn(game)]
         level = None if player is None else player.level
         thought = self._stand_in.thinks(game, level, self._state.opened.origin)
-        among_people = by == "bot" and len(self._people_here) > 1
-        pause = self._stand_in.pace.pause(game.view, among_people=among_people)
+        pause = self._stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._substitute_move = SubstituteMove(events, by, thought)
         self._turn_timer = self._scheduler.after(pause, MoveDue(events))
 
-    def _make_move_now(self, move: SubstituteMove) -> None:
-        if self._substitute_move is move:  # else it was stopped meanwhile
-            self._turn_timer = self._scheduler.after(0, MoveDue(move.events))
+    def _among_people(self, by: Substitute) -> bool:
+        """Tell whether several people see when the stand-in moves."""
+        return by == "bot" and len(self._people_here) > 1
+
+    def _make_late_move(self, move: SubstituteMove) -> None:
+        if self._substitute_move is move and self._game is not None:  # else it was stopped meanwhile
+            among_people = self._among_people(move.by)
+            pause = self._stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
+            self._turn_timer = self._scheduler.after(pause, MoveDue(move.events))
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

@@ -942,16 +942,22 @@ async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFi
     assert "Em*" not in caplog.text
 
 
-async def test_a_thinking_stand_in_delays_nobody() -> None:
-    """While it thinks for one table, other tables play on."""
+def held_brain() -> tuple[Choose, asyncio.Event, threading.Event]:
+    """Return a brain that chooses when it may, what is set when it thinks, and what lets it choose."""
     thinks, may_move = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def slow_brain(view: View, legal: Legal, rng: random.Random) -> Command:
+    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
         loop.call_soon_threadsafe(thinks.set)
         may_move.wait(TIMEOUT)
         return at_random(view, legal, rng)
 
+    return brain, thinks, may_move
+
+
+async def test_a_thinking_stand_in_delays_nobody() -> None:
+    """While it thinks for one table, other tables play on."""
+    slow_brain, thinks, may_move = held_brain()
     async with served(stand_in=slow_brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         try:
             await disconnect(peers[0], peers[1])
@@ -963,16 +969,36 @@ async def test_a_thinking_stand_in_delays_nobody() -> None:
         assert (await peers[1].until(Events)).by == "bot"
 
 
+async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
+    """Several people see its move: it comes another drawn time after the choice."""
+    slow_brain, thinks, may_move = held_brain()
+    time = ManualClock()
+    async with (
+        served(stand_in=slow_brain, pause=1.0, time=time) as server,
+        game(server.port, 3, absence=ByBot(0)) as peers,
+    ):
+        try:
+            await disconnect(peers[0], peers[1])
+            await thinks.wait()
+            time.advance(4.0)  # as long as it may take at most
+            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            policy = policy_of(server, peers)
+            move = policy._substitute_move
+            assert move is not None
+        finally:
+            may_move.set()
+        await eventually(move.command.done)
+        await peers[1].done(Say(peers[1].next_id(), "It has chosen."))
+        time.advance(1.4)
+        await peers[1].done(Say(peers[1].next_id(), "Nothing to be seen."))
+        assert policy._substitute_move is move
+        time.advance(4.0)
+        assert (await peers[1].until(Events)).by == "bot"
+
+
 async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -> None:
     """The others chat meanwhile, and a player who returns makes the move."""
-    thinks, may_move = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def slow_brain(view: View, legal: Legal, rng: random.Random) -> Command:
-        loop.call_soon_threadsafe(thinks.set)
-        may_move.wait(TIMEOUT)
-        return at_random(view, legal, rng)
-
+    slow_brain, thinks, may_move = held_brain()
     time = ManualClock()
     async with (
         served(stand_in=slow_brain, pause=1.0, time=time) as server,

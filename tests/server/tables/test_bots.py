@@ -55,6 +55,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.test_absence import policy_of
 from tests.server.tables.test_host_powers import state_where
 
 BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
@@ -350,22 +351,17 @@ async def test_a_bot_moves_after_a_fixed_time() -> None:
 
 async def test_among_people_a_bot_takes_its_time() -> None:
     """Between 1.5 and 4 times as long as alone with one."""
-    clock, thought = ManualClock(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
-        loop.call_soon_threadsafe(thought.set)
-        return at_random(view, legal, rng)
-
+    clock = ManualClock()
     async with (
-        served(time=clock, brains={"quick": brain}, pause=PAUSE) as server,
+        served(time=clock, brains={"quick": at_random}, pause=PAUSE) as server,
         game(server.port, 3, bots={2: "quick"}) as (host, other),
     ):
         await host.done(host.random_move(random.Random(1)))
         await other.caught_up(host.seq)
         await other.done(other.random_move(random.Random(1)))
         await host.caught_up(other.seq)
-        await thought.wait()
+        policy = policy_of(server, [host])
+        await eventually(lambda: (move := policy._substitute_move) is not None and move.command.done())
         clock.advance(1.49 * PAUSE)
         await host.nothing_but_pong()
         clock.advance(2.51 * PAUSE)

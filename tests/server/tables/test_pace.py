@@ -24,6 +24,7 @@ def test_a_bot_alone_with_a_person_or_in_a_hurry_takes_no_more_than_it_must() ->
     assert Pace(1.0, 1, human=True).pause(view, among_people=False) == 1.0
     assert Pace(1.0, 1, human=False).pause(view, among_people=True) == 1.0
     assert Pace(0.0, 1, human=True).pause(view, among_people=True) == 0.0
+    assert Pace(1.0, 1, human=True).pause_when_late(view, among_people=False) == 0.0
 
 
 def test_moves_differ_in_their_time() -> None:
