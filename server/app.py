@@ -317,6 +317,7 @@ class _Server:
             self.lobby,
             access=self._access,
             drain=self.drain,
+            takes_tables=lambda: self._stopping() is None,
             data=self._config.journal_folder,
         )
         self.connections.pages = {

@@ -7,7 +7,7 @@ pieces has a length; `resources` rounds what it has to show of them.
 import asyncio
 import http
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, get_args
@@ -45,10 +45,12 @@ class Gauges(Collector):
         *,
         access: Access,
         drain: Drain,
+        takes_tables: Callable[[], bool],
         data: Path | None,
     ) -> None:
         self._access = access
         self._drain = drain
+        self._takes_tables = takes_tables
         self._disk = None if data is None else Disk(data)
         self._disk_use: DiskUse | None = None
         self._process = Process()
@@ -77,7 +79,7 @@ class Gauges(Collector):
 
     async def ready(self) -> Page:
         """Return whether newcomers should come here: moves can be accepted, and the server runs on."""
-        if self._drain.seconds_left() is not None:
+        if not self._takes_tables():
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the server stops soon\n")
         return await self.health()
 

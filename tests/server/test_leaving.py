@@ -3,26 +3,35 @@
 import asyncio
 import contextlib
 import random
+import re
+import ssl
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trustme
 
 from bench.cluster.relay import DatabaseRelay
 from client.bots.brains import brain_named
 from client.network.connection import Connection
 from client.network.connection import connected as client_at
-from client.network.transport import Timeouts
+from client.network.transport import Access, Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
+from engine.pieces import Seat
 from engine.redaction import snapshot
+from protocol.absence import GameClock
 from protocol.codes import CloseCode
 from protocol.messages import Moved
 from server.app import running
 from server.config import Config
-from server.storage.postgresql import hand_over
+from server.storage.entries import Opened
+from server.storage.postgresql import hand_over, held_lease, lease
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
-from tests.server.storage.conformance.stores import rows
+from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 
+OPENED = Opened(2, random_layout=True, starting=None)
 OFFERED = "SELECT code FROM game_table WHERE offered IS NOT NULL"
 # Longer than a test: who is sent on need not wait, and who waits does not come.
 PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
@@ -31,8 +40,8 @@ PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
 class Node:
     """A server that a test stops when it likes."""
 
-    def __init__(self, database: str, name: str) -> None:
-        self._config = Config(database=database, node=name)
+    def __init__(self, database: str, name: str, config: Config | None = None) -> None:
+        self._config = replace(config or Config(), database=database, node=name)
         self._running = contextlib.AsyncExitStack()
         self._stopping: asyncio.Task[None] | None = None
 
@@ -86,7 +95,7 @@ async def test_tables_go_to_a_server_that_stays(database: str) -> None:
 
 
 async def test_clients_follow_without_a_pause(database: str) -> None:
-    """From the table, and from the lobby; what they asked for and was not answered is done there, once."""
+    """From the table, with its clocks, and from the lobby; what was not answered is done there, once."""
     async with (
         Node(database, "stays") as stays,
         Node(database, "leaves") as leaves,
@@ -94,12 +103,68 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         leaves.client() as bruno,
         leaves.client() as carla,
     ):
-        code = (await anna.open_table(2, "Anna")).table
+        clock = GameClock(600)
+        code = (await anna.open_table(2, "Anna", random_layout=True, absence=clock)).table
         await bruno.join(code, "Bruno")
+        await anna.start()
+        await asyncio.sleep(0.01)  # for which the seat on turn is charged
         await leaves.stop()
         await anna.say("still here")
+        clocks = stays.server.lobby.tables[code].state.clocks
+        assert min(clocks.left(Seat(seat)) or 0 for seat in (0, 1)) < 600_000
         assert (await carla.open_table(2, "Carla")).table in stays.server.lobby.tables
         await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
+
+
+async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> None:
+    """They trust the next server's certificate for the same reason, and never leave TLS."""
+    authority, chain = trustme.CA(), tmp_path / "chain.pem"
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(chain)
+    trust = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
+    config = Config(tls_cert=chain)
+    async with Node(database, "stays", config) as stays, Node(database, "leaves", config) as leaves:
+        access = Access(tls=trust)
+        async with (
+            client_at(f"wss://127.0.0.1:{leaves.port}", timeouts=PATIENT, access=access) as anna,
+            client_at(f"wss://127.0.0.1:{stays.port}", timeouts=PATIENT, access=access) as bruno,
+        ):
+            code = (await anna.open_table(2, "Anna")).table
+            await bruno.join(code, "Bruno")
+            await leaves.stop()
+            await anna.say("still here")
+            await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
+    wss = Address("wss://b.example", "test")
+    assert elsewhere(Moved("ws://a.example"), wss) is None
+    assert elsewhere(Moved("wss://a.example"), wss) is not None
+
+
+async def test_many_tables_are_taken_up_a_few_at_a_time(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is renewed in between, however long that takes in all."""
+    async with journal_at(database, "before") as journal:
+        for number in range(7):
+            await journal.append(f"TAB{number}", 0, [OPENED])
+    done: list[str] = []
+    renew, take_up = lease.renew, lease.take_up
+
+    async def renewed(*args: Any) -> bool:
+        done.append("renewed")
+        return await renew(*args)
+
+    async def taken_up(*args: Any) -> list[str]:
+        codes = await take_up(*args)
+        done.extend(codes)
+        return codes
+
+    monkeypatch.setattr(held_lease, "_TAKEN_AT_ONCE", 2)
+    monkeypatch.setattr(held_lease, "_RENEWALS", 1e6)  # so that it is due again at once
+    monkeypatch.setattr(lease, "renew", renewed)
+    monkeypatch.setattr(lease, "take_up", taken_up)
+    async with Node(database, "after") as after:
+        await eventually(lambda: len(after.server.lobby.tables) == 7)
+        events = "".join("R" if each == "renewed" else "t" for each in done)
+        assert re.match("tt(R+tt)+R+t", events)
 
 
 async def test_a_server_that_takes_no_tables_is_passed_over(

@@ -1,0 +1,122 @@
+"""Several servers behind one name, with nginx and HAProxy configured as the documents do it."""
+
+import asyncio
+import contextlib
+import ipaddress
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from client.network.connection import connected as client_at
+from client.ui.web.pages import WebPages
+from server.config import Config
+from tests.server.peer import TIMEOUT, eventually
+from tests.server.test_leaving import PATIENT, Node
+from tests.server.web.viewer import asked
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
+NGINX = """\
+worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log crit;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+{site}
+}}
+"""
+
+
+def with_addresses(text: str, ports: Sequence[int]) -> str:
+    """Return a configuration with the nodes at these ports of this machine."""
+    for number, port in enumerate(ports, 1):
+        text = text.replace(f"10.0.0.{number}:7733", f"127.0.0.1:{port}")
+    return text
+
+
+def nginx(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
+    """Configure nginx without TLS, and return its command."""
+    site = with_addresses((EXAMPLES / "nginx.conf").read_text(encoding="utf-8"), ports)
+    site = re.sub(r" *(ssl_certificate|listen \[::\]).*\n", "", site)
+    site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{own}")
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, site=site), encoding="utf-8")
+    return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+
+
+def haproxy(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
+    """Configure HAProxy without TLS, and return its command."""
+    text = with_addresses((EXAMPLES / "haproxy.cfg").read_text(encoding="utf-8"), ports)
+    text = re.sub(r"bind :443 .*", f"bind 127.0.0.1:{own}", text)
+    text = text.replace("X-Forwarded-Proto https", "X-Forwarded-Proto http")
+    (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
+    return ["haproxy", "-db", "-q", "-f", str(folder / "haproxy.cfg")]
+
+
+@contextlib.contextmanager
+def run(command: list[str]) -> Iterator[None]:
+    """Run a proxy while the context lasts."""
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+async def answers(port: int) -> None:
+    """Wait until a proxy answers, and knows a node that does."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            with contextlib.suppress(OSError, EOFError):
+                if (await asked(port, "/")).status == 200:
+                    return
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("proxy", [nginx, haproxy])
+async def test_players_find_their_tables_behind_one_name(
+    proxy: Callable[[Path, int, Sequence[int]], list[str]], database: str, tmp_path: Path
+) -> None:
+    """Newcomers come to any server, and go to that of the table by its path; and on, when it stops."""
+    if shutil.which(proxy.__name__) is None:
+        pytest.skip(f"there is no {proxy.__name__} here")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    here = f"ws://127.0.0.1:{port}"
+
+    def node(name: str) -> Node:
+        trusted = (ipaddress.ip_network("127.0.0.1"),)
+        config = Config(address=f"{here}/{name}", trusted_proxies=trusted, watched=True, pages=WebPages())
+        return Node(database, name, config)
+
+    async with node("first") as first, node("second") as second:
+        with run(proxy(tmp_path, port, (first.port, second.port, second.port))):
+            await answers(port)
+            async with (
+                client_at(f"{here}/first", timeouts=PATIENT) as anna,
+                client_at(f"{here}/second/", timeouts=PATIENT) as bruno,
+                client_at(here, timeouts=PATIENT) as carla,
+            ):
+                code = (await anna.open_table(2, "Anna")).table
+                assert list(first.server.lobby.tables) == [code]
+                await bruno.join(code, "Bruno")
+                await carla.watch(code)
+                assert (await asked(port, f"/first/watch/{code}")).status == 200
+                assert f"palatinus join {here}/first/" in (await asked(port, "/first/")).text
+                assert len(list(first.server.clients)) == 3
+                await first.stop()
+                await anna.say("still here")
+                await eventually(lambda: second.server.lobby.tables[code].players_here == 2)
+                await eventually(lambda: len(list(second.server.clients)) == 3)
+                async with client_at(here, timeouts=PATIENT) as late:
+                    assert (await late.open_table(2, "Late")).table in second.server.lobby.tables
