@@ -144,19 +144,19 @@ class Table:
         """Let the session in as it asks; raises Refusal or JournalError."""
         match message:
             case JoinTable():
-                await self._in_order(self._admission.join, session, message)
+                await self._if_leased(self._admission.join, session, message)
             case Resume():
-                await self._in_order(self._admission.resume, session, message)
+                await self._if_leased(self._admission.resume, session, message)
             case Watch():
-                await self._in_order(self._admission.watch, session, message)
+                await self._if_leased(self._admission.watch, session, message)
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        await self._in_order(self._play_again, session, message)
+        await self._if_leased(self._play_again, session, message)
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game; raises Refusal."""
-        await self._in_order(self._send_record, session, message)
+        await self._if_leased(self._send_record, session, message)
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
@@ -201,7 +201,7 @@ class Table:
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._in_order(self._admission.arrive, session, id, player)
+        await self._if_leased(self._admission.arrive, session, id, player)
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good and tell everybody why, if there is a `reason`.
@@ -252,11 +252,23 @@ class Table:
         """Do `work` after all earlier requests; raises what `_do_work` raises."""
         await self._lock.acquire()
         try:
-            if not self._ended and self._context.journal.lapsed:
-                raise NotStored("the lease has run out")
             return await self._do_work(work, *args, **options)
         finally:
             self._lock.release()
+
+    async def _if_leased(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+        """Do `work` after all earlier requests; raises NotStored too, as `_check_lease` does."""
+        await self._lock.acquire()
+        try:
+            self._check_lease()
+            return await self._do_work(work, *args, **options)
+        finally:
+            self._lock.release()
+
+    def _check_lease(self) -> None:
+        """Raise NotStored if another server may have the table, and know more of it."""
+        if not self._ended and self._context.journal.lapsed:
+            raise NotStored("the lease has run out")
 
     async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         """Do `work` before all queued requests; raises what `_do_work` raises.
@@ -326,8 +338,9 @@ class Table:
             raise Refusal(Code.LEFT_THE_TABLE)
         player = None if session.seat is None else self.state.players[session.seat]
         if player is not None and (known := player.answers.known(message)) is not None:
-            session.send(known)
+            session.send(known)  # whoever has the table now: that was stored
             return
+        self._check_lease()
         try:
             if isinstance(message, Lay | PlacePiece):
                 await self._moves.play(session, message)  # whose fold remembers the answer

@@ -24,7 +24,17 @@ from server.storage.entries import Hosted, Opened
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
 from server.tables.table import Table
-from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, peer_on_turn, play_on, table_of
+from tests.server.peer import (
+    TIMEOUT,
+    Peer,
+    all_caught_up,
+    connected,
+    eventually,
+    game,
+    peer_on_turn,
+    play_on,
+    table_of,
+)
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
@@ -194,6 +204,21 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
                 await anna.open(2)
             async with resumed(other.port, *peers) as again:
                 await play_on(again, random.Random(5), moves=2)
+
+
+async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that repeats it, because its connection broke, is told so even when the lease has run out."""
+    async with running(Config()) as server, game(server.port, 2) as peers:
+        mover = peer_on_turn(peers)
+        assert mover is not None
+        move = mover.random_move(random.Random(1))
+        await mover.done(move)
+        await all_caught_up(peers, mover.seq)
+        monkeypatch.setattr(type(table_of(server, peers)._context.journal), "lapsed", True)
+        await mover.done(move)
+        other = peer_on_turn(peers)
+        assert other is not None
+        assert (await other.refused(other.random_move(random.Random(1)))).code == Code.NOT_STORED
 
 
 @pytest.mark.parametrize("stored", [True, False])
