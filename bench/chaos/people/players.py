@@ -144,6 +144,8 @@ class Player(Visitor):
             try:
                 await self.insist(self._asked_again)
             except RequestRefused as refusal:
+                if self.connection.model.table not in {None, before}:  # an earlier request was slow
+                    break
                 raise Lost(f"a rematch was refused: {refusal}") from refusal
         model = self.connection.model
         assert model.table is not None

@@ -34,6 +34,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 0.1
 _EXPECTED: Final = re.compile(
     r" INFO |not stored|stored again|the connection to the database is lost|the lease cannot be renewed"
     r"|the lease is lost|a new lease has begun|the lease ends by itself|the other servers are"
+    r"|the lease ran out while it began|not all tables could be handed over"
     r"|(WARNING|ERROR) [^:]*record"
 )
 

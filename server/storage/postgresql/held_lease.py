@@ -87,9 +87,23 @@ class HeldLease:
         try:
             async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
                 await prepare(connection, self._database)
-                await self._begin(connection)
+                while not await self._begun(connection):
+                    log.warning("the lease ran out while it began", extra=about(term=self.term))
         finally:
             connection.terminate()
+
+    async def _begun(self, connection: Connection) -> bool:
+        """Begin a lease; return False if that has taken longer than the lease.
+
+        Raises Fenced if another server has the name.
+        """
+        try:
+            await self._begin(connection)
+        except Fenced as error:
+            if await lease.replaced(connection, self._name, self.term):
+                raise Fenced("another server has this one's name") from error
+            return False
+        return True
 
     async def keep(self, holder: TableHolder) -> None:
         """Renew the lease, and take up tables that are nobody's, as long as the server runs."""

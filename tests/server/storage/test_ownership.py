@@ -21,6 +21,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import TableLost
 from server.storage.entries import Hosted, Opened
+from server.storage.postgresql import lease
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
 from server.tables.table import Table
@@ -259,6 +260,25 @@ async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(
         for peer in (anna, bruno):
             assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
     assert "failed" not in caplog.text
+
+
+async def test_a_start_that_takes_longer_than_the_lease_begins_another(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others have ended the first one, as they may: the server starts all the same."""
+    begin, ended = lease.begin, list[int]()
+
+    async def begin_slowly(connection: Any, *args: Any) -> int:
+        term = await begin(connection, *args)
+        if not ended:
+            ended.append(term)
+            await connection.execute("DELETE FROM node WHERE term = $1", term)
+        return term
+
+    monkeypatch.setattr(lease, "begin", begin_slowly)
+    async with journal_at(database) as journal:
+        await journal.append("ONCE", 0, [OPENED])
+    assert ended
 
 
 async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
