@@ -46,6 +46,7 @@ from protocol.messages import (
     Moved,
     OpenTable,
     Refused,
+    Rematch,
     Resume,
     SayInLobby,
     Seated,
@@ -260,7 +261,7 @@ class Connection(Requests):
         waiting = self._waiting.get(answered)
         if waiting is not None and isinstance(message, Refused):
             there = elsewhere(message, self.address)
-            if there is not None and not waiting.sent_elsewhere and not self.model.table:
+            if there is not None and not waiting.sent_elsewhere and self._follows(waiting, message):
                 waiting.silence()
                 waiting.sent_elsewhere = True
                 raise there
@@ -280,6 +281,19 @@ class Connection(Requests):
             if isinstance(waiting.message, Leave):
                 self.model.clear()
             waiting.settle(message)
+
+    def _follows(self, waiting: Waiting, refused: Refused) -> bool:
+        """Tell whether a request is repeated elsewhere; to play again is to take the seat kept there."""
+        model = self.model
+        if model.table is None:
+            return True
+        next_table = (refused.about or {}).get("table")
+        if not isinstance(waiting.message, Rematch) or model.token is None or next_table is None:
+            return False
+        waiting.message = Resume(waiting.message.id, next_table, model.token, 0, self._pledge)
+        self._tokens_sent[waiting.message.id] = model.token
+        model.clear()
+        return True
 
     def _tell(self, update: Update) -> None:
         if self._updates.full():

@@ -265,6 +265,8 @@ class Lobby:
         """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
+            if state.next_table not in self.tables:
+                await self._check_not_elsewhere(state.next_table)
             try:
                 return await self._registry.found(session, state.next_table, player.token_hash)
             except Refusal as refusal:
@@ -288,6 +290,9 @@ class Lobby:
             return
         if not self.public.is_listed(code):
             self._guesses.check(session)
+        await self._check_not_elsewhere(code)
+
+    async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self._journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
 

@@ -15,6 +15,7 @@ from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
+from engine.pieces import Seat
 from protocol.codes import CloseCode, Code
 from protocol.messages import JoinTable, ListTables, Refused, Resume, ServerMessage, Tables, Watch
 from server.app import Running, running
@@ -330,6 +331,31 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
             await again.resume(code, token)
             assert table_at(one, code).players_here == 2
             assert again.model.token == token  # or it would come back as a spectator
+
+
+async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
+    """It was taken up by another server than the game before: players are sent there, to their seats."""
+    async with (
+        running(Config(database=database, node="one", lease_seconds=3)) as one,
+        running(Config(database=database, node="two", lease_seconds=3)) as two,
+        client_at(f"ws://127.0.0.1:{one.port}") as anna,
+        client_at(f"ws://127.0.0.1:{one.port}") as bruno,
+    ):
+        code = (await anna.open_table(2, "Anna", random_layout=True)).table
+        seated = await bruno.join(code, "Bruno")
+        await anna.start()
+        await anna.end_game()
+        again = (await anna.rematch()).table
+        journal = one.lobby._journal
+        assert isinstance(journal, PostgresJournal)
+        journal._lease.take_no_more()
+        one.lobby.tables[again].give_up()
+        await rows(database, f"UPDATE game_table SET term = NULL WHERE code = '{again}' RETURNING code")  # noqa: S608 - our own
+        await eventually(lambda: again in two.lobby.tables)
+        assert (await bruno.rematch()).table == again
+        assert table_at(two, again).is_here(Seat(1))
+        assert bruno.model.token == seated.token
+        assert one.lobby.tables.keys() == {code}
 
 
 async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
