@@ -172,7 +172,9 @@ class Judge:
         if model.fault is not None:
             self.verdict.different.append(f"{who} found the draws wrong: {model.fault}")
         for message in model.received:
-            if isinstance(message, Received):
+            if message is None:
+                at = 0
+            elif isinstance(message, Received):
                 if message.first > at + 1:
                     self.verdict.lost.append(f"{who} went on at event {message.first} after {at}")
                 elif message.first <= at:

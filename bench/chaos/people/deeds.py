@@ -41,12 +41,13 @@ class Company:
 
 @dataclass(slots=True)
 class Deeds:
-    """What one player does at its table beside moving; `private` is `Route.private`."""
+    """What one player does at its table beside moving; `private` and `once_public` are those of `Route`."""
 
     company: Company
     rng: random.Random
     counts: Counter[str]
     private: set[str]
+    once_public: set[str]
     program: bool = False
 
     def may_start(self) -> bool:
@@ -184,6 +185,8 @@ class Deeds:
         table = connection.model.table
         assert table is not None
         self.private.discard(table)  # until it is known to be so
+        if not on:
+            self.once_public.add(table)
         await connection.change(Private(on=on))
         if on:
             self.private.add(table)

@@ -197,7 +197,9 @@ class Games:
         rng = random.Random(seed)
         deeds = None
         if company is not None:
-            deeds = Deeds(company, rng, self._counts, self._way.private, program=program)
+            deeds = Deeds(
+                company, rng, self._counts, self._way.private, self._way.once_public, program=program
+            )
         return Player(
             self._way,
             rng,

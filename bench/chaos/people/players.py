@@ -113,8 +113,7 @@ class Player(Visitor):
             private=private,
         )
         self.table, self.token = seated.table, seated.token or ""
-        if private:
-            self.way.private.add(self.table)
+        (self.way.private if private else self.way.once_public).add(self.table)
         return self.table
 
     async def join(self, table: str, seat: int | None = None) -> None:
@@ -358,7 +357,8 @@ class Player(Visitor):
         try:
             await connection.play(move.command)
         except RequestRefused as refusal:
-            move.outcome = "refused"
+            if refusal.code not in NO_TABLE | _REMOVED:  # else the seat is lost, and the answer with it
+                move.outcome = "refused"
             if (count := _REFUSED_FOR_NOW.get(refusal.code)) is not None:
                 self.counts[count] += 1
                 await asyncio.sleep(PAUSE)

@@ -67,10 +67,11 @@ class Received:
 class Seen:
     """What one connection took in of one table: news in order, and what it knew in the end, from its seat.
 
+    None stands among the news for when it forgot all, because it left for another table.
     `fault` is what it has found wrong with the draws of the game.
     """
 
-    received: list[Received | Snapshot] = field(default_factory=list)
+    received: list[Received | Snapshot | None] = field(default_factory=list)
     view: View | None = None
     seq: int = 0
     seat: Seat | None = None
@@ -88,6 +89,11 @@ class Witness(TableModel):
         self.seen: defaultdict[str, Seen] = defaultdict(Seen)
         self.strangers: list[str] = []
         self._name = name
+
+    def clear(self) -> None:
+        if self.table is not None:
+            self.seen[self.table].received.append(None)
+        super().clear()
 
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
         updates = super().take(message)
@@ -112,7 +118,8 @@ class Witness(TableModel):
 class Route:
     """How visitors reach the server: through the proxy, which can hold a client's messages back.
 
-    `private` has the tables that are private for certain, because their hosts were told so.
+    `private` has the tables that are private for certain, because their hosts were told so; `once_public` has
+    those that were not always private.
     """
 
     url: str
@@ -121,6 +128,7 @@ class Route:
     scale: float  # of pauses: 1 for those of people
     talk: float  # of the news, on which a client says something
     private: set[str] = field(default_factory=set)
+    once_public: set[str] = field(default_factory=set)
 
 
 async def next_update(connection: Connection, seconds: float) -> Update | None:
