@@ -174,9 +174,12 @@ class _Server:
         if config.watched:
             self._begin_watching(journal)
         self._site = None if config.pages is None else self._shown_site(config.pages)
-        if self._records is not None:
-            tasks.create_task(self._records.write_missing())
+        self._write_missing_records()
         self._warn_daily()
+
+    def _write_missing_records(self) -> None:
+        if self._records is not None:
+            self._tasks.create_task(self._records.write_missing())
 
     def share_tables(self, stop: Callable[[], None]) -> None:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
@@ -185,7 +188,9 @@ class _Server:
             from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
             from server.storage.postgresql.database import Database  # noqa: PLC0415
 
-            holder = SharedTables(self.lobby, journal, self._fresh, stop)
+            holder = SharedTables(
+                self.lobby, journal, self._fresh, stop=stop, write_records=self._write_missing_records
+            )
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
             self.lobby.share(self.channel)
             self._sharing = [

@@ -13,15 +13,25 @@ from server.tables.registry.folding import folded
 
 
 class SharedTables:
-    """The `TableHolder` of a server with this lobby; `stop` stops the server."""
+    """The `TableHolder` of a server with this lobby; `stop` stops the server.
+
+    `write_records` is called when games are taken up that have ended, whose records may be missing.
+    """
 
     def __init__(
-        self, lobby: Lobby, journal: Journal, chances: Iterator[RandomChance], stop: Callable[[], None]
+        self,
+        lobby: Lobby,
+        journal: Journal,
+        chances: Iterator[RandomChance],
+        *,
+        stop: Callable[[], None],
+        write_records: Callable[[], None],
     ) -> None:
         self._lobby = lobby
         self._journal = journal
         self._chances = chances
         self.stop = stop
+        self._write_records = write_records
         self.give_up = lobby.give_up
         self.speak_again = lobby.tell_states
 
@@ -33,3 +43,5 @@ class SharedTables:
                 kept[code] = await folded(self._journal, code, entries, next(self._chances))
             await asyncio.sleep(0)  # the tables that are here already go on, and the lease
         self._lobby.restore(kept)
+        if any(state.stage == "over" for state in kept.values()):
+            self._write_records()

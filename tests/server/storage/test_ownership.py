@@ -333,6 +333,23 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
             assert again.model.token == token  # or it would come back as a spectator
 
 
+async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
+    database: str, tmp_path: Path
+) -> None:
+    """If its server has stored the last move, and was gone before it had written the record."""
+    records = tmp_path / "records"
+    async with running(Config(database=database, node="two", lease_seconds=3, records=records)) as two:
+        async with (
+            running(Config(database=database, node="one", lease_seconds=3)) as one,
+            game(one.port, 2) as peers,
+        ):
+            code = peers[0].code
+            await play_on(peers, random.Random(8))
+            await rows(database, f"INSERT INTO record_due VALUES ('{code}', 1800000000) RETURNING code")  # noqa: S608 - our own
+        await eventually(lambda: code in two.lobby.tables)
+        await eventually(lambda: any(records.glob(f"*-{code}.txt")))
+
+
 async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
     """It was taken up by another server than the game before: players are sent there, to their seats."""
     async with (
