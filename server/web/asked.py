@@ -27,6 +27,12 @@ def table_asked(path: str) -> str | None:
     return None if found is None else found[1].upper()
 
 
+def page_at(address: str, path: str, query: str) -> str:
+    """Return where another server of the house, at a websocket's address, has the page at `path`."""
+    # An address of ours begins with ws: or wss:, and our pages are where our websockets are.
+    return f"http{address.removeprefix('ws').rstrip('/')}{path}{query and '?'}{query}"
+
+
 def way_home(path: str) -> str:
     """Return how the front page is reached from the page at `path`, wherever a proxy has put both."""
     return "../" * (path.count("/") - 1) or "./"

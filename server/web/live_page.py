@@ -157,6 +157,8 @@ class LivePage:
 
     def _end(self, session: PageSession, viewer: _Viewer, code: CloseCode) -> None:
         self.remove(session)
+        if session.closing:  # it was told where to go, or to come again
+            return
         if code is CloseCode.NORMAL_CLOSURE:
             session.show(page_frame(self._gone(viewer.language)))
         session.end(code)

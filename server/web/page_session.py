@@ -2,19 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
-from protocol.messages import Refused, ServerMessage
+from protocol import codes
+from protocol.messages import Moved, Refused, ServerMessage
 from server.counts import Counts
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session
 
 Parts: TypeAlias = Mapping[str, str]  # HTML, by the ids of the elements of the page that it belongs into
+MOVED: Final = "moved"  # no element: the address of the same page at another server of the house
 
 
 def page_frame(parts: Parts) -> bytes:
@@ -34,20 +36,29 @@ class PageSession(Session):
         most_bytes: int,
         counts: Counts,
         changed: Callable[[], None],
+        page_at: Callable[[str], str],
     ) -> None:
         super().__init__(connection, remote, tasks, most_bytes, counts)
         self.client = "web page"
         self.sent_away = False
+        self.closing = False
         self._changed = changed
+        self._page_at = page_at
 
     def send(self, message: ServerMessage) -> None:
-        if isinstance(message, Refused) and message.id is None:
+        if isinstance(message, Moved):
+            self.show(page_frame({MOVED: self._page_at(message.address)}))
+        elif isinstance(message, Refused) and message.id is None:
             self.sent_away = True
         self._changed()
 
     def post(self, frame: bytes) -> None:
         del frame
         self._changed()
+
+    def close(self, code: codes.CloseCode, reason: codes.CloseReason) -> None:
+        self.closing = True
+        super().close(code, reason)
 
     def show(self, frame: bytes) -> bool:
         """Hand a whole frame to the network, unless an earlier one is still on its way; tell which."""

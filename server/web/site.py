@@ -27,7 +27,16 @@ from server.net.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
 from server.thinking.fair_thread import FairThread
-from server.web.asked import FRONT, TABLES, address_asked, from_own_page, languages, table_asked, way_home
+from server.web.asked import (
+    FRONT,
+    TABLES,
+    address_asked,
+    from_own_page,
+    languages,
+    page_at,
+    table_asked,
+    way_home,
+)
 from server.web.live_page import LivePage
 from server.web.page_session import PageSession, Parts, page_frame
 from server.web.subjects import TableList, WatchedTable
@@ -108,11 +117,8 @@ class Site:
         if code is not None and not locked and self._lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
         if code is not None and not locked and (there := self._lobby.public.address_of(code)) is not None:
-            # An address of ours begins with ws: or wss:, and our pages are where our websockets are.
-            location = (
-                f"http{there.removeprefix('ws').rstrip('/')}{asked.path}{asked.query and '?'}{asked.query}"
-            )
-            return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", {"Location": location})
+            location = {"Location": page_at(there, asked.path, asked.query)}
+            return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
         refused = locked and code is not None
         absent = partial(self._pages.absent, language, way_home(asked.path), password=refused)
         status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND
@@ -141,6 +147,7 @@ class Site:
                 most_bytes=self._limits.outgoing_bytes,
                 counts=self._counts,
                 changed=page.changed,
+                page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
             self._clients.welcomed(session)
@@ -164,6 +171,9 @@ class Site:
             if self._lobby.public.open_to_all(code) is not None:
                 await self._lobby.enter(session, Watch(0, code))
                 return True
+            if (there := self._lobby.public.address_of(code)) is not None:
+                session.move(there)
+                return False
         except Refusal as refusal:
             if refusal.code is Code.SPECTATORS_FULL:
                 session.show(page_frame(self._pages.full(language)))

@@ -18,6 +18,7 @@ from client.network.connection import Connection
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
+from client.ui.web.pages import WebPages
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.absence import GameClock
@@ -30,6 +31,7 @@ from server.storage.postgresql import hand_over, held_lease, lease
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.web.viewer import viewer
 
 OPENED = Opened(2, random_layout=True, starting=None)
 OFFERED = "SELECT code FROM game_table WHERE offered IS NOT NULL"
@@ -92,6 +94,24 @@ async def test_tables_go_to_a_server_that_stays(database: str) -> None:
         async with resumed(stays.port, *peers) as again:
             await play_on(again, chooser)
             assert all(peer.view is not None and peer.view.result is not None for peer in again)
+
+
+async def test_browsers_follow(database: str) -> None:
+    """To the page of the table, or of the list, at the server that stays."""
+    async with (
+        Node(database, "stays") as stays,
+        Node(database, "leaves", Config(pages=WebPages())) as leaves,
+        game(leaves.port, 2) as peers,
+        viewer(leaves.port, f"/watch/{peers[0].code}") as at_table,
+        viewer(leaves.port, "/watch?lang=it") as at_list,
+    ):
+        await at_table.receive()
+        await at_list.receive()
+        await leaves.stop()
+        assert {await at_table.closed(), await at_list.closed()} == {CloseCode.SERVICE_RESTART}
+        there = f"http://127.0.0.1:{stays.port}/"
+        assert at_table.parts["moved"] == f"{there}watch/{peers[0].code}"
+        assert at_list.parts["moved"] == f"{there}?lang=it"
 
 
 async def test_clients_follow_without_a_pause(database: str) -> None:

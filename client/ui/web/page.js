@@ -14,7 +14,9 @@ function connect() {
     pause = 500;
     lost.hidden = true;
     const focused = document.activeElement.getAttribute("href");
-    for (const [id, inside] of Object.entries(JSON.parse(data))) {
+    const { moved, ...parts } = JSON.parse(data);
+    if (moved) location.replace(moved); // the table is at another server of the house
+    for (const [id, inside] of Object.entries(parts)) {
       const element = document.getElementById(id);
       if (element) element.innerHTML = inside;
     }
