@@ -55,8 +55,8 @@ def samples(tree: Path) -> Samples:
 
 def _measured(port: int, server: psutil.Process) -> tuple[float, list[float]]:
     chooser = random.Random(1)
-    _play(ServerTables(port, _TO_WARM_UP), chooser)
-    tables = ServerTables(port, _TABLES)
+    _play(ServerTables([port], _TO_WARM_UP), chooser)
+    tables = ServerTables([port], _TABLES)
     empty = _resident(server)
     found = []
     for _ in range(_ROUNDS):

