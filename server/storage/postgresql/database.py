@@ -35,6 +35,10 @@ _ABOUT_NO_ROW: Final = frozenset({"08", "25", "28", "3D", "40", "42", "53", "55"
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
 
 
+class WrongUrl(Misfit):
+    """The URL of a database makes no sense; it is not shown, as it may hold a password."""
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """A database by its URL; Palatinus' tables are in a schema of their own, or the URL's `search_path`."""
@@ -43,14 +47,18 @@ class Database:
     durable: Durable = "normal"
 
     def __str__(self) -> str:
-        """Return host and name, which may be shown."""
-        parts = urlsplit(self.url)
-        return f"{parts.netloc.rpartition('@')[2] or 'localhost'}{parts.path}"
+        """Return host and name, which may be shown; nothing before an @, as a password may have any signs."""
+        where = self.url.partition("://")[2].rpartition("@")[2].partition("?")[0]
+        return f"localhost{where}" if where.startswith("/") else where or "localhost"
 
     @property
     def schema(self) -> str:
-        """Return the schema's name; raises JournalError if it is an unusual one."""
-        (name,) = parse_qs(urlsplit(self.url).query).get("search_path", [_SCHEMA])[-1:]
+        """Return the schema's name; raises JournalError if it is an unusual one, or WrongUrl."""
+        try:
+            query = urlsplit(self.url).query
+        except ValueError as error:
+            raise WrongUrl("its URL makes no sense") from error
+        (name,) = parse_qs(query).get("search_path", [_SCHEMA])[-1:]
         if _USUAL_NAME.fullmatch(name) is None:
             raise JournalError(
                 "search_path in --database has to be one name of small letters, digits and _, not {name}",
@@ -59,7 +67,7 @@ class Database:
         return name
 
     async def connect(self) -> Connection:
-        """Return a new connection; raises one of FAILED, or Misfit if the URL makes no sense."""
+        """Return a new connection; raises one of FAILED, or WrongUrl."""
         settings = {
             "search_path": self.schema,
             "application_name": "palatinus",
@@ -76,10 +84,15 @@ class Database:
             try:
                 return await asyncpg.connect(self.url, timeout=CONNECT_SECONDS, server_settings=settings)
             except ValueError as error:  # whose text may hold a part of the password
-                raise Misfit("the URL makes no sense; write postgresql://user@host/name") from error
+                raise WrongUrl("its URL makes no sense") from error
 
     def unusable(self, error: Exception) -> JournalError:
         """Return the error for a database that cannot be used at the start."""
+        if isinstance(error, WrongUrl):
+            return JournalError(
+                "--database has to be a URL such as postgresql://palatinus@db.example.org/palatinus. "
+                "Write a password into ~/.pgpass"
+            )
         return JournalError(
             "cannot use the database {database}: {reason}. Start it, or choose another --database",
             database=self,

@@ -298,6 +298,31 @@ async def test_a_server_without_its_database_does_not_start(socket_folder: Path)
 
 
 @pytest.mark.parametrize(
+    "url", ["games", "mysql://me:sec/ret@db/games", "postgresql://me:sec/ret@db/games", "postgresql://["]
+)
+async def test_a_url_that_makes_no_sense_is_not_repeated(url: str) -> None:
+    """Part of it may be a password, whose signs are why it makes no sense."""
+    with pytest.raises(JournalError, match="has to be a URL such as postgresql://") as told:
+        async with journal_at(url):
+            pass
+    assert "ret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@db.example.org:5432/games?sslmode=require", "db.example.org:5432/games"),
+        ("postgresql://me:12/secret@db/games", "db/games"),
+        ("postgresql://me@db1,db2/games", "db1,db2/games"),
+        ("postgresql://me@/games?host=/run", "localhost/games"),
+        ("postgresql:///games", "localhost/games"),
+    ],
+)
+def test_of_a_url_only_the_place_is_shown(url: str, shown: str) -> None:
+    assert str(Database(url)) == shown
+
+
+@pytest.mark.parametrize(
     ("statement", "told"),
     [
         ("UPDATE journal SET version = 99", "newer Palatinus"),
