@@ -36,11 +36,13 @@ from protocol.codes import Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     AddShare,
+    AtTable,
     ClientMessage,
     Done,
     DrawBegins,
     EnterLobby,
     Events,
+    GetRecord,
     JoinTable,
     Leave,
     Moved,
@@ -416,7 +418,8 @@ class Connection(Requests):
             self._websocket = websocket
             self._tell(Back())
             for waiting in list(self._waiting.values()):
-                await self._put(websocket, waiting)
+                if not waiting.answer.done():
+                    await self._put(websocket, waiting)
         except BaseException:
             self._websocket = self._syncing = self._sync_due = None
             websocket.transport.abort()
@@ -453,6 +456,9 @@ class Connection(Requests):
                 raise ConnectFailed(describe_refusal(message))
             model.clear()
             self._tell(TableClosed(message))  # there is still the lobby
+            for waiting in list(self._waiting.values()):
+                if isinstance(waiting.message, AtTable | Rematch | GetRecord):  # it may have been carried out
+                    waiting.fail(NoAnswer(describe_refusal(message)))
 
     def _close(self, end: ConnectFailed) -> None:
         self.closed = Closed(end.code, str(end))

@@ -18,6 +18,7 @@ from client.network.connection import (
     Timeouts,
     connected,
 )
+from client.network.refusals import describe_refusal
 from client.network.transport import why_not
 from client.tables.news import Back, Closed, HeardInLobby, Lost, OnlineChanged
 from client.tables.table import Happened, Heard, Refreshed, TableClosed, TableModel
@@ -817,7 +818,7 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
 
 @pytest.mark.parametrize("code", ["bad-token", "no-such-table", "table-damaged"])
 async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
-    """The reader of the news is told why; what waited for the table is refused, and the lobby answers."""
+    """The reader of the news is told why, and so is who waits for the table; the lobby answers."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -827,15 +828,14 @@ async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
     async def again(peer: Peer) -> None:
         await peer.welcome()
         await peer.send(Refused(code, "No.", (await peer.receive(Resume)).id, about={"table": "ABCD"}))
-        await peer.send(Refused("not-at-a-table", "Join a table first.", (await peer.receive(Say)).id))
         await peer.send(Tables((await peer.receive(ListTables)).id, []))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.join("ABCD", "ann")
-        with pytest.raises(RequestRefused) as refused:
+        with pytest.raises(NoAnswer) as unanswered:
             await connection.say("hello")
-        assert refused.value.code == "not-at-a-table"
+        assert str(unanswered.value) == describe_refusal(Refused(code, "No.", about={"table": "ABCD"}))
         assert (await next_update(connection, TableClosed)).refused.code == code
         await next_update(connection, Back)
         assert connection.model == TableModel()
