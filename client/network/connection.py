@@ -212,6 +212,7 @@ class Connection(Requests):
             _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
         )
         waiting.silence()
+        waiting.undone = False
         waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)
         with contextlib.suppress(ConnectionClosed):
             await self._send(websocket, waiting.message)
@@ -265,7 +266,7 @@ class Connection(Requests):
             there = elsewhere(message, self.address)
             if there is not None and not waiting.sent_elsewhere and self._follows(waiting, message):
                 waiting.silence()
-                waiting.sent_elsewhere = True
+                waiting.sent_elsewhere = waiting.undone = True
                 raise there
         token = self._tokens_sent.pop(answered, None)
         if token is not None and isinstance(message, Seated):
@@ -390,7 +391,7 @@ class Connection(Requests):
         for waiting in list(self._waiting.values()):
             waiting.silence()
             match waiting.message:
-                case OpenTable() | JoinTable() if all_undone or waiting.sent_elsewhere:
+                case OpenTable() | JoinTable() if all_undone or waiting.undone:
                     pass
                 case OpenTable() | JoinTable():
                     text = _(

@@ -135,7 +135,7 @@ def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
 
     What was encrypted stays encrypted: a seat's token goes there.
     """
-    safe = ("wss://",) if address.url.startswith("wss://") else ("ws://", "wss://")
+    safe = ("wss://",) if address.url.lower().startswith("wss:") else ("ws://", "wss://")
     match told:
         case Moved(url):
             text = _("The server stopped.")

@@ -61,6 +61,7 @@ class Waiting:
     answer: asyncio.Future[Answer]
     alarm: asyncio.TimerHandle | None = None
     sent_elsewhere: bool = False  # a server has told where the table is: it is asked for there, once
+    undone: bool = False  # it was refused there, and not sent since
 
     def silence(self) -> None:
         """Let the alarm not go off."""

@@ -155,6 +155,7 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
             await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
     wss = Address("wss://b.example", "test")
     assert elsewhere(Moved("ws://a.example"), wss) is None
+    assert elsewhere(Moved("ws://a.example"), Address("WSS://b.example", "test")) is None
     assert elsewhere(Moved("wss://a.example"), wss) is not None
 
 

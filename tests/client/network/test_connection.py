@@ -655,6 +655,35 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
         await next_update(connection, Back)
 
 
+async def test_a_seat_is_not_asked_for_twice_at_another_server() -> None:
+    """Where the client was sent, it may have been given a seat before the connection broke."""
+
+    async def there(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(OpenTable)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.until_closed()
+
+    async with scripted(there, again) as address:
+
+        async def here(peer: Peer) -> None:
+            await peer.welcome()
+            about = {"address": address}
+            await peer.send(
+                Refused(Code.SERVER_STOPPING, "", (await peer.receive(OpenTable)).id, about=about)
+            )
+            await peer.until_closed()
+
+        async with scripted(here) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+            with pytest.raises(NoAnswer, match="Check the list of tables"):
+                await connection.open_table(2, "ann")
+            await next_update(connection, Back)  # there
+            await next_update(connection, Back)  # and there again
+
+
 async def test_a_player_who_was_leaving_does_not_resume() -> None:
     """A Leave counts as done if the connection is lost before its answer."""
 
