@@ -38,9 +38,6 @@ _LONGEST_PAUSE: Final = 1.0
 _TOLD_AT_ONCE: Final = 500  # of what holds
 _BYTES_AT_ONCE: Final = 2**20  # of messages
 _MOST_WAITING: Final = 256  # messages to be sent; what holds is as much as this server has of it
-_MOST_FROM_ONE: Final = (
-    4096  # that hold, of another server: it has no more tables and people than limits allow
-)
 
 log = logging.getLogger(__name__)
 

@@ -35,8 +35,11 @@ _ABOUT_NO_ROW: Final = frozenset({"08", "25", "28", "3D", "40", "42", "53", "55"
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
 
 
-class WrongUrl(Misfit):
-    """The URL of a database makes no sense; it is not shown, as it may hold a password."""
+class WrongUrl(Misfit, OSError):
+    """The URL of a database makes no sense; it is not shown, as it may hold a password.
+
+    While a server runs, it is a failure like others: a file that the URL names may be missing for a moment.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Database:
         return name
 
     async def connect(self) -> Connection:
-        """Return a new connection; raises one of FAILED, or WrongUrl."""
+        """Return a new connection; raises one of FAILED, WrongUrl among them."""
         settings = {
             "search_path": self.schema,
             "application_name": "palatinus",

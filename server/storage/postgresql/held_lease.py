@@ -116,7 +116,8 @@ class HeldLease:
                 try:
                     if connection is None:
                         connection = await self._database.connect()
-                        await listen(connection, self._database, self._wake.set)
+                        async with asyncio.timeout(self._seconds):
+                            await listen(connection, self._database, self._wake.set)
                     if self.lapsed or self._loop.time() >= self._renewal_due:
                         self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
                         if not await self._kept(connection, holder):
@@ -126,6 +127,7 @@ class HeldLease:
                     pause = self._renewal_due - self._loop.time()
                 except (*FAILED, JournalError, Fenced) as error:
                     self._failed(error)
+                    self._wake.clear()  # what failed at once is not tried again at once
                     pause, self._renewal_due = _SECONDS_BETWEEN_TRIALS, -math.inf
                     if connection is not None:
                         connection.terminate()
@@ -175,7 +177,8 @@ class HeldLease:
         try:
             connection = await self._database.connect()
             try:
-                await lease.give_up(connection, self.term)
+                async with asyncio.timeout(self._seconds):
+                    await lease.give_up(connection, self.term)
             finally:
                 connection.terminate()
         except FAILED as error:

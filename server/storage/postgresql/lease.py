@@ -5,7 +5,8 @@ ending a term waits for what is being changed under it; so nothing is stored for
 was told that it is gone, however late it wakes (docs/cluster.md).
 """
 
-from collections.abc import Collection, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -20,7 +21,7 @@ _RING: Final = "SELECT pg_notify('palatinus_' || md5(current_schema), '')"
 
 async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
     """Begin a lease for the server `name`, end an earlier one of its own, and return the term."""
-    async with connection.transaction():
+    async with _transaction(connection):
         # A server that is started again need not wait for the end of the lease that it had.
         for (term,) in await connection.fetch("SELECT term FROM node WHERE name = $1", name):
             await _end(connection, term)
@@ -49,7 +50,7 @@ async def renew(connection: Connection, term: int, seconds: float) -> bool:
 
 async def give_up(connection: Connection, term: int) -> None:
     """End the server's own lease: others may take up its tables at once, and are told so."""
-    async with connection.transaction():
+    async with _transaction(connection):
         await _end(connection, term)
         await notify(connection)
 
@@ -81,20 +82,30 @@ async def end_abandoned(connection: Connection, codes: Sequence[str]) -> None:
 
 async def _end_expired(connection: Connection, term: int) -> bool:
     """End a lease that has run out, and return True, unless it was renewed just now."""
-    transaction = connection.transaction()
-    await transaction.start()
-    try:
+    async with _transaction(connection):
         await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
         gone = await connection.fetchval(
             "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
         )
         await connection.execute(_RING)
-    except BaseException:
+    return gone is not None
+
+
+@contextlib.asynccontextmanager
+async def _transaction(connection: Connection) -> AsyncIterator[None]:
+    """Commit what is done in the context, or undo it.
+
+    Not if it is cancelled: that could take for ever, and whoever has lost patience drops the connection.
+    """
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        yield
+    except Exception:
         if not connection.is_closed():
             await transaction.rollback()
         raise
     await transaction.commit()
-    return gone is not None
 
 
 async def owner(connection: Connection, code: str) -> tuple[int | None, str, bool] | None:

@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,7 +24,7 @@ from server.config import Config, Limits
 from server.errors import TableLost
 from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import lease
-from server.storage.postgresql.database import Database
+from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
 from server.tables.table import Table
 from tests.server.peer import (
@@ -206,6 +207,35 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
                 await anna.open(2)
             async with resumed(other.port, *peers) as again:
                 await play_on(again, random.Random(5), moves=2)
+
+
+async def test_a_database_that_falls_silent_keeps_no_server_waiting(
+    database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong with a new connection, it goes on with the next one, and it can stop."""
+    connect = Database.connect
+    made = 0
+
+    async def connected(self: Database) -> object:
+        nonlocal made
+        made += 1
+        relay.requests = True
+        if made == 1:  # as while the certificate is replaced
+            raise WrongUrl("the URL makes no sense")
+        connection = await connect(self)
+        relay.requests = made != 2 and not keeping.done()
+        return connection
+
+    async with DatabaseRelay(database, socket_folder).running() as relay:
+        journal = await PostgresJournal.opened(Database(relay.url), "silent", lease_seconds=1.0)
+        monkeypatch.setattr(Database, "connect", connected)
+        keeping = asyncio.create_task(journal.keep(Mock()))
+        await eventually(lambda: made >= 3 and not journal.lapsed)
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+        async with asyncio.timeout(TIMEOUT):
+            await journal.close()
+        assert not relay.requests
 
 
 async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.MonkeyPatch) -> None:
