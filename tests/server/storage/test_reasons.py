@@ -16,8 +16,7 @@ from server.logs import HumanFormatter
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Opened, Played
 from server.storage.journal import Journal
-from server.storage.postgresql.database import Database, reason_of
-from server.storage.reasons import Misfit
+from server.storage.postgresql.database import Database, WrongUrl, reason_of
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.storage.conformance.stores import journal_at
@@ -134,10 +133,12 @@ async def test_what_sqlite_cannot_decode_is_in_no_line(
 )
 async def test_a_url_that_makes_no_sense_is_not_repeated(url: str) -> None:
     """What is taken for the port may be a part of the password."""
-    with pytest.raises(Misfit) as error:
+    with pytest.raises(WrongUrl) as error:
         await Database(url).connect()
-    assert "write postgresql://" in reason_of(error.value)
-    assert "secret" not in str(Database("").unusable(error.value))
+    assert "secret" not in reason_of(error.value)
+    unusable = str(Database(url).unusable(error.value))
+    assert "postgresql://" in unusable
+    assert "secret" not in unusable
 
 
 def test_an_error_in_the_event_loop_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
