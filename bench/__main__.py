@@ -20,7 +20,8 @@ from typing import Final
 
 from bench import Samples
 
-SECTIONS: Final = {  # each a module that prints its samples as JSON
+# Each a module that prints its samples as JSON; `--compare` finds them under the same names in older commits.
+SECTIONS: Final = {
     "engine": ["bench.engine"],
     "playouts": ["bench.playouts", "--json"],
     "server": ["bench.server"],

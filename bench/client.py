@@ -18,7 +18,7 @@ import pexpect
 import psutil
 
 from bench import Samples
-from bench.process import subject
+from bench.load.process import subject
 
 _STARTS: Final = 7
 _KEYS: Final = 200

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from bench import Samples
-from bench.process import subject
+from bench.load.process import subject
 from protocol.messages import PlacePiece
 from server.config import Durable
 from server.storage.entries import Played

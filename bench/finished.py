@@ -22,7 +22,8 @@ import psutil
 
 from bench import Samples
 from bench.idle import allow_many_files
-from bench.load import Figures, ServerTables, play, scripts
+from bench.load.playing import Figures, play
+from bench.load.tables import ServerTables, scripts
 
 _TABLES: Final = 200
 _TO_WARM_UP: Final = 20

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import Samples
-from bench.process import subject
+from bench.load.process import subject
 from bench.server import greeted, start_games
 
 TABLES: Final = 500

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from bench import Samples
-from bench.process import Load, Subject, subject
-from bench.wire import Wire, packed
+from bench.load.process import Load, Subject, subject
+from bench.load.wire import Wire, packed
 
 TABLES: Final = (1, 10, 50, 200)
 _MOVES: Final = {1: 960, 10: 3200, 50: 6400, 200: 6400}

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from bench import Samples
-from bench.load import SEATS, scripts
-from bench.process import Subject, subject
-from bench.wire import Wire, packed
+from bench.load.process import Subject, subject
+from bench.load.tables import SEATS, scripts
+from bench.load.wire import Wire, packed
 
 _BROWSERS: Final = 32
 _LISTENING: Final = 800  # browsers that show the list, for the memory of each

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bench.load import SEATS, scripts
-from bench.wire import Wire, packed
+from bench.load.tables import SEATS, scripts
+from bench.load.wire import Wire, packed
 
 _SECONDS_BETWEEN_MOVES: Final = 0.1  # so that no seat comes near what a client may send
 _GAMES: Final = 29  # of some 3.2 s: nearly as many as a connection may open within a minute

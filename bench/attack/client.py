@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgpack
 
 from bench.attack.mode import Target
-from bench.wire import HANDSHAKE, packed
+from bench.load.wire import HANDSHAKE, packed
 
 _RATE: Final = 25  # messages a second from each client, a little more than the server reads
 

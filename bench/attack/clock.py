@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.attack.client import Client, Groups, begun_game
 from bench.attack.mode import Mode
-from bench.wire import packed
+from bench.load.wire import packed
 from engine.board import FIELDS
 
 _SECONDS: Final = 5  # of the clock, the fewest there are

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from bench.attack.mode import TRUSTING, Mode, Target
-from bench.wire import HANDSHAKE, packed
+from bench.load.wire import HANDSHAKE, packed
 
 _HELLO: Final = packed(t="hello", versions=[1], client="attack")
 _FRAGMENTS: Final = 4096  # as many as `websockets` puts together by default

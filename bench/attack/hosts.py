@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bench.attack.client import Client, Groups
 from bench.attack.mode import Mode
-from bench.wire import packed
+from bench.load.wire import packed
 from engine.board import FIELDS
 from protocol.limits import TITLE_LENGTH
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.attack.client import Client, Groups
 from bench.attack.connections import again, connected
 from bench.attack.mode import Mode, Target
-from bench.wire import packed
+from bench.load.wire import packed
 
 _LANGUAGES: Final = ("en", "it", "fr", "nl")
 _PATHS: Final = ("/", "/watch/ABCD", "/x")

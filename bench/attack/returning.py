@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Final
 
-from bench.wire import Wire, packed
+from bench.load.wire import Wire, packed
 
 _SECONDS_BETWEEN_LOSSES: Final = 1.0
 _LONGEST_PAUSE: Final = 2.0  # between two attempts: each is twice as long as the one before

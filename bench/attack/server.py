@@ -13,7 +13,7 @@ from typing import Final
 import psutil
 
 from bench.attack import proxy
-from bench.process import cpu_of
+from bench.load.process import cpu_of
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _PATIENCE: Final = 120.0  # seconds until a server that does not stop is killed

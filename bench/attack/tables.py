@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.attack.client import Client, Groups, begun_game
 from bench.attack.mode import Mode
-from bench.wire import packed
+from bench.load.wire import packed
 from engine.board import FIELDS
 
 _SPECTATORS: Final = 32  # as many as a table lets in

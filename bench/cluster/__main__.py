@@ -20,7 +20,7 @@ import psutil
 
 from bench import Samples
 from bench.cluster.database import commits, database, database_cpu, own_schema
-from bench.process import Load, loaded, subject
+from bench.load.process import Load, loaded, subject
 
 _MOVES: Final = {1: 960}
 _MOVES_OF_MANY: Final = 6400

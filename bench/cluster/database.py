@@ -11,7 +11,7 @@ import asyncpg
 import psutil
 
 from bench.cluster.postgresql import Cluster
-from bench.process import cpu_of
+from bench.load.process import cpu_of
 
 
 @contextlib.contextmanager

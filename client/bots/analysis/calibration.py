@@ -2,8 +2,8 @@
 
 A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
 are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
-Neural Networks", ICML 2017), which was fitted on games between bots: `python -m bench.calibration --fit` does
-that, and without the option it shows how right the chances are.
+Neural Networks", ICML 2017), which was fitted on games between bots: `python -m bench.bots.calibration --fit`
+does that, and without the option it shows how right the chances are.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """The numbers that decide how the search plays, measured and not derived: both of its twins read them here.
 
-`python -m bench.brains` shows whether other values play better.
+`python -m bench.bots.brains` shows whether other values play better.
 """
 
 import math

@@ -186,7 +186,7 @@ def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_greedy_beats_random(players: int) -> None:
-    """The order of strength holds; `bench.brains` measures the difference."""
+    """The order of strength holds; `bench.bots.brains` measures the difference."""
     won = 0.0
     for seed in range(10):
         game = begun(GameOptions(players), seed)

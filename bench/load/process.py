@@ -64,7 +64,7 @@ def loaded(subjects: Sequence[Subject], *options: str) -> Load:
 @contextlib.contextmanager
 def subject(name: str, *options: str, tree: Path) -> Iterator[Subject]:
     """Run `server` or `floor` of the source tree `tree` while the context lasts."""
-    command = [sys.executable, "-m", "bench.subject", name, *options]
+    command = [sys.executable, "-m", "bench.load.subject", name, *options]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tree
     ) as process:

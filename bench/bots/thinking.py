@@ -1,4 +1,4 @@
-"""What a process costs in which bots of a server think: `python -m bench.thinking`.
+"""What a process costs in which bots of a server think: `python -m bench.bots.thinking`.
 
 For each level it starts a process and asks it for the first two moves of a game for two players.
 """

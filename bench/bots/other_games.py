@@ -1,7 +1,7 @@
-"""Other games for reinforcement learning, played at random as `bench.environment` plays this one.
+"""Other games for reinforcement learning, played at random as `bench.bots.environment` plays this one.
 
     pip install open_spiel catanatron
-    python -m bench.other_games --seconds 5
+    python -m bench.bots.other_games --seconds 5
 
 OpenSpiel's hearts is played from Python, without observations and with one for each move; catanatron plays
 itself with four random players. Seconds are of CPU time, on one core.
@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from bench.environment import rates
+from bench.bots.environment import rates
 
 _SEED: Final = 1
 
@@ -56,7 +56,7 @@ def catan() -> Callable[[], int]:
 
 def main() -> None:
     """Print a line for each game."""
-    parser = argparse.ArgumentParser(prog="python -m bench.other_games", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.bots.other_games", description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="for each game (default: 5)")
     options = parser.parse_args()
     for name, play in (

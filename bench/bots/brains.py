@@ -1,6 +1,6 @@
 """Duels between brains, in games in this process: how often each wins.
 
-    python -m bench.brains --games 500
+    python -m bench.bots.brains --games 500
 
 The first brain plays one seat and the second the others; the seat rotates from game to game. A shared victory
 counts as its fraction, so with equal brains the first wins one game in as many as there are players.
@@ -81,7 +81,7 @@ def _line(players: int, outcomes: Sequence[Outcome]) -> str:
 
 def main() -> int:
     """Run the duels and print a line for each number of players."""
-    parser = argparse.ArgumentParser(prog="python -m bench.brains", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.bots.brains", description=__doc__)
     parser.add_argument("--first", default="greedy", help="the brain measured (default: greedy)")
     parser.add_argument("--second", default="random", help="the brain in all other seats (default: random)")
     parser.add_argument("--players", type=int, nargs="+", default=[2, 3, 4, 5])

@@ -1,6 +1,6 @@
 """Simulations of the search a second on one core, beside bare playouts, at the start of the placing phase.
 
-    python -m bench.search --simulations 20000
+    python -m bench.bots.search --simulations 20000
 
 All take turns, so that a busy machine slows all. With numba the compiled search makes as many simulations,
 and before that, two processes of their own show what it costs to compile it, and to load it compiled.
@@ -31,7 +31,7 @@ from engine.view import View, eyes_of
 
 _REPEATS: Final = 5
 _SECONDS: Final = 0.2  # of playouts in each repeat
-_LOAD: Final = "from bench.search import show_loading; show_loading()"
+_LOAD: Final = "from bench.bots.search import show_loading; show_loading()"
 
 
 def _start(players: int, rng: random.Random) -> View:
@@ -72,7 +72,7 @@ def show_loading() -> None:
 
 def main() -> int:
     """Print a line for each number of players."""
-    parser = argparse.ArgumentParser(prog="python -m bench.search", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.bots.search", description=__doc__)
     parser.add_argument("--simulations", type=int, default=20_000, help="of each search (default: 20000)")
     options = parser.parse_args()
     native = find_spec("numba") is not None

@@ -1,6 +1,6 @@
 """How right the chances of `palatinus analyse` are: of moments given 30 %, does the seat win three in ten?
 
-    nice -n 10 python -m bench.calibration --positions 500 --seed 1
+    nice -n 10 python -m bench.bots.calibration --positions 500 --seed 1
 
 Games between greedy and searching bots, alone and mixed, at 2 to 5 players, are stopped at a few moments
 each. With `--fit` the stretch is fitted to them that `client.bots.analysis.calibration` uses; fit and test
@@ -107,7 +107,7 @@ def table(found: Sequence[Sample]) -> list[str]:
 
 def main() -> int:
     """Play the games and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.calibration", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.bots.calibration", description=__doc__)
     parser.add_argument("--positions", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--simulations", type=int, default=1000, help="for each position (default: 1000)")

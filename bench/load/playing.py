@@ -1,12 +1,5 @@
-"""The load: tables of four seats that play at once, each seat a connection of its own.
+"""The games of a load: played at all tables at once, with the figures of how the servers kept up."""
 
-It runs in a process of its own, against one or more servers or against the floor (`bench.subject`), and
-prints its figures as JSON. The tables play legal games drawn beforehand, so that this process does as little
-as it can.
-"""
-
-import argparse
-import json
 import random
 import selectors
 import time
@@ -16,28 +9,11 @@ from typing import Final
 
 import psutil
 
-from bench.process import cpu_of
-from bench.wire import Wire, packed
-from engine.events import Place
-from engine.game import Game, GameOptions, RandomChance
-from engine.pieces import Seat
+from bench.load.process import cpu_of
+from bench.load.tables import SEATS, FloorTables, LoadTable, ServerTables
 
-SEATS: Final = 4
 _EVENTS: Final = b"\xa1t\xa6events"  # how an events message begins, after the byte that counts its keys
-_SCRIPTS: Final = 32
-_FIRST_ID: Final = 100_000  # as large on the wire as the ids that clients choose
 _TIMEOUT: Final = 30.0  # seconds without any frame before the run is given up
-
-
-@dataclass
-class LoadTable:
-    """A table: the wires of its seats, and the frames of its game, each with the seat that sends it."""
-
-    wires: list[Wire]
-    frames: list[tuple[int, bytes]] = field(default_factory=list)
-    at: int = 0
-    heard: int = 0
-    sent: float = 0.0
 
 
 @dataclass
@@ -69,88 +45,6 @@ class Figures:
             "p95_ms": 1000 * self.percentile(95),
             "p99_ms": 1000 * self.percentile(99),
         }
-
-
-def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
-    """Return the frames of random legal games that seat 0 starts and that fit any layout."""
-    rng = random.Random(seed)
-    games = []
-    for _ in range(_SCRIPTS):
-        game = Game.new(GameOptions(SEATS, starting=Seat(0), random_layout=True), RandomChance(rng))
-        frames: list[tuple[int, bytes]] = []
-        while not game.over:
-            move = rng.choice(game.legal_commands())
-            assert isinstance(move, Place)
-            game.apply(move)
-            number = _FIRST_ID + len(frames)
-            frames.append((move.seat, packed(t="place", id=number, piece=str(move.piece), field=move.field)))
-        games.append(frames)
-    return games
-
-
-class ServerTables:
-    """Tables on the real servers at some ports, divided among them, left after each round and opened anew."""
-
-    def __init__(self, ports: Sequence[int], tables: int) -> None:
-        self.tables = _tables(ports, tables)
-        self._id = 0
-        for table in self.tables:
-            for wire in table.wires:
-                wire.send(packed(t="hello", versions=[1], client="bench"))
-                wire.expect("welcome")
-
-    def prepare(self) -> None:
-        for table in self.tables:
-            host = table.wires[0]
-            host.send(
-                packed(t="open", id=self._next(), players=SEATS, name="s0", random_layout=True, starting=0)
-            )
-            code = host.expect("seated")["table"]
-            for seat, wire in enumerate(table.wires[1:], start=1):
-                wire.send(packed(t="join", id=self._next(), table=code, name=f"s{seat}"))
-                wire.expect("seated")
-            host.send(packed(t="start", id=self._next()))
-            host.expect("events")
-        self._drain()
-
-    def tidy(self) -> None:
-        for table in self.tables:
-            for wire in table.wires:
-                wire.send(packed(t="leave", id=self._next()))
-                wire.expect("done")
-
-    def _drain(self) -> None:
-        """Read everything that the server sends about the start."""
-        for table in self.tables:
-            for wire in table.wires:
-                number = self._next()
-                wire.send(packed(t="ping", id=number))
-                wire.expect("pong")
-
-    def _next(self) -> int:
-        self._id += 1
-        return self._id
-
-
-class FloorTables:
-    """The same seats on the floor: the first frame names the group, every other one is fanned out to it."""
-
-    def __init__(self, ports: Sequence[int], tables: int) -> None:
-        self.tables = _tables(ports, tables)
-        for number, table in enumerate(self.tables):
-            for wire in table.wires:
-                wire.send(packed(t="group", group=number))
-                wire.expect("grouped")
-
-    def prepare(self) -> None:
-        pass
-
-    def tidy(self) -> None:
-        pass
-
-
-def _tables(ports: Sequence[int], tables: int) -> list[LoadTable]:
-    return [LoadTable([Wire(ports[at % len(ports)]) for _ in range(SEATS)]) for at in range(tables)]
 
 
 def measured(
@@ -240,26 +134,3 @@ def play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ran
         if now() - last_heard > _TIMEOUT:
             raise TimeoutError("the server has stopped answering")
     selector.close()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
-    parser.add_argument("subject", choices=("server", "floor"))
-    parser.add_argument("--port", type=int, nargs="+", required=True)
-    parser.add_argument("--pid", type=int, nargs="+", required=True)
-    parser.add_argument("--tables", type=int, default=50)
-    parser.add_argument("--moves", type=int, default=6400)
-    parser.add_argument(
-        "--rate", type=float, help="moves per second over all tables (default: as many as possible)"
-    )
-    options = parser.parse_args()
-    kind = ServerTables if options.subject == "server" else FloorTables
-    games = scripts(7)
-    tables = kind(options.port, options.tables)
-    rounds = max(1, round(options.moves / (options.tables * len(games[0]))))
-    figures = measured(tables, games, rounds, [psutil.Process(pid) for pid in options.pid], options.rate)
-    print(json.dumps(figures.summary()))
-
-
-if __name__ == "__main__":
-    main()

@@ -67,7 +67,7 @@ async def _until_input_ends(port: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.subject", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.load.subject", description=__doc__)
     parser.add_argument("subject", choices=("server", "floor"))
     parser.add_argument("--data", type=Path, help="folder for the journal; without it nothing is stored")
     parser.add_argument("--database", help="the URL of a PostgreSQL database for the journal")

@@ -1,6 +1,6 @@
 """The environment for reinforcement learning: whole games a second on one core, played by random actions.
 
-    python -m bench.environment --seconds 5
+    python -m bench.bots.environment --seconds 5
 
 Each step takes an observation with its mask, draws an action from the mask and plays it; games begin with
 placements. Beside it, the same games in the engine alone, with their events. Seconds are of CPU time.
@@ -57,7 +57,7 @@ def rates(play: Callable[[], int], seconds: float) -> tuple[float, float]:
 
 def main() -> None:
     """Print a line for each number of players."""
-    parser = argparse.ArgumentParser(prog="python -m bench.environment", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.bots.environment", description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="for each number of players (default: 5)")
     options = parser.parse_args()
     print(f"one core, medians of {_REPEATS} repeats")
