@@ -18,9 +18,9 @@ from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_p
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
 from server.tables.chat import ChatLimits
-from server.tables.live_entries import live_entries
 from server.tables.owner import TableOwner
-from server.tables.state import PersistentState
+from server.tables.state.live_entries import live_entries
+from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
 from server.timers import Timer
 

@@ -27,7 +27,7 @@ from server.storage.entries import Ended as EndedEntry
 from server.tables.context import TableContext
 from server.tables.seats.names import check_name
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state import Player
+from server.tables.state.persistent_state import Player
 
 log = logging.getLogger(__name__)
 

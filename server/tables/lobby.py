@@ -30,7 +30,7 @@ from server.tables.registry.table_registry import TableRegistry
 from server.tables.rematch import entries_to_play_again, options_to_play_again
 from server.tables.seats.confusables import read_list
 from server.tables.seats.names import check_name
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
 if TYPE_CHECKING:

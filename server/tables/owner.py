@@ -5,7 +5,7 @@ from typing import Protocol
 
 from engine.game import Game
 from server.net.session import Session
-from server.tables.state import PersistentState, Player
+from server.tables.state.persistent_state import PersistentState, Player
 
 
 class NextTable(Protocol):

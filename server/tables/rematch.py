@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from engine.pieces import Seat
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators, Title
 from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened, PeopleChosen
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 
 
 def options_to_play_again(state: PersistentState) -> Opened:

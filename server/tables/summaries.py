@@ -4,7 +4,7 @@ from engine.pieces import Seat
 from protocol.messages import SeatSummary, TableState, TableSummary
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 
 
 def table_summary(code: str, state: PersistentState, *, deserted: bool) -> TableSummary:

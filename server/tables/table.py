@@ -65,18 +65,18 @@ from server.tables.absence.internal_messages import (
     Unattended,
 )
 from server.tables.absence.stand_in import StandIn
-from server.tables.answers import Answer
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
-from server.tables.game_start import GameStart
+from server.tables.game.game_start import GameStart
+from server.tables.game.moves import Moves
+from server.tables.game.pauses import Pauses
 from server.tables.host_powers import HostPowers
-from server.tables.moves import Moves
 from server.tables.owner import TableOwner
-from server.tables.pauses import Pauses
 from server.tables.preparation import Preparation
 from server.tables.priority_lock import PriorityLock
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state import PersistentState, Player
+from server.tables.state.answers import Answer
+from server.tables.state.persistent_state import PersistentState, Player
 from server.tables.summaries import table_summary
 from server.timers import Timer, Timers
 from server.tracing import move_span

@@ -46,7 +46,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.tables.absence.internal_messages import TimeUp
-from server.tables.pauses import PAUSES
+from server.tables.game.pauses import PAUSES
 from tests.server.peer import (
     Peer,
     connected,

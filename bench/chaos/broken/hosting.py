@@ -15,10 +15,10 @@ from server.refusal import Refusal
 from server.storage.entries import Entry
 from server.tables import context
 from server.tables.audience import Audience
+from server.tables.game.moves import Moves
 from server.tables.lobby import Lobby
-from server.tables.moves import Moves
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state import PersistentState, Player
+from server.tables.state.persistent_state import PersistentState, Player
 from server.tables.table import Table
 
 

@@ -8,7 +8,7 @@ from engine.game import RandomChance
 from server import app
 from server.storage.entries import Entry
 from server.storage.journal import Journal
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 
 
 @dataclass(frozen=True, slots=True)

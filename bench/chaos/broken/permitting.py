@@ -6,11 +6,11 @@ from bench.chaos.broken.making import exchange, mistake
 from engine.pieces import Seat
 from protocol.messages import AtTable, Say
 from server.net.session import Session
-from server.tables.answers import Answers
 from server.tables.lobby import Lobby
 from server.tables.seats import seat_admission
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state import PersistentState
+from server.tables.state.answers import Answers
+from server.tables.state.persistent_state import PersistentState
 
 
 @mistake("answers-forgotten", "carries out a message that is sent again")

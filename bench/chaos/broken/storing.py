@@ -16,9 +16,9 @@ from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.records import Records
 from server.storage.sqlite import journal as journal_on_disk
 from server.storage.sqlite import tables_in_file
-from server.tables.clocks import Clocks
-from server.tables.moves import Moves
-from server.tables.state import PersistentState
+from server.tables.game.moves import Moves
+from server.tables.state.clocks import Clocks
+from server.tables.state.persistent_state import PersistentState
 
 
 @mistake("told-before-stored", "sends a move before it is stored", full_disks=2)

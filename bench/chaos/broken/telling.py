@@ -11,7 +11,8 @@ from engine.legal import Legal
 from engine.view import Eyes
 from protocol.messages import Events
 from server.net.session import Session
-from server.tables import audience, context, game_start
+from server.tables import audience, context
+from server.tables.game import game_start
 
 
 def _catch_up_after(change: Callable[[int], int]) -> None:

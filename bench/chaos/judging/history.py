@@ -23,8 +23,8 @@ from server.net.tokens import hash_fits, token_hash
 from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, Unpaused
 from server.tables.absence.policy import WaitingPolicy
 from server.tables.audience import Audience
-from server.tables.clocks import Clocks
-from server.tables.state import PersistentState
+from server.tables.state.clocks import Clocks
+from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
 
 

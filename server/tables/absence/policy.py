@@ -18,7 +18,7 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.absence.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
 from server.tables.absence.stand_in import StandIn
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from server.timers import Timer
 
 

@@ -15,7 +15,7 @@ from server.net.tokens import hash_fits
 from server.tables.online.people import Place
 from server.tables.registry.tables_elsewhere import Elsewhere, TablesElsewhere
 from server.tables.seats.names import looks
-from server.tables.state import Player
+from server.tables.state.persistent_state import Player
 from server.tables.table import Table
 
 if TYPE_CHECKING:

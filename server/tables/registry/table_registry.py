@@ -21,7 +21,7 @@ from server.storage.entries import BotSeated, Continued, Entry, Freed, Kept, Ope
 from server.storage.journal import Journal, Part
 from server.tables.registry.folding import folded, folded_as_far_as_possible
 from server.tables.registry.limits import OpeningLimits
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
 log = logging.getLogger(__name__)

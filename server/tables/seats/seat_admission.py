@@ -30,7 +30,7 @@ from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.seats.exclusions import Exclusions
 from server.tables.seats.hosting import Hosting
 from server.tables.seats.names import alike, check_name
-from server.tables.state import Player
+from server.tables.state.persistent_state import Player
 from server.timers import Timer
 
 log = logging.getLogger(__name__)

@@ -38,7 +38,8 @@ from protocol.messages import (
 from protocol.snapshot import snapshot_message
 from server.app import Running, running
 from server.config import Config
-from server.tables import game_start, state
+from server.tables.game import game_start
+from server.tables.state import persistent_state
 from tests.client.bots.test_runner import play_randomly
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, scripted
 from tests.engine.test_fairness import CheatingChance
@@ -314,7 +315,7 @@ async def test_clients_notice_a_server_that_draws_what_it_likes(
     thing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Players, spectators and the record's check come to the same."""
-    for module in (game_start, state):
+    for module in (game_start, persistent_state):
         monkeypatch.setattr(module, "SharedChance", lambda *of: CheatingChance(thing, SharedChance(*of)))
     async with running(Config()) as server, two_players(server) as (ann, bob, watching):
         await ann.start()

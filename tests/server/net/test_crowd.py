@@ -32,7 +32,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from tests.server.peer import connected_without_hello, eventually
 
 

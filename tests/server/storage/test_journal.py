@@ -25,7 +25,7 @@ from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
 from server.storage.sqlite.tables_in_file import insert
 from server.storage.stored_tables import relinked
 from server.tables.context import RETRY_SECONDS
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,

@@ -60,9 +60,9 @@ from server.storage.entries import (
 from server.tables.absence.internal_messages import InternalMessage, Scheduler
 from server.tables.absence.policy import ActingPolicy, WaitingPolicy, votes_needed
 from server.tables.absence.stand_in import StandIn
-from server.tables.clocks import Clocks
 from server.tables.context import RETRY_SECONDS
-from server.tables.state import PersistentState
+from server.tables.state.clocks import Clocks
+from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (

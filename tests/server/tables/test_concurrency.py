@@ -51,7 +51,7 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.journal import Journal
 from server.storage.sqlite.journal import SqliteJournal
-from server.tables.state import PersistentState
+from server.tables.state.persistent_state import PersistentState
 from server.timers import Timer
 from tests.server.peer import Peer, check_views, connected, eventually
 from tests.server.storage.test_journal import table_facts

@@ -46,7 +46,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.logs import describe
 from server.storage.entries import Played
-from server.tables.game_start import SHARE_SECONDS
+from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,

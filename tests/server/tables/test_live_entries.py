@@ -43,8 +43,8 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables import context
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
-from server.tables.live_entries import live_entries
-from server.tables.state import PersistentState
+from server.tables.state.live_entries import live_entries
+from server.tables.state.persistent_state import PersistentState
 from tests.protocol.messages import of_schema
 from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import table_facts

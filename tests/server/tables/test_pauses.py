@@ -25,7 +25,7 @@ from protocol.settings import AbsencePolicy
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.context import PAUSE_SECONDS
-from server.tables.pauses import OTHERS_WAIT_SECONDS, PAUSES
+from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, check_views, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts

@@ -19,8 +19,8 @@ from server.refusal import Refusal
 from server.storage.entries import Played
 from server.tables.absence.internal_messages import SharesDue
 from server.tables.context import TableContext
-from server.tables.moves import Moves
-from server.tables.state import PersistentState
+from server.tables.game.moves import Moves
+from server.tables.state.persistent_state import PersistentState
 from server.timers import Timer
 
 SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer

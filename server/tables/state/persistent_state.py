@@ -42,9 +42,9 @@ from server.storage.entries import (
     Voted,
     events_in,
 )
-from server.tables.answers import Answers
-from server.tables.clocks import Clocks
-from server.tables.packed_games import packed, unpacked
+from server.tables.state.answers import Answers
+from server.tables.state.clocks import Clocks
+from server.tables.state.packed_games import packed, unpacked
 
 
 @dataclass(slots=True)

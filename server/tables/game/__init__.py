@@ -1,0 +1,1 @@
+"""A table's game: its start, its moves and its pauses."""
