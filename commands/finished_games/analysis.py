@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from client.language import _
-from commands.finished_games.records import recording_in, write_out
+from commands.finished_games.records import need_writable, recording_in, write_out
 from commands.parsing import Commands, WrongUse, positive
 from commands.progress import progress
 
@@ -72,8 +72,8 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
     if not recording.over:
         text = _("{file}: the game is not finished: only a finished game can be analysed")
         raise WrongUse(text.format(file=file))
-    if arguments.svg not in {None, "-"}:
-        write_out(arguments.svg, "")  # if it cannot be written, that is said before the work
+    if arguments.svg is not None:
+        need_writable(arguments.svg)  # rather than to find that after the work
     found: Analysis | None = None
     code = 0
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)

@@ -1,6 +1,7 @@
 """`palatinus check`, `replay` and `export`: the commands for records."""
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from commands.display_options import add_ascii, add_drawing, prefer_as_remembere
 from commands.parsing import Commands, WrongUse, move_number, need_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from client.records.recording import Recording
     from engine.fairness import Sources
@@ -184,8 +185,21 @@ def write_out(out: str, content: str) -> None:
         sys.stdout.buffer.write(content.encode())
         sys.stdout.flush()
         return
-    try:
+    with _writing(out):
         Path(out).write_bytes(content.encode())
+
+
+def need_writable(out: str) -> None:
+    """Raise WrongUse if the file cannot be written; what stands in it stays."""
+    if out != "-":
+        with _writing(out), Path(out).open("ab"):
+            pass
+
+
+@contextlib.contextmanager
+def _writing(out: str) -> "Iterator[None]":
+    try:
+        yield
     except OSError as error:
         text = _("cannot write {file}: {reason}").format(file=out, reason=error.strerror)
         raise WrongUse(text) from error

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands.finished_games.records import need_writable
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import main
@@ -46,6 +47,14 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_judged(
     """Nobody waits for nothing."""
     assert main(["analyse", str(record), "--svg", str(tmp_path / "nowhere" / "x.svg")]) == 2
     assert "nowhere/x.svg: " in capsys.readouterr().err
+
+
+def test_asking_whether_a_picture_can_be_written_keeps_the_one_that_stands_there(tmp_path: Path) -> None:
+    """An analysis that is stopped at once has nothing to put in its place."""
+    earlier = tmp_path / "earlier.svg"
+    earlier.write_text("<svg/>")
+    need_writable(str(earlier))
+    assert earlier.read_text() == "<svg/>"
 
 
 def test_ctrl_c_shows_what_there_is(record: Path) -> None:
