@@ -9,7 +9,7 @@ from engine.pieces import Seat
 from protocol.messages import PauseSummary, TableState
 from server.config import Limits
 from server.counts import Counts
-from server.errors import JournalError
+from server.errors import JournalError, NotStored
 from server.net.session import Session
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
@@ -62,6 +62,11 @@ class TableContext:
         self._stopped = True
         self.scheduler.stop()
         self.policy.stop_timers()  # but moves that still come are judged, and charged, by its clock
+
+    def check_lease(self) -> None:
+        """Raise NotStored if another server may have the table, and know more of it."""
+        if self.journal.lapsed:
+            raise NotStored("the lease has run out")
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""

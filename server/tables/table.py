@@ -1,59 +1,38 @@
 """A table: one game, its seats and its spectators, and one thing at a time.
 
-It handles requests and what falls due one by one, knows who may ask what, and hands them on: coming and
-going to the seat admission, the game to the moves.
+It handles requests and what falls due one by one, and hands them on: coming and going to the seat admission,
+what is asked at the table to the requests, the game to the moves.
 """
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
-from engine.errors import IllegalCommand
 from engine.pieces import Seat
-from engine.record import recorded
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import (
-    AddShare,
     Announced,
-    AskPause,
     AtTable,
-    ChangeSeat,
-    ChoosePeople,
-    Done,
     GetRecord,
-    HostRequest,
     JoinTable,
     Lay,
-    Leave,
     PlacePiece,
-    PlayerRequest,
-    Record,
-    Refused,
     Rematch,
     Resume,
-    Said,
-    Say,
-    SayReady,
     Seated,
-    StartGame,
-    Sync,
     TableState,
     TableSummary,
-    Vote,
     Watch,
 )
-from protocol.text import unsafe
 from server.config import Limits
 from server.counts import Counts
-from server.errors import JournalError, NotStored, TableLost
+from server.errors import JournalError, TableLost
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Continued, Forgotten
+from server.storage.entries import Forgotten
 from server.storage.journal import Journal
 from server.tables.absence.internal_messages import (
     FreeIfAway,
@@ -65,20 +44,19 @@ from server.tables.absence.internal_messages import (
     Unattended,
 )
 from server.tables.absence.stand_in import StandIn
+from server.tables.attendance import Attendance
 from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.game.pauses import Pauses
-from server.tables.host_powers import HostPowers
 from server.tables.owner import TableOwner
-from server.tables.preparation import Preparation
 from server.tables.priority_lock import PriorityLock
+from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state.answers import Answer
 from server.tables.state.persistent_state import PersistentState, Player
 from server.tables.summaries import table_summary
-from server.timers import Timer, Timers
+from server.timers import Timers
 from server.tracing import move_span
 
 log = logging.getLogger(__name__)
@@ -108,7 +86,6 @@ class Table:
         self.code = code
         self.state = state
         self.archived = False
-        self.unattended_since: float | None = None
         self._ended = False
         self._lost = False
         self._moved_to: str | None = None  # the address of another server
@@ -120,15 +97,19 @@ class Table:
         )
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
-        self._host_powers = HostPowers(self._context, self._admission)
-        self._preparation = Preparation(self._context, self._admission)
         self._pauses = Pauses(self._context)
         self._moves = Moves(self._context)
         self._game_start = GameStart(self._context, self._moves)
-        self._unattended_timer: Timer | None = None
-        self._unattended_stage: str | None = None
-        self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
-        self._watch_attendance()
+        self._requests = Requests(
+            self,
+            self._context,
+            admission=self._admission,
+            game_start=self._game_start,
+            moves=self._moves,
+            pauses=self._pauses,
+        )
+        self._attendance = Attendance(self._context)
+        self._look_who_is_here()
 
     # -- what sessions ask --------------------------------------------------------------------------
 
@@ -136,9 +117,9 @@ class Table:
         """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
         if isinstance(message, Lay | PlacePiece):
             with move_span(type(message).__name__, None if self.state.private else self.code):
-                await self._in_order(self._answer, session, message)
+                await self._in_order(self._open_requests().answer, session, message)
         else:
-            await self._in_order(self._answer, session, message)
+            await self._in_order(self._open_requests().answer, session, message)
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Let the session in as it asks; raises Refusal or JournalError."""
@@ -152,11 +133,11 @@ class Table:
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        await self._if_leased(self._play_again, session, message)
+        await self._if_leased(self._open_requests().play_again, session, message)
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game; raises Refusal."""
-        await self._if_leased(self._send_record, session, message)
+        await self._if_leased(self._open_requests().send_record, session, message)
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
@@ -164,6 +145,12 @@ class Table:
             return
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
             await self._at_once(self._admission.disconnected, session)
+
+    def _open_requests(self) -> Requests:
+        """Return the part that does requests; raises Refusal or TableLost if the table has ended."""
+        if self._ended:  # it was lost while the session came
+            raise self._closed()
+        return self._requests
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -191,13 +178,17 @@ class Table:
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
-        since = self.unattended_since
-        return None if since is None else int(self._context.scheduler.time() - since)
+        return self._attendance.seconds_unattended()
+
+    @property
+    def unattended_since(self) -> float | None:
+        """Return when the last one here has left, by the table's clock; None if somebody is here."""
+        return self._attendance.unattended_since
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table."""
         self._admission.sit(session, Seat(0), Seated(id, self.code, 0, token))
-        self._watch_attendance()
+        self._look_who_is_here()
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
@@ -257,18 +248,14 @@ class Table:
             self._lock.release()
 
     async def _if_leased(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        """Do `work` after all earlier requests; raises NotStored too, as `_check_lease` does."""
+        """Do `work` after all earlier requests; raises NotStored too, as `check_lease` does."""
         await self._lock.acquire()
         try:
-            self._check_lease()
+            if not self._ended:
+                self._context.check_lease()
             return await self._do_work(work, *args, **options)
         finally:
             self._lock.release()
-
-    def _check_lease(self) -> None:
-        """Raise NotStored if another server may have the table, and know more of it."""
-        if not self._ended and self._context.journal.lapsed:
-            raise NotStored("the lease has run out")
 
     async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         """Do `work` before all queued requests; raises what `_do_work` raises.
@@ -310,7 +297,7 @@ class Table:
                 if self._is_over:
                     self._end()
                 else:
-                    self._watch_attendance()
+                    self._look_who_is_here()
 
     async def _fall_due(self, message: InternalMessage) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
@@ -331,136 +318,16 @@ class Table:
             case _:
                 await self._moves.fall_due(message)
 
-    # -- messages -----------------------------------------------------------------------------------
-
-    async def _answer(self, session: Session, message: AtTable) -> None:
-        if session.table is not self:  # it left, or was taken over, while the message waited
-            raise Refusal(Code.LEFT_THE_TABLE)
-        player = None if session.seat is None else self.state.players[session.seat]
-        if player is not None and (known := player.answers.known(message)) is not None:
-            session.send(known)  # whoever has the table now: that was stored
-            return
-        self._check_lease()
-        try:
-            if isinstance(message, Lay | PlacePiece):
-                await self._moves.play(session, message)  # whose fold remembers the answer
-                return
-            if isinstance(message, StartGame):
-                await self._game_start.start(session, message)  # which answers when the game begins
-                return
-            await self._do(session, message)
-            answer: Answer = Done(message.id)
-        except Refusal as refusal:
-            answer = refusal.message(message.id)
-        except IllegalCommand as error:
-            answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
-        if player is not None and not isinstance(message, Sync | Leave):
-            player.answers.remember(message, answer)
-        session.send(answer)
-
-    async def _do(
-        self,
-        session: Session,
-        message: HostRequest | PlayerRequest | AddShare | AskPause | Leave | Sync | Say | Vote,
-    ) -> None:
-        match message:
-            case Leave():
-                await self._admission.leave(session)
-            case Sync():
-                self._context.catch_up(session, message.after)
-            case Say():
-                if (reason := unsafe(message.text)) is not None:
-                    raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
-                self._context.chat.count(session, self.code)
-                self._say(session, message.text)
-            case Vote():
-                await self._moves.vote(session, message)
-            case AddShare():
-                self._game_start.add_share(session, message)
-            case AskPause():
-                await self._pauses.ask(session, message)
-            case SayReady() | ChangeSeat() | ChoosePeople():
-                await self._preparation.settle(session, message)
-            case _:
-                await self._host_powers.use(session, message)
-
-    def _say(self, session: Session, text: str) -> None:
-        """Send what the session says to everybody, or a spectator's tips to no player."""
-        audience = self._context.audience
-        spectator = audience.spectators.get(session)
-        if spectator is None:
-            audience.broadcast(Said(text, session.seat))
-        elif self.state.quiet and self.state.stage == "playing":
-            audience.broadcast_to_spectators(Said(text, spectator=spectator.number))
-        else:
-            audience.broadcast(Said(text, spectator=spectator.number))
-
-    async def _play_again(self, session: Session, message: Rematch) -> None:
-        """Open the table of the rematch, or find it, and let the session's player go there.
-
-        The lock is held meanwhile: nothing at this table may reach a session that already sits at the next.
-        """
-        if session.table is not self:
-            raise Refusal(Code.LEFT_THE_TABLE)
-        seat = session.player_seat()
-        if self.state.stage != "over":
-            raise Refusal(Code.NOT_OVER)
-        await self._context.shorten_if_long()
-        next_table = await self._context.owner.table_after(session, self.code, self.state)
-        if next_table.code != self.state.next_table:
-            self.state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
-            self._context.broadcast_state()
-        player = self.state.players[seat]
-        assert player is not None  # noqa: S101 - seats are given up only before a game
-        await next_table.arrive(session, message.id, replace(player, standing=self.state.standing(seat)))
-        self._admission.gone_on(session, seat)
-
-    async def _send_record(self, session: Session, message: GetRecord) -> None:
-        if session.table is not self:
-            raise Refusal(Code.LEFT_THE_TABLE)
-        game = self.state.game
-        if game is None or not game.over:  # it would reveal the hidden pieces
-            raise Refusal(Code.NOT_OVER)
-        if self._record is None:
-            self._record = recorded(game.events, self.state.names).splitlines()
-        session.send(Record(message.id, self._record))
-
     # -- the end ------------------------------------------------------------------------------------
 
-    def _watch_attendance(self) -> None:
-        """Start or stop the time after which a table without anybody is archived or forgotten."""
+    def _look_who_is_here(self) -> None:
         if not self._context.audience:
             self.state.pack()
-            self._record = None
-        stage = None if self._context.audience else self.state.stage
-        if stage == self._unattended_stage:
-            return
-        self._unattended_stage = stage
-        if self._unattended_timer is not None:
-            self._unattended_timer.cancel()
-        self._unattended_timer = self.unattended_since = None
-        if stage is not None:
-            limits, scheduler = self._context.limits, self._context.scheduler
-            self.unattended_since = scheduler.time()
-            brief = stage == "over" or not self.state.people  # no person is going to come back
-            seconds = limits.over_seconds if brief else limits.unattended_seconds
-            self._unattended_timer = scheduler.after(seconds, Unattended())
+            self._requests.forget_record()
+        self._attendance.look()
 
     async def _archive_if_unattended(self) -> None:
-        """Archive a game, for its players to come back to; forget a table without one."""
-        if self._context.audience:
-            return
-        try:
-            if self.state.stage == "gathering":
-                await self._context.store(Forgotten())
-            else:
-                origin = self.state.opened.origin or self.code  # in journals of before, nobody's but its own
-                game = ArchivedGame(origin, self.state.played)
-                await self._context.journal.archive(self.code, game)
-                self.archived = True
-        except JournalError as error:
-            self._context.counts.journal_failed(error)
-            self._unattended_stage = None  # try again
+        self.archived = await self._attendance.archive_if_unattended()
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         await self._context.stop_clock()
@@ -494,16 +361,15 @@ class Table:
                 session.send(Refusal(self._why_closed, table=self.code).message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._host_powers, self._preparation, self._pauses, self._moves
-        del self._game_start
+        del self._context, self._admission, self._pauses, self._moves, self._game_start
+        del self._requests, self._attendance
 
     def _stop_timers(self) -> None:
         self._context.stop_timers()
         self._admission.stop_timers()
         self._pauses.stop_timers()
         self._game_start.stop_timers()
-        if self._unattended_timer is not None:
-            self._unattended_timer.cancel()
+        self._attendance.stop_timer()
 
     @property
     def _is_over(self) -> bool:

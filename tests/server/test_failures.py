@@ -13,7 +13,7 @@ from server.app import running
 from server.config import Config
 from server.logs import describe
 from server.storage.journal import NoJournal
-from server.tables.table import Table
+from server.tables.requests import Requests
 from tests.server.peer import (
     Peer,
     connected,
@@ -36,14 +36,14 @@ async def test_a_failing_table_does_not_harm_the_others(
         game(server.port, 2) as good,
     ):
         table = table_of(server, bad)
-        do = Table._do
+        do = Requests._do
 
-        async def failing(self: Table, session: object, message: object) -> object:
-            if self is table:
+        async def failing(self: Requests, session: object, message: object) -> object:
+            if self._table is table:
                 raise RuntimeError("a mistake of ours")
             return await do(self, session, message)  # type: ignore[arg-type, func-returns-value]
 
-        monkeypatch.setattr(Table, "_do", failing)
+        monkeypatch.setattr(Requests, "_do", failing)
         for peer in bad:
             await peer.send(*(Sync(number) for number in range(5)))
         for peer in bad:
@@ -149,7 +149,7 @@ async def test_a_failed_table_is_restored_by_a_restart(
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(2), moves=5)
         with monkeypatch.context() as patch:
-            patch.setattr(Table, "_do", failing)
+            patch.setattr(Requests, "_do", failing)
             await peers[0].send(Sync(1))
             await eventually(lambda: not server.lobby.tables)
     async with running(Config(data=tmp_path)) as server, connected(server.port) as again:

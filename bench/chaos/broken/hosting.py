@@ -17,9 +17,9 @@ from server.tables import context
 from server.tables.audience import Audience
 from server.tables.game.moves import Moves
 from server.tables.lobby import Lobby
+from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import PersistentState, Player
-from server.tables.table import Table
 
 
 @mistake("pause-forgotten", "forgets when it starts that a game is paused", **LIVELY)
@@ -126,15 +126,15 @@ def _show_ended_games() -> None:
 )
 def _send_record_of_ended_games() -> None:
     def send_record(_right: Any) -> Any:
-        async def wrong(table: Table, session: Session, message: GetRecord) -> None:
-            game = table.state.game
-            if game is None or table.state.stage != "over":
+        async def wrong(requests: Requests, session: Session, message: GetRecord) -> None:
+            state = requests._context.state
+            if state.game is None or state.stage != "over":
                 raise Refusal(Code.NOT_OVER)
-            session.send(Record(message.id, recorded(game.events, table.state.names).splitlines()))
+            session.send(Record(message.id, recorded(state.game.events, state.names).splitlines()))
 
         return wrong
 
-    exchange(Table, "_send_record", send_record)
+    exchange(Requests, "send_record", send_record)
 
 
 @mistake("private-table-listed", "shows private tables in the list", **LIVELY)

@@ -1,0 +1,64 @@
+"""A table without anybody: after a time it is archived, or forgotten."""
+
+from server.errors import JournalError
+from server.storage.archive_index import ArchivedGame
+from server.storage.entries import Forgotten
+from server.tables.absence.internal_messages import Unattended
+from server.tables.context import TableContext
+from server.timers import Timer
+
+
+class Attendance:
+    """Knows since when nobody has been at a table."""
+
+    def __init__(self, context: TableContext) -> None:
+        self._context = context
+        self.unattended_since: float | None = None
+        self._timer: Timer | None = None
+        self._stage: str | None = None  # at which the table was left
+
+    def seconds_unattended(self) -> int | None:
+        """Return how many seconds nobody has been here, None if somebody is."""
+        since = self.unattended_since
+        return None if since is None else int(self._context.scheduler.time() - since)
+
+    def look(self) -> None:
+        """Start or stop the time after which the table is archived or forgotten, by who is here now."""
+        state = self._context.state
+        stage = None if self._context.audience else state.stage
+        if stage == self._stage:
+            return
+        self._stage = stage
+        self.stop_timer()
+        self._timer = self.unattended_since = None
+        if stage is not None:
+            limits, scheduler = self._context.limits, self._context.scheduler
+            self.unattended_since = scheduler.time()
+            brief = stage == "over" or not state.people  # no person is going to come back
+            seconds = limits.over_seconds if brief else limits.unattended_seconds
+            self._timer = scheduler.after(seconds, Unattended())
+
+    def stop_timer(self) -> None:
+        """Let the time not run out."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def archive_if_unattended(self) -> bool:
+        """Archive a game, for its players to come back to, or forget a table without one.
+
+        Returns whether the game has been archived.
+        """
+        context, state = self._context, self._context.state
+        if context.audience:
+            return False
+        try:
+            if state.stage == "gathering":
+                await context.store(Forgotten())
+                return False
+            origin = state.opened.origin or context.code  # in journals of before, nobody's but its own
+            await context.journal.archive(context.code, ArchivedGame(origin, state.played))
+        except JournalError as error:
+            context.counts.journal_failed(error)
+            self._stage = None  # try again
+            return False
+        return True

@@ -1,0 +1,167 @@
+"""What the sessions at a table ask: who may ask what, which part of the table does it, and the answers."""
+
+from dataclasses import replace
+
+from engine.errors import IllegalCommand
+from engine.record import recorded
+from protocol.codes import Code
+from protocol.messages import (
+    AddShare,
+    AskPause,
+    AtTable,
+    ChangeSeat,
+    ChoosePeople,
+    Done,
+    GetRecord,
+    HostRequest,
+    Lay,
+    Leave,
+    PlacePiece,
+    PlayerRequest,
+    Record,
+    Refused,
+    Rematch,
+    Said,
+    Say,
+    SayReady,
+    StartGame,
+    Sync,
+    Vote,
+)
+from protocol.text import unsafe
+from server.net.session import AttendedTable, Session
+from server.refusal import Refusal
+from server.storage.entries import Continued
+from server.tables.context import TableContext
+from server.tables.game.game_start import GameStart
+from server.tables.game.moves import Moves
+from server.tables.game.pauses import Pauses
+from server.tables.host_powers import HostPowers
+from server.tables.preparation import Preparation
+from server.tables.seats.seat_admission import SeatAdmission
+from server.tables.state.answers import Answer
+
+
+class Requests:
+    """Does what the sessions at `table` ask, while the table's lock is held."""
+
+    def __init__(
+        self,
+        table: AttendedTable,
+        context: TableContext,
+        *,
+        admission: SeatAdmission,
+        game_start: GameStart,
+        moves: Moves,
+        pauses: Pauses,
+    ) -> None:
+        self._table = table
+        self._context = context
+        self._admission = admission
+        self._game_start = game_start
+        self._moves = moves
+        self._pauses = pauses
+        self._preparation = Preparation(context, admission)
+        self._host_powers = HostPowers(context, admission)
+        self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
+
+    async def answer(self, session: Session, message: AtTable) -> None:
+        """Do what the session asks, or refuse it, and answer; raises Refusal or JournalError."""
+        self._check_here(session)
+        state = self._context.state
+        player = None if session.seat is None else state.players[session.seat]
+        if player is not None and (known := player.answers.known(message)) is not None:
+            session.send(known)  # whoever has the table now: that was stored
+            return
+        self._context.check_lease()
+        try:
+            if isinstance(message, Lay | PlacePiece):
+                await self._moves.play(session, message)  # whose fold remembers the answer
+                return
+            if isinstance(message, StartGame):
+                await self._game_start.start(session, message)  # which answers when the game begins
+                return
+            await self._do(session, message)
+            answer: Answer = Done(message.id)
+        except Refusal as refusal:
+            answer = refusal.message(message.id)
+        except IllegalCommand as error:
+            answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
+        if player is not None and not isinstance(message, Sync | Leave):
+            player.answers.remember(message, answer)
+        session.send(answer)
+
+    async def play_again(self, session: Session, message: Rematch) -> None:
+        """Open the table of the rematch, or find it, and let the session's player go there.
+
+        The lock is held meanwhile: nothing at this table may reach a session that already sits at the next.
+        """
+        self._check_here(session)
+        context, state = self._context, self._context.state
+        seat = session.player_seat()
+        if state.stage != "over":
+            raise Refusal(Code.NOT_OVER)
+        await context.shorten_if_long()
+        next_table = await context.owner.table_after(session, context.code, state)
+        if next_table.code != state.next_table:
+            state.fold(Continued(next_table.code))  # which the lobby has stored with the new table
+            context.broadcast_state()
+        player = state.players[seat]
+        assert player is not None  # noqa: S101 - seats are given up only before a game
+        await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
+        self._admission.gone_on(session, seat)
+
+    async def send_record(self, session: Session, message: GetRecord) -> None:
+        """Send the session the record of the finished game."""
+        self._check_here(session)
+        state = self._context.state
+        if state.game is None or not state.game.over:  # it would reveal the hidden pieces
+            raise Refusal(Code.NOT_OVER)
+        if self._record is None:
+            self._record = recorded(state.game.events, state.names).splitlines()
+        session.send(Record(message.id, self._record))
+
+    def forget_record(self) -> None:
+        """Give up the record's memory: nobody is here who could ask for it."""
+        self._record = None
+
+    def _check_here(self, session: Session) -> None:
+        if session.table is not self._table:  # it left, or was taken over, while the message waited
+            raise Refusal(Code.LEFT_THE_TABLE)
+
+    async def _do(
+        self,
+        session: Session,
+        message: HostRequest | PlayerRequest | AddShare | AskPause | Leave | Sync | Say | Vote,
+    ) -> None:
+        match message:
+            case Leave():
+                await self._admission.leave(session)
+            case Sync():
+                self._context.catch_up(session, message.after)
+            case Say():
+                if (reason := unsafe(message.text)) is not None:
+                    raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+                self._context.chat.count(session, self._context.code)
+                self._say(session, message.text)
+            case Vote():
+                await self._moves.vote(session, message)
+            case AddShare():
+                self._game_start.add_share(session, message)
+            case AskPause():
+                await self._pauses.ask(session, message)
+            case SayReady() | ChangeSeat() | ChoosePeople():
+                await self._preparation.settle(session, message)
+            case _:
+                await self._host_powers.use(session, message)
+
+    def _say(self, session: Session, text: str) -> None:
+        """Send what the session says to everybody, or a spectator's tips to no player."""
+        audience, state = self._context.audience, self._context.state
+        spectator = audience.spectators.get(session)
+        if spectator is None:
+            audience.broadcast(Said(text, session.seat))
+        elif state.quiet and state.stage == "playing":
+            audience.broadcast_to_spectators(Said(text, spectator=spectator.number))
+        else:
+            audience.broadcast(Said(text, spectator=spectator.number))
