@@ -216,11 +216,14 @@ class Channel:
         if term != self._told_as:
             if term != self._last_term:  # what was said under another lease is over
                 self._batch = []
-            self._changed = dict.fromkeys((*self._mine, *self._changed))
+            # First what has changed: nothing is to be told of a table that has become private meanwhile.
+            self._changed = dict.fromkeys((*self._changed, *self._mine))
             self._told_as = self._last_term = term
-        if not self._batch:
-            self._ask_sources()
-            self._batch = list(self._next_batch())
+        self._ask_sources()
+        # What is in doubt: messages keep their numbers, so that nobody hears them twice, but of what held
+        # only what still holds is told again.
+        self._changed.update(dict.fromkeys(line.key for line in self._batch if line.key is not None))
+        self._batch = [line for line in self._batch if line.key is None] or list(self._next_batch())
         if not self._batch:
             return
         try:

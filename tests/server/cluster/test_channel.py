@@ -176,6 +176,27 @@ async def test_what_was_missed_is_found(database: str) -> None:
         await eventually(lambda: two._others.keys(one.term) == {"table:CCCC"})
 
 
+async def test_what_no_longer_holds_is_not_told_again(database: str, socket_folder: Path) -> None:
+    """As of a table that has become private while nobody knew whether the others had heard of it."""
+    async with (
+        house(database) as shared,
+        DatabaseRelay(database, socket_folder).running() as relay,
+        shared.node("one", relay.url) as one,
+        shared.node("two") as two,
+    ):
+        heard: list[dict[str, int]] = []
+        two.on_change(PublicTable, lambda: heard.append(tables(two)))
+        relay.requests = False
+        one.keep("table:AAAA", table("AAAA"))
+        one.keep("table:BBBB", table("BBBB"))
+        await eventually(lambda: bool(one._batch))
+        one.keep("table:AAAA", None)
+        relay.cut()
+        relay.requests = True
+        await eventually(lambda: tables(two) == {"BBBB": 1})
+        assert heard == [{"BBBB": 1}]
+
+
 async def test_servers_agree_after_whatever_has_happened(database: str, socket_folder: Path) -> None:
     """Things that come and go while connections are cut, and requests and answers are lost."""
     chooser = random.Random(1)
