@@ -53,6 +53,10 @@ class BadMessage(ValueError):
         self.id = id
 
 
+class UnknownMessage(BadMessage):
+    """The frame is a message of a kind that this version does not know."""
+
+
 def encode(message: ClientMessage | ServerMessage) -> bytes:
     """Return the message's frame."""
     return _ENCODER.encode(message)
@@ -75,7 +79,10 @@ def decode_client(frame: bytes) -> ClientMessage:
 
 
 def decode_server(frame: bytes) -> ServerMessage:
-    """Return the server's message in `frame`; raises BadMessage whatever the bytes."""
+    """Return the server's message in `frame`; raises BadMessage whatever the bytes.
+
+    It is UnknownMessage for what newer servers may send besides: clients pass over it.
+    """
     message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, _FROM_SERVER)
     return message
 
@@ -94,7 +101,8 @@ def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
     # Not convert() with the whole union: it analyses the union again for each message.
     kind = kinds.get(tag) if isinstance(tag, str) else None
     if kind is None:
-        raise BadMessage(f"`t` must be one of {', '.join(kinds)}", id_in(content))
+        wrong = UnknownMessage if isinstance(tag, str) else BadMessage
+        raise wrong(f"`t` must be one of {', '.join(kinds)}", id_in(content))
     try:
         return convert(content, kind)
     except ValidationError as error:

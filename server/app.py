@@ -241,8 +241,12 @@ class _Server:
             access=self._access,
             limits=self._config.limits,
             levels=tuple(self._config.brains),
+            other_addresses=self._other_addresses,
         )
         await conversation.run()
+
+    def _other_addresses(self) -> list[str]:
+        return [] if self.channel is None else self.channel.addresses()
 
     @contextlib.asynccontextmanager
     async def entered_by_gateway(self) -> AsyncIterator[tuple[Server, ...]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -18,8 +19,9 @@ class Relay:
     """What was sent through it, and what happens to the moves that clients send, by their numbers from 1.
 
     `before` is awaited before a move goes on to the server; `cut_after` are moves after which the connection
-    is cut, so that their answers are lost. If `from_the_future`, every frame of the server has a field that
-    nobody knows, and comes after a message that nobody knows.
+    is cut, so that their answers are lost, `sends_on` where clients are sent after others. It takes
+    `most_connections`, and tells clients of `other_addresses`. If `from_the_future`, every frame of the
+    server has a field that nobody knows, and comes after a message that nobody knows.
     """
 
     def __init__(self, server_port: int) -> None:
@@ -31,10 +33,16 @@ class Relay:
         self.moves = 0
         self.before: dict[int, Callable[[], Awaitable[None]]] = {}
         self.cut_after: set[int] = set()
+        self.sends_on: dict[int, str] = {}
+        self.most_connections = math.inf
+        self.other_addresses: list[str] = []
         self.from_the_future = False
 
     async def handle(self, client: ServerConnection) -> None:
         """Relay one connection until either side ends it."""
+        if self.connections == self.most_connections:
+            client.transport.abort()
+            return
         self.connections += 1
         with contextlib.suppress(ConnectionClosed):
             async with (
@@ -57,11 +65,16 @@ class Relay:
                 await server.send(frame)
                 if moving and self.moves in self.cut_after:
                     client.transport.abort()
+                if moving and (address := self.sends_on.get(self.moves)) is not None:
+                    await client.send(msgpack.packb({"t": "moved", "address": address}))
+                    await client.close(1012)
 
     async def _backward(self, server: ClientConnection, client: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             async for frame in server:
                 assert isinstance(frame, bytes)
+                if self.other_addresses and msgpack.unpackb(frame)["t"] == "welcome":
+                    frame = msgpack.packb({**msgpack.unpackb(frame), "addresses": self.other_addresses})  # noqa: PLW2901
                 self.from_server.append(frame)
                 if self.from_the_future:
                     await client.send(msgpack.packb(UNKNOWN))

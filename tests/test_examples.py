@@ -153,6 +153,30 @@ async def test_a_bot_among_people(guest: Command) -> None:
         assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
 
 
+@pytest.mark.parametrize("guest", BOTS)
+async def test_a_bot_follows_its_table(guest: Command) -> None:
+    """To the server that has it now; and if that is gone, too, to another that it was told of."""
+    async with (
+        memory_server() as server,
+        relay(server.port) as first,
+        relay(server.port) as second,
+        relay(server.port) as third,
+        connected(server.port) as person,
+    ):
+        first.sends_on = {2: f"ws://127.0.0.1:{second.port}"}
+        second.cut_after = {2}
+        second.other_addresses = [f"ws://127.0.0.1:{third.port}"]
+        first.most_connections = second.most_connections = 1
+        code = (await person.open(2)).table
+        async with bot(guest, f"ws://127.0.0.1:{first.port}", code) as process:
+            await full(person)
+            await person.done(StartGame(person.next_id()))
+            await play_to_the_end(person)
+            assert "Points by seat: " in await result_of(process)
+        assert (first.connections, second.connections, third.connections) == (1, 1, 1)
+        assert tags_of_valid(second.from_server, SERVERS) > {"welcome", "seated"}
+
+
 @pytest.mark.parametrize("command", BOTS)
 async def test_the_host_ends_the_game(command: Command) -> None:
     """The bot says so, and has done nothing wrong."""

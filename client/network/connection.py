@@ -28,6 +28,7 @@ from client.network.transport import (
     why_not,
 )
 from client.network.waiting import A, NoAnswer, RequestMessage, RequestRefused, Waiting
+from client.network.ways import AT_ONCE, NEXT_ROUND, Ways
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
 from client.tables.table import Gap, Refreshed, TableClosed, TableModel
 from engine.draws import Share, pledge_of
@@ -126,7 +127,7 @@ class Connection(Requests):
         self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
     ) -> None:
         self.address = address  # the one that was given
-        self._at = self._other = address  # where the table is, as far as this client knows, or may be
+        self._ways = Ways(address)
         self._welcomed(welcome)
         self.model = TableModel()
         self.listed_as: str | None = None
@@ -181,6 +182,7 @@ class Connection(Requests):
     def _welcomed(self, welcome: Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby = welcome.lobby
+        self._ways.learn(welcome.addresses)
 
     def _next_id(self) -> int:
         self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
@@ -319,6 +321,7 @@ class Connection(Requests):
                 failure = await self._served(websocket)
                 if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it is open
                     pauses = self._timeouts.pauses()
+                    self._ways.settled()
                 websocket = await self._restored(failure, pauses)
         except ConnectFailed as error:
             end = error
@@ -347,44 +350,30 @@ class Connection(Requests):
             await websocket.close()
 
     async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
-        """Return a new websocket; raises ConnectFailed if there is none."""
-        if failure.final:
-            raise failure
+        """Return a new websocket, to whichever server of the house; raises ConnectFailed if there is none."""
+        share = self._ways.turn(failure)
         self._suspend_requests(all_undone=isinstance(failure, Elsewhere) and failure.all_undone)
-        if isinstance(failure, Elsewhere) and (there := await self._gone_on(failure)) is not None:
-            return there
         clock = asyncio.get_running_loop().time
         until = clock() + self._timeouts.keep_trying
+        pause = 0.0
         while True:
-            wait = next(pauses)
+            if share == NEXT_ROUND:
+                pause = next(pauses)
+            wait = share * pause
             if clock() + wait > until:
                 gave_up = _("Gave up after {seconds} seconds.").format(
                     seconds=f"{self._timeouts.keep_trying:g}"
                 )
                 text = f"{failure} {gave_up}"
                 raise ConnectFailed(text, final=True, code=failure.code)
-            self._tell(Lost(str(failure), wait))
-            await asyncio.sleep(wait)
+            if share != AT_ONCE:
+                self._tell(Lost(str(failure), wait))
+                await asyncio.sleep(wait)
             try:
                 return await self._reopened()
-            except Elsewhere as error:
-                if (there := await self._gone_on(error)) is not None:
-                    return there
-                failure = error
             except ConnectFailed as error:
-                if error.final:
-                    raise
                 failure = error
-            self._at, self._other = self._other, self._at  # in turn: either may know where the table is
-
-    async def _gone_on(self, failure: Elsewhere) -> ClientConnection | None:
-        """Return a websocket to where the table is said to be, None if it is not there."""
-        self._at, self._other = self.address.at(failure.url), self.address
-        try:
-            return await self._reopened()
-        except ConnectFailed:
-            self._at, self._other = self._other, self._at
-            return None
+            share = self._ways.turn(failure)
 
     def _suspend_requests(self, *, all_undone: bool) -> None:
         """Keep the requests that can be repeated on another websocket, and fail the rest."""
@@ -412,10 +401,15 @@ class Connection(Requests):
 
         Raises ConnectFailed.
         """
-        websocket, welcome = await opened(self._at, self._timeouts)
+        try:
+            websocket, welcome = await opened(self._ways.at, self._timeouts)
+        except ConnectFailed as error:
+            error.only_here = True  # it may let nobody in, speak another version or be something else
+            raise
         self._welcomed(welcome)
         try:
             await self._return_to_table(websocket)
+            self._ways.arrived()
             self._websocket = websocket
             self._tell(Back())
             for waiting in list(self._waiting.values()):
@@ -447,7 +441,7 @@ class Connection(Requests):
         except ConnectionClosed as error:
             raise ending(error) from error
         except TimeoutError as error:
-            raise why_not(self.address.url, error) from error
+            raise why_not(self._ways.at.url, error) from error
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):

@@ -1,6 +1,7 @@
 """A websocket to a server: opening it, the greeting, and why it ended, in a sentence for players."""
 
 import asyncio
+import contextlib
 import errno
 import random
 import socket
@@ -21,7 +22,7 @@ from websockets.http11 import Response
 
 from client.language import _
 from client.network.refusals import describe_closing, describe_refusal
-from protocol.codec import BadMessage, decode_server, encode, readable
+from protocol.codec import BadMessage, UnknownMessage, decode_server, encode, readable
 from protocol.codes import CloseCode, Code
 from protocol.http import FULL
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
@@ -45,11 +46,17 @@ _PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that 
 
 
 class ConnectFailed(Exception):
-    """There is no connection, for the reason in the text; if `final`, trying again will not help."""
+    """There is no connection, for the reason in the text; if `final`, trying again will not help.
 
-    def __init__(self, text: str, *, final: bool = False, code: int | None = None) -> None:
+    If `only_here`, another server of the house may do: the reason lies with this one.
+    """
+
+    def __init__(
+        self, text: str, *, final: bool = False, only_here: bool = False, code: int | None = None
+    ) -> None:
         super().__init__(text)
         self.final = final
+        self.only_here = only_here
         self.code = code
 
 
@@ -131,11 +138,7 @@ class Address:
 
 
 def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
-    """Return where a server sends this client, None if it does not, or where nobody should go.
-
-    What was encrypted stays encrypted: a seat's token goes there.
-    """
-    safe = ("wss://",) if address.url.lower().startswith("wss:") else ("ws://", "wss://")
+    """Return where a server sends this client, None if it does not, or where nobody should go."""
     match told:
         case Moved(url):
             text = _("The server stopped.")
@@ -143,9 +146,18 @@ def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
             url, text = (about or {}).get("address", ""), describe_refusal(told)
         case _:
             return None
-    if not url.startswith(safe) or printable(url) != url:
+    if not may_follow(url, address):
         return None
     return Elsewhere(text, url, all_undone=isinstance(told, Moved))
+
+
+def may_follow(url: str, address: Address) -> bool:
+    """Tell whether a client that was given `address` may go where a server says.
+
+    What was encrypted stays encrypted: a seat's token goes there.
+    """
+    safe = ("wss://",) if address.url.lower().startswith("wss:") else ("ws://", "wss://")
+    return url.startswith(safe) and printable(url) == url
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
@@ -198,17 +210,23 @@ async def _greeted(websocket: ClientConnection, address: Address, timeouts: Time
 
 
 async def received(websocket: ClientConnection) -> ServerMessage:
-    """Return the next message; raises ConnectionClosed, and BadMessage if it is not one."""
-    frame = await websocket.recv()
-    if isinstance(frame, str):
-        raise BadMessage("a text frame instead of a binary one")
-    return decode_server(frame)
+    """Return the next message that this version knows: newer servers may send others besides.
+
+    Raises ConnectionClosed, and BadMessage for what is not a message.
+    """
+    while True:
+        frame = await websocket.recv()
+        if isinstance(frame, str):
+            raise BadMessage("a text frame instead of a binary one")
+        with contextlib.suppress(UnknownMessage):
+            return decode_server(frame)
 
 
 def not_understood(error: BadMessage) -> ConnectFailed:
     return ConnectFailed(
         _("The server sent something this client does not understand: {error}.").format(error=error),
         final=True,
+        only_here=True,
     )
 
 
@@ -230,7 +248,8 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
             text = _("The server closed the connection: {reason}.").format(reason=describe_closing(said))
         case _:
             text = _("The connection to the server was lost.")
-    return ConnectFailed(text, final=code in _FINAL_CODES, code=code)
+    # If it was this client that closed it, then because of what this one server had sent.
+    return ConnectFailed(text, final=code in _FINAL_CODES, only_here=error.rcvd is None, code=code)
 
 
 def why_not(url: str, error: Exception) -> ConnectFailed:

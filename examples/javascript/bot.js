@@ -33,6 +33,9 @@ const NAMES = 20; // how many names are tried
 /** The bot cannot go on; the message says why. */
 class GiveUp extends Error {}
 
+/** The table is at another server of the same house, at this address. */
+class SentOn extends Error {}
+
 /** The connection is lost; `code` is the close code, if the server gave one. */
 class Lost extends Error {
   constructor(code, reason) {
@@ -117,7 +120,8 @@ class Line {
 
   constructor(url) {
     // The server's frames have at most 256 KiB.
-    this.socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 2 ** 18 });
+    const options = { perMessageDeflate: false, maxPayload: 2 ** 18, handshakeTimeout: 10_000 };
+    this.socket = new WebSocket(url, options);
     this.opened = new Promise((resolve) => this.socket.once("open", resolve));
     this.socket.on("message", (frame) => {
       this.#arrived.push(decode(frame));
@@ -177,26 +181,36 @@ class Bot {
 
   constructor(server, table, options) {
     Object.assign(this, { server, table, options });
+    this.servers = [server]; // of one house; the bot is at the first one, or tries it
   }
 
   /** Play the game to its end; throws GiveUp. */
   async play() {
-    let [pause, tries, beenThere] = [FIRST_PAUSE, 0, false];
+    let [pause, tries, beenThere, sentOn] = [FIRST_PAUSE, 0, false, false];
     for (;;) {
+      const wasSentOn = sentOn;
+      let seated = (sentOn = false);
       this.line = this.connect();
       try {
         await this.line.open();
         await this.greet();
         beenThere = true;
         await this.takeSeat();
-        [pause, tries] = [FIRST_PAUSE, 0];
+        [pause, tries, seated] = [FIRST_PAUSE, 0, true];
         await this.playOn();
         await this.ask({ t: "leave" });
         return;
       } catch (error) {
-        if (!(error instanceof Lost)) throw error;
-        if (FOR_GOOD.has(error.code)) throw new GiveUp(`the server closed the connection: ${error.message}`);
-        if (!beenThere) throw new GiveUp(`cannot connect to ${this.server}: ${error.message}`);
+        if (error instanceof SentOn) {
+          this.servers = [...new Set([error.message, ...this.servers])];
+          sentOn = !wasSentOn;
+          if (sentOn) continue; // otherwise with a pause: servers may send bots in circles
+        } else {
+          if (!(error instanceof Lost)) throw error;
+          if (FOR_GOOD.has(error.code)) throw new GiveUp(`the server closed the connection: ${error.message}`);
+          if (!beenThere) throw new GiveUp(`cannot connect to ${this.server}: ${error.message}`);
+          if (!seated) this.servers.push(this.servers.shift()); // another one may know more
+        }
       } finally {
         this.line.close();
       }
@@ -209,9 +223,9 @@ class Bot {
 
   connect() {
     try {
-      return new Line(this.server);
+      return new Line(this.servers[0]);
     } catch (error) {
-      throw new GiveUp(`${this.server} is not an address: ${error.message}`);
+      throw new GiveUp(`${this.servers[0]} is not an address: ${error.message}`);
     }
   }
 
@@ -239,12 +253,25 @@ class Bot {
           this.line.send({ t: "sync", id: this.nextId++, after: this.game.seq });
         }
         break;
+      case "moved":
+        this.follow(message);
+        break;
       case "refused": // without an id: the table was closed, or the bot was removed from it
+        if (message.about?.address) this.follow(message.about);
         if (message.id === undefined && message.code !== "bad-message") throw new GiveUp(message.text);
         break;
       default: // `said`, `announced`, `stopping`, `draw`, and whatever servers will send one day
     }
     return message;
+  }
+
+  /** Throw SentOn, unless that would give the seat's token away without encryption. */
+  follow({ address }) {
+    if (this.mayGoTo(address)) throw new SentOn(address);
+  }
+
+  mayGoTo(address) {
+    return address.startsWith("wss://") || !this.server.startsWith("wss://");
   }
 
   /** Send a request and return its answer; a wish that can be granted later is asked again. */
@@ -266,7 +293,10 @@ class Bot {
     const { password } = this.options;
     const hello = { t: "hello", versions: [1], client: "example-bot/1" };
     this.line.send(password === undefined ? hello : { ...hello, password });
-    while ((await this.receive(ANSWER_MS)).t !== "welcome");
+    let welcome = await this.receive(ANSWER_MS);
+    while (welcome.t !== "welcome") welcome = await this.receive(ANSWER_MS);
+    const others = (welcome.addresses ?? []).filter((address) => this.mayGoTo(address));
+    this.servers = [...new Set([this.servers[0], this.server, ...others])];
   }
 
   /** Come back to the seat, or take one; with a name that is taken, the next one is tried. */

@@ -41,6 +41,10 @@ class GiveUp(Exception):
     """The bot cannot go on; the text says why."""
 
 
+class SentOn(Exception):
+    """The table is at another server of the same house; the text is its address."""
+
+
 class Game:
     """What the bot knows of its game: enough for `choose`, and to come back to it."""
 
@@ -107,33 +111,47 @@ class Bot:
         self.rng = random.Random()
         self.ids = itertools.count(random.randrange(2**30))
         self.game = Game()
+        self.servers: list[str] = [options.server]  # of one house; the bot is at the first one, or tries it
         self.socket: ClientConnection
 
     async def play(self) -> None:
         """Play the game to its end; raises GiveUp."""
-        pause, tries, been_there = FIRST_PAUSE, 0, False
+        pause, tries, been_there, sent_on = FIRST_PAUSE, 0, False, False
         while True:
+            seated, was_sent_on, sent_on = False, sent_on, False
             try:
                 # The server's frames have at most 256 KiB.
-                async with connect(self.options.server, compression=None, max_size=2**18) as self.socket:
+                async with connect(self.servers[0], compression=None, max_size=2**18) as self.socket:
                     await self.greet()
                     been_there = True
                     await self.take_seat()
-                    tries, pause = 0, FIRST_PAUSE
+                    tries, pause, seated = 0, FIRST_PAUSE, True
                     await self.play_on()
                     await self.ask({"t": "leave"})
                     return
+            except SentOn as there:
+                self.servers = list(dict.fromkeys((str(there), *self.servers)))
+                sent_on = not was_sent_on
+                if sent_on:  # otherwise with a pause: servers may send bots in circles
+                    continue
             except ConnectionClosed as closed:
                 if closed.rcvd is not None and closed.rcvd.code in FOR_GOOD:
                     raise GiveUp(f"the server closed the connection: {closed.rcvd.reason}") from closed
+                self.turn(seated=seated)
             except (OSError, InvalidHandshake, InvalidURI) as error:  # TimeoutError is an OSError
                 if not been_there:
                     raise GiveUp(f"cannot connect to {self.options.server}: {error}") from error
+                self.turn(seated=seated)
             tries += 1
             if tries == TRIES:
                 raise GiveUp("the server has not come back")
             await asyncio.sleep(pause * self.rng.uniform(0.5, 1.0))  # so that not all clients come at once
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    def turn(self, *, seated: bool) -> None:
+        """Try the next server, unless this one has let the bot sit until now."""
+        if not seated:
+            self.servers.append(self.servers.pop(0))
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -158,11 +176,23 @@ class Bot:
                     self.game.take_events(message)
                 except LookupError:
                     await self.send({"t": "sync", "id": next(self.ids), "after": self.game.seq})
+            case "moved":
+                self.follow(message)
+            case "refused" if "address" in message.get("about", {}):
+                self.follow(message["about"])
             case "refused" if "id" not in message and message["code"] != "bad-message":
                 raise GiveUp(message["text"])  # the table was closed, or the bot was removed from it
             case _:
                 pass  # `said`, `announced`, `stopping`, `draw`, and whatever servers will send one day
         return message
+
+    def follow(self, told: Message) -> None:
+        """Raise SentOn, unless that would give the seat's token away without encryption."""
+        if self.may_go_to(told["address"]):
+            raise SentOn(told["address"])
+
+    def may_go_to(self, address: str) -> bool:
+        return address.startswith("wss://") or not self.options.server.startswith("wss://")
 
     async def ask(self, message: Message) -> Message:
         """Send a request and return its answer; a wish that can be granted later is asked again."""
@@ -186,8 +216,10 @@ class Bot:
             hello["password"] = self.options.password
         await self.send(hello)
         async with asyncio.timeout(ANSWER_SECONDS):
-            while (await self.receive())["t"] != "welcome":
+            while (welcome := await self.receive())["t"] != "welcome":
                 pass
+        others = filter(self.may_go_to, welcome.get("addresses", []))
+        self.servers = list(dict.fromkeys((self.servers[0], self.options.server, *others)))
 
     async def take_seat(self) -> None:
         """Come back to the seat, or take one; with a name that is taken, the next one is tried."""

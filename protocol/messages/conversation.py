@@ -4,7 +4,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from protocol.limits import ANNOUNCEMENT_LENGTH, CLIENT_NAME_LENGTH, LEVELS, PASSWORD_LENGTH, VERSIONS_OFFERED
+from protocol.limits import (
+    ADDRESS_LENGTH,
+    ADDRESSES_TOLD,
+    ANNOUNCEMENT_LENGTH,
+    CLIENT_NAME_LENGTH,
+    LEVELS,
+    PASSWORD_LENGTH,
+    VERSIONS_OFFERED,
+)
 from protocol.messages.bases import FromClient, FromServer, hiding_secrets
 from protocol.messages.fields import CommandId, Level, Seconds
 
@@ -33,13 +41,17 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
 
     The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
-    the server has a list of who is online, and a chat in the lobby.
+    the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
+    the same house: what is here is there, too, if this one is gone.
     """
 
     version: int
     server: str
     levels: Annotated[list[Level], Meta(max_length=LEVELS)] = []
     lobby: bool = False
+    addresses: Annotated[
+        list[Annotated[str, Meta(max_length=ADDRESS_LENGTH)]], Meta(max_length=ADDRESSES_TOLD)
+    ] = []
 
 
 class Done(FromServer, frozen=True, tag="done"):

@@ -135,6 +135,10 @@ class Channel:
         """Return the servers, this one too, as they were at the last look, by their terms."""
         return self._others.nodes
 
+    def addresses(self) -> list[str]:
+        """Return where clients reach the other servers, as many as they are told."""
+        return self._others.addresses(self.term)
+
     # -- the connection -----------------------------------------------------------------------------
 
     async def run(self) -> None:

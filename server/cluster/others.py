@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Set
 from typing import Final, NamedTuple, TypeVar
 
+from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
+from protocol.text import printable
 from server.cluster.messages import Message
 from server.storage.postgresql.telling import Node, Tally
 
@@ -32,6 +34,20 @@ class Others:
             for each in known.values():
                 if isinstance(each.message, kind):
                     yield self.nodes[term], each.message
+
+    def addresses(self, own: int) -> list[str]:
+        """Return where clients reach the servers besides `own`, as many as they are told.
+
+        Each server begins with the one after itself, those whose lease runs before all others.
+        """
+        terms = list(self.nodes)
+        after = terms.index(own) + 1 if own in self.nodes else 0
+        found = [self.nodes[term] for term in terms[after:] + terms[:after] if term != own]
+        found.sort(key=lambda node: not node.runs)
+        told = dict.fromkeys(node.address for node in found)
+        return [each for each in told if 0 < len(each) <= ADDRESS_LENGTH and printable(each) == each][
+            :ADDRESSES_TOLD
+        ]
 
     def changes(self) -> set[type[object]]:
         """Return the kinds of which something has changed since this was last asked."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -96,6 +96,7 @@ class Conversation:
         access: Access,
         limits: Limits,
         levels: Sequence[str],
+        other_addresses: Callable[[], list[str]],
     ) -> None:
         self._connection = connection
         self._session = session
@@ -104,6 +105,7 @@ class Conversation:
         self._access = access
         self._limits = limits
         self._levels = levels  # of the bots that the server seats
+        self._other_addresses = other_addresses  # of the servers that share the journal
         self._bad_messages = 0
 
     async def run(self) -> None:
@@ -146,7 +148,15 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
         self._session.client = printable(message.client)
-        self._session.send(Welcome(max(common), SERVER_NAME, list(self._levels), self._lobby.has_chat))
+        self._session.send(
+            Welcome(
+                max(common),
+                SERVER_NAME,
+                list(self._levels),
+                self._lobby.has_chat,
+                self._other_addresses(),
+            )
+        )
         self._clients.welcomed(self._session)
 
     async def _check_password(self, password: str | None) -> None:

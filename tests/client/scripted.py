@@ -40,9 +40,10 @@ class Peer:
         for message in messages:
             await self.socket.send(encode(message))
 
-    async def welcome(self) -> Hello:
+    async def welcome(self, *others: str) -> Hello:
+        """Greet the client, and tell it the addresses of other servers."""
         hello = await self.receive(Hello)
-        await self.send(Welcome(1, "a script"))
+        await self.send(Welcome(1, "a script", addresses=list(others)))
         return hello
 
     async def until_closed(self) -> None:

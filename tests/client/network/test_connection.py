@@ -8,6 +8,7 @@ import random
 import socket
 from collections.abc import AsyncIterator
 
+import msgpack
 import pytest
 
 from client.network.connection import (
@@ -37,6 +38,7 @@ from protocol.messages import (
     Done,
     EnterLobby,
     Events,
+    Hello,
     JoinTable,
     Leave,
     ListTables,
@@ -219,7 +221,7 @@ async def test_a_server_that_never_answers_hello() -> None:
         ("welcome", "is not a Palatinus server: a text frame"),
         (b"", "is not a Palatinus server"),
         (b"\xc1", "is not a Palatinus server"),
-        (b"\x81\xa1t\xa3who", "is not a Palatinus server"),
+        (b"\x81\xa1t\x01", "is not a Palatinus server"),
     ],
 )
 async def test_a_server_that_answers_hello_with_nonsense(greeting: str | bytes, sentence: str) -> None:
@@ -355,7 +357,7 @@ async def test_a_request_can_be_cancelled() -> None:
         assert connection._waiting == {}
 
 
-@pytest.mark.parametrize("nonsense", ["text", b"\xc1", b"\x81\xa1t\xa4what"])
+@pytest.mark.parametrize("nonsense", ["text", b"\xc1", b"\x81\xa1t\x01"])
 async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
     """An unreadable message ends the connection for good, and waiting requests fail with a sentence."""
 
@@ -373,6 +375,36 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
         with pytest.raises(ConnectFailed, match="does not understand"):
             await connection.list_tables()
         assert [update async for update in connection.updates()] == []
+
+
+async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
+    """Messages of kinds that nobody knows yet, whenever they come, and new fields of those that are known."""
+    unknown = msgpack.packb({"t": "not-invented-yet", "id": 1, "with": [{"what": "ever"}]})
+
+    async def act(peer: Peer) -> None:
+        await peer.receive(Hello)
+        await peer.socket.send(unknown)
+        await peer.socket.send(
+            msgpack.packb({"t": "welcome", "version": 1, "server": "", "mood": {"is": [1]}})
+        )
+        join = await peer.receive(JoinTable)
+        await peer.socket.send(unknown)
+        await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        await peer.socket.send(unknown)
+        await peer.send(Seated(resume.id, "ABCD", 0))
+        await peer.socket.send(unknown)
+        await peer.send(Pong((await peer.receive(Ping)).id))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Back)
+        await connection.ping()
 
 
 async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:

@@ -18,7 +18,16 @@ from client.network.transport import Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
 from engine.pieces import Seat
 from protocol.codes import CloseCode, Code
-from protocol.messages import JoinTable, ListTables, Refused, Resume, ServerMessage, Tables, Watch
+from protocol.messages import (
+    JoinTable,
+    ListTables,
+    Refused,
+    Resume,
+    ServerMessage,
+    Tables,
+    Watch,
+    Welcome,
+)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import TableLost
@@ -361,6 +370,33 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
             await again.resume(code, token)
             assert table_at(one, code).players_here == 2
             assert again.model.token == token  # or it would come back as a spectator
+
+
+async def test_clients_are_told_where_the_other_servers_are(database: str) -> None:
+    """The advertised addresses and nothing else, beginning with the next one; a server alone tells none."""
+    async with contextlib.AsyncExitStack() as stack:
+        ports = []
+        for name in "abc":
+            config = Config(database=database, node=name, address=f"wss://{name}.example:443/x")
+            ports.append((await stack.enter_async_context(running(config))).port)
+        async with asyncio.timeout(TIMEOUT):
+            while len(told := await addresses_told(ports[0])) < 2:  # as soon as they have heard of each other
+                pass
+        assert told == ["wss://b.example:443/x", "wss://c.example:443/x"]
+        async with asyncio.timeout(TIMEOUT):
+            while len(told := await addresses_told(ports[1])) < 2:
+                pass
+        assert told == ["wss://c.example:443/x", "wss://a.example:443/x"]
+    async with running(Config()) as alone:
+        assert await addresses_told(alone.port) == []
+
+
+async def addresses_told(port: int) -> list[str]:
+    """Return what a newcomer is told of other servers."""
+    async with connected(port) as peer:
+        welcome = peer.received[0]
+        assert isinstance(welcome, Welcome)
+        return welcome.addresses
 
 
 async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(

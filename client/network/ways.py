@@ -1,0 +1,72 @@
+"""The ways to a house: the addresses of its servers that a client knows, and which of them it tries next."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from client.network.transport import Address, ConnectFailed, Elsewhere, may_follow
+
+AT_ONCE: Final = 0.0
+WITHIN_A_ROUND: Final = 0.5
+NEXT_ROUND: Final = 1.0
+
+
+class Ways:
+    """The addresses of a house, of which `given` is the one that the client was started with.
+
+    `at` is where the client is, or tries to be. While a connection is lost, all addresses are tried in turn,
+    round after round; those that have shown to be of no use are left out until there is a connection again.
+    """
+
+    def __init__(self, given: Address) -> None:
+        self.given = given
+        self.at = given
+        self._last = given.url  # where the client was, or was sent
+        self._others: tuple[str, ...] = ()
+        self._useless: set[str] = set()
+        self._left: list[str] = []  # of this round
+        self._sent_on = False  # the last attempt was made where the one before it had sent the client
+
+    def learn(self, others: Sequence[str]) -> None:
+        """Take note of the other servers' addresses, if this one tells any."""
+        told = tuple(url for url in others if may_follow(url, self.given))
+        self._others = told or self._others
+
+    def arrived(self) -> None:
+        """Take note that the client is back where it wants to be."""
+        self._last = self.at.url
+        self._useless.clear()
+        self._left.clear()
+
+    def settled(self) -> None:
+        """Take note that it has stayed there for a while."""
+        self._sent_on = False
+
+    def turn(self, failure: ConnectFailed) -> float:
+        """Go to the next address after a failure at this one; return how much of a pause to make before.
+
+        Raises the failure if there is no use in going on.
+        """
+        if failure.final:
+            if not failure.only_here:
+                raise failure
+            self._useless.add(self.at.url)
+        if isinstance(failure, Elsewhere) and failure.url not in self._useless:
+            self._go(failure.url)
+            self._last = failure.url
+            # Not at once again and again: servers may send clients in circles.
+            self._sent_on = not self._sent_on
+            return AT_ONCE if self._sent_on else NEXT_ROUND
+        self._sent_on = False
+        pause = WITHIN_A_ROUND
+        if not self._left:
+            pause = NEXT_ROUND
+            known = dict.fromkeys((self._last, self.given.url, *self._others))
+            self._left = [url for url in known if url not in self._useless]
+        if not self._left:
+            raise failure
+        self._go(self._left[0])
+        return pause
+
+    def _go(self, url: str) -> None:
+        self.at = self.given if url == self.given.url else self.given.at(url)
+        self._left = [each for each in self._left if each != url]

@@ -1,0 +1,206 @@
+"""The ways to a house: whichever of its servers lives is found, and none is run in circles for."""
+
+import contextlib
+
+import pytest
+
+from client.network.connection import connected
+from client.network.transport import Access, Address, ConnectFailed, Elsewhere
+from client.network.ways import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, Ways
+from client.tables.news import Back, Closed
+from protocol.codes import CloseCode, Code
+from protocol.messages import Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated
+from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
+
+TOKEN = "a-token"
+NOWHERE = "ws://127.0.0.1:1"  # where no server is
+GIVEN, SECOND, THIRD = "ws://given.example", "ws://second.example", "ws://third.example"
+LOST = ConnectFailed("lost")
+
+
+def ways(*others: str, given: str = GIVEN) -> Ways:
+    found = Ways(Address(given, "a test", Access(headers={"Authorization": "x", "X-Forwarded-For": "y"})))
+    found.learn(others)
+    return found
+
+
+async def seat(peer: Peer, *others: str) -> None:
+    """Greet the client and give it seat 0 at table ABCD."""
+    await peer.welcome(*others)
+    await peer.send(Seated((await peer.receive(JoinTable)).id, "ABCD", 0, TOKEN))
+
+
+async def seat_again(peer: Peer, *others: str) -> None:
+    """Greet the client, which shows its token, and give it its seat back."""
+    await peer.welcome(*others)
+    resume = await peer.receive(Resume)
+    assert (resume.table, resume.token) == ("ABCD", TOKEN)
+    await peer.send(Seated(resume.id, "ABCD", 0))
+
+
+async def answer_ping(peer: Peer) -> None:
+    await peer.send(Pong((await peer.receive(Ping)).id))
+    await peer.until_closed()
+
+
+async def send_on(peer: Peer, address: str) -> None:
+    """Greet the client, and tell it that its table is elsewhere."""
+    await peer.welcome()
+    about = {"table": "ABCD", "address": address}
+    await peer.send(Refused(Code.TABLE_ELSEWHERE, "", (await peer.receive(Resume)).id, about=about))
+    await peer.until_closed()
+
+
+def test_all_addresses_are_tried_in_turn() -> None:
+    """First where the client was, with the whole pause once a round."""
+    found = ways(SECOND, THIRD)
+    tried = [(found.turn(LOST), found.at.url) for _ in range(6)]
+    first = [(NEXT_ROUND, GIVEN), (WITHIN_A_ROUND, SECOND), (WITHIN_A_ROUND, THIRD)]
+    assert tried == [*first, *first]
+    assert found.turn(Elsewhere("", "ws://fourth.example")) == AT_ONCE
+    found.arrived()
+    assert found.turn(LOST) == NEXT_ROUND
+    assert found.at.url == "ws://fourth.example"
+
+
+def test_what_is_secret_stays_with_the_server_that_gave_it() -> None:
+    """And what was encrypted stays encrypted; nor is anybody sent to what is not an address."""
+    found = ways(SECOND, THIRD)
+    found.turn(LOST)
+    assert "Authorization" in found.at.access.headers
+    found.turn(LOST)
+    assert found.at.access.headers == {"X-Forwarded-For": "y"}
+    found = ways(
+        "ws://plain.example", "wss://safe.example", "wss://\x1b.example", "http://x", given="wss://a"
+    )
+    found.turn(LOST)
+    for address in ("wss://safe.example", "wss://a"):
+        assert found.turn(LOST)
+        assert found.at.url == address
+
+
+def test_servers_that_send_clients_in_circles_are_asked_with_pauses() -> None:
+    """A table that moved twice is found at once and after a pause; the pauses grow as for all failures."""
+    found = ways()
+    shares = [found.turn(Elsewhere("", url)) for url in (SECOND, THIRD) * 3]
+    assert shares == [AT_ONCE, NEXT_ROUND] * 3
+    found.settled()
+    assert found.turn(Elsewhere("", SECOND)) == AT_ONCE
+
+
+def test_a_server_that_is_of_no_use_is_left_out() -> None:
+    """Until there is a connection again; without any other, its failure is the end."""
+    useless = ConnectFailed("a password is wanted", final=True, only_here=True)
+    found = ways(SECOND)
+    found.turn(LOST)
+    assert [(found.turn(useless), found.at.url), (found.turn(LOST), found.at.url)] == [
+        (WITHIN_A_ROUND, SECOND),
+        (NEXT_ROUND, SECOND),
+    ]
+    assert found.turn(Elsewhere("", GIVEN)) == NEXT_ROUND
+    assert found.at.url == SECOND
+    with pytest.raises(ConnectFailed, match="password"):
+        found.turn(useless)
+    with pytest.raises(ConnectFailed, match="taken over"):
+        ways(SECOND, THIRD).turn(ConnectFailed("taken over", final=True))
+
+
+async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
+    """Neither the one that it was given nor the one that it was sent to is there any more."""
+
+    async def third(peer: Peer) -> None:
+        await seat_again(peer)
+        await answer_ping(peer)
+
+    async with contextlib.AsyncExitStack() as staying, scripted(third) as third_url:
+
+        async def second(peer: Peer) -> None:
+            await seat_again(peer, NOWHERE, third_url)
+            await peer.until_closed()
+
+        async with scripted(second) as second_url:
+
+            async def first(peer: Peer) -> None:
+                await seat(peer)
+                await peer.send(Moved(second_url))
+                await peer.until_closed()
+
+            async with scripted(first) as url:
+                connection = await staying.enter_async_context(connected(url, timeouts=FAST_RETRIES))
+                await connection.join("ABCD", "ann")
+                await next_update(connection, Back)
+        await next_update(connection, Back)
+        await connection.ping()
+
+
+async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
+    """The server to which it was given first has given it on."""
+
+    async def third(peer: Peer) -> None:
+        await seat_again(peer)
+        await answer_ping(peer)
+
+    async def second(peer: Peer) -> None:
+        await send_on(peer, third_url)
+
+    async def first(peer: Peer) -> None:
+        await seat(peer)
+        await peer.send(Moved(second_url))
+        await peer.until_closed()
+
+    async with (
+        scripted(third) as third_url,
+        scripted(second) as second_url,
+        scripted(first) as url,
+        connected(url, timeouts=FAST_RETRIES) as connection,
+    ):
+        await connection.join("ABCD", "ann")
+        await connection.ping()
+
+
+async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
+    """As it may have another password, or be another version; the others still serve."""
+
+    async def lock(peer: Peer) -> None:
+        await peer.receive(Hello)
+        await peer.send(Refused(Code.PASSWORD_NEEDED, "No."))
+        await peer.socket.close(1008)
+
+    async def first(peer: Peer) -> None:
+        await seat(peer, locked_url)
+        peer.drop()
+
+    async def drop(peer: Peer) -> None:
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await seat_again(peer)
+        await answer_ping(peer)
+
+    async with (
+        scripted(lock) as locked_url,
+        scripted(first, drop, drop, again) as url,
+        connected(url, timeouts=FAST_RETRIES) as connection,
+    ):
+        await connection.join("ABCD", "ann")
+        await connection.ping()
+
+
+async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
+    """Two clients that take it from one another at several servers would never end."""
+
+    async def take_over(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(Resume)
+        await peer.socket.close(CloseCode.TAKEN_OVER)
+
+    async with scripted(take_over) as second_url:
+
+        async def first(peer: Peer) -> None:
+            await seat(peer)
+            await peer.send(Moved(second_url))
+            await peer.until_closed()
+
+        async with scripted(first) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+            await connection.join("ABCD", "ann")
+            assert (await next_update(connection, Closed)).code == CloseCode.TAKEN_OVER
