@@ -135,6 +135,14 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         **{fault.value: text for fault, text in FAULT_TEXTS.items()},
     }
 )
+# The sentences of refusals that pass by themselves: then the facts have the `seconds` until another attempt.
+_PASSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
+    {
+        Code.NOT_STORED: Template(
+            "The server cannot store that just now, so nothing has changed. Try again in a moment."
+        ),
+    }
+)
 
 CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
     {
@@ -154,6 +162,12 @@ CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
 )
 
 _SEATS: Final = frozenset({"seat", "last_seat", "free_seats"})  # facts that count seats from 0
+
+
+def refusal_template(code: str, about: Mapping[str, str]) -> Template:
+    """Return the sentence for a code and these facts, not yet filled in; raises KeyError if there is none."""
+    template = _PASSING_TEXTS.get(code) if "seconds" in about else None
+    return REFUSAL_TEXTS[code] if template is None else template
 
 
 def sentence(template: str, about: Mapping[str, str]) -> str:

@@ -36,6 +36,10 @@ class NotStored(JournalError):
     """Something could not be stored; the journal has logged it."""
 
 
+class NotStoredNow(NotStored):
+    """Something could not be stored for the moment: what is missing is expected back by itself."""
+
+
 class TableDamaged(JournalError):
     """A table is damaged and set aside; the others play on."""
 

@@ -1,8 +1,13 @@
 """The answer to a request that cannot be carried out."""
 
+from typing import Final
+
 from protocol.codes import Code
 from protocol.messages import Refused
-from protocol.refusals import REFUSAL_TEXTS, sentence
+from protocol.refusals import refusal_template, sentence
+from server.errors import JournalError, NotStoredNow
+
+_SECONDS_UNTIL_STORED: Final = 2  # before another attempt, where the journal is expected back
 
 
 class Refusal(Exception):
@@ -14,8 +19,15 @@ class Refusal(Exception):
     def __init__(self, code: Code, **about: object) -> None:
         self.code = code
         self.about = {name: str(fact) for name, fact in about.items()}
-        super().__init__(sentence(REFUSAL_TEXTS[code], self.about))
+        super().__init__(sentence(refusal_template(code, self.about), self.about))
 
     def message(self, id: int | None = None) -> Refused:  # noqa: A002 - the wire's own word
         """Return what is sent to the client, under the id of its request."""
         return Refused(self.code, str(self), id, about=self.about or None)
+
+
+def not_stored(error: JournalError) -> Refusal:
+    """Return the refusal of what the journal could not store."""
+    if isinstance(error, NotStoredNow):
+        return Refusal(Code.NOT_STORED, seconds=_SECONDS_UNTIL_STORED)
+    return Refusal(Code.NOT_STORED)

@@ -5,9 +5,10 @@ import contextlib
 import os
 import random
 import sys
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field
-from typing import Final, TextIO
+from functools import partial
+from typing import Final, TextIO, TypeVar
 
 from client.bots.brain import Brain
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
@@ -33,10 +34,13 @@ from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
 from protocol.messages import SeatSummary, TableState
 
+T = TypeVar("T")
+
 _HUMAN_SECONDS: Final = (1.5, 4.0)  # for a move
 _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
+_LATER: Final = {Code.TOO_SOON, Code.NOT_STORED}  # if the server says when to ask again
 _TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
 
 
@@ -205,27 +209,22 @@ class _Bot:
         self._seats = options.kept_in
         self._cores = options.cores
         self._human_pace = options.human_pace
+        self._keep_trying = options.timeouts.keep_trying
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
         """Open a table and return its code."""
-        name = self._name(self._number)
-        while True:
-            try:
-                seated = await self.connection.open_table(
-                    options.players,
-                    name,
-                    random_layout=options.random_layout,
-                    starting=options.starting,
-                    absence=options.absence,
-                    program=True,
-                )
-            except RequestRefused as refusal:
-                if refusal.code != Code.TOO_SOON or refusal.retry_in is None:
-                    raise
-                await asyncio.sleep(refusal.retry_in)
-            else:
-                return seated.table
+        seated = await self._asked_until_stored(
+            lambda: self.connection.open_table(
+                options.players,
+                self._name(self._number),
+                random_layout=options.random_layout,
+                starting=options.starting,
+                absence=options.absence,
+                program=True,
+            )
+        )
+        return seated.table
 
     async def join(self, table: str) -> str:
         """Join the table, with the next number if another bot there has this one's name; return its code.
@@ -233,11 +232,14 @@ class _Bot:
         If a seat is kept for this bot, it is taken again.
         """
         if (held := self._kept(table)) is not None:
-            await self.connection.resume(table, held.token)
+            token = held.token
+            await self._asked_until_stored(lambda: self.connection.resume(table, token))
             return table
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
-                seated = await self.connection.join(table, self._name(number), program=True)
+                seated = await self._asked_until_stored(
+                    partial(self.connection.join, table, self._name(number), program=True)
+                )
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
@@ -314,7 +316,7 @@ class _Bot:
 
     async def _start(self) -> None:
         try:
-            await self.connection.start()
+            await self._asked_until_stored(self.connection.start)
         except RequestRefused as refusal:
             if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # with these codes somebody left or was quicker; the table's next state will show it
@@ -322,7 +324,7 @@ class _Bot:
     async def _move(self, command: Command) -> bool:
         """Make the move; return False if it is to be made when the game is no longer paused."""
         try:
-            await self.connection.play(command)
+            await self._asked_until_stored(lambda: self.connection.play(command))
         except RequestRefused as refusal:
             if refusal.code == Code.PAUSED:
                 return False
@@ -332,6 +334,19 @@ class _Bot:
                 raise forbidden_choice(self._brain.name, command, str(refusal)) from refusal
             raise
         return True
+
+    async def _asked_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return the answer to a request, made again as long as the server says when: bots can wait."""
+        until = _now() + self._keep_trying
+        while True:
+            try:
+                return await ask()
+            except RequestRefused as refusal:
+                if refusal.code not in _LATER or refusal.retry_in is None:
+                    raise
+                if _now() + refusal.retry_in > until:
+                    raise
+                await asyncio.sleep(refusal.retry_in)
 
     async def _chosen(self) -> Command:
         model = self.connection.model

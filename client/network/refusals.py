@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from client.language import _
 from protocol.messages import Refused
-from protocol.refusals import CLOSING_TEXTS, REFUSAL_TEXTS, sentence
+from protocol.refusals import CLOSING_TEXTS, refusal_template, sentence
 from protocol.text import Unsafe, printable
 
 
@@ -30,7 +30,7 @@ def describe_unsafe_name(unsafe: Unsafe) -> str:
 def _described(code: str, about: Mapping[str, str]) -> str:
     """Return the sentence for a code, empty if there is none."""
     try:
-        template = REFUSAL_TEXTS[code]
+        template = refusal_template(code, about)
         return sentence(_(template), {name: printable(fact) for name, fact in about.items()})
     except KeyError:
         return ""

@@ -40,7 +40,7 @@ from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
-from server.refusal import Refusal
+from server.refusal import Refusal, not_stored
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class Conversation:
             raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
         except JournalError as error:
             self._session.counts.journal_failed(error)
-            self._refuse(Refusal(Code.NOT_STORED), id)
+            self._refuse(not_stored(error), id)
         finally:
             self._session.answering = False
         self._session.move_from_lobby()

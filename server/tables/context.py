@@ -9,7 +9,7 @@ from engine.pieces import Seat
 from protocol.messages import PauseSummary, TableState
 from server.config import Limits
 from server.counts import Counts
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStoredNow
 from server.net.session import Session
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
@@ -66,7 +66,7 @@ class TableContext:
     def check_lease(self) -> None:
         """Raise NotStored if another server may have the table, and know more of it."""
         if self.journal.lapsed:
-            raise NotStored("the lease has run out")
+            raise NotStoredNow("the lease has run out")
 
     async def store(self, *entries: Entry) -> None:
         """Commit the entries and take them in; raises JournalError and changes nothing."""

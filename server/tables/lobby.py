@@ -14,7 +14,7 @@ from protocol.messages import Done, EnterLobby, InLobby, JoinTable, OpenTable, R
 from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStoredNow
 from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
@@ -281,7 +281,7 @@ class Lobby:
     def _check_lease(self) -> None:
         """Raise NotStored if this server may not say how its tables stand."""
         if self._journal.lapsed:
-            raise NotStored("the lease has run out")
+            raise NotStoredNow("the lease has run out")
 
     async def _check_here(self, session: Session, code: str) -> None:
         """Raise Refusal if a table is another server's, NotStored if this one cannot say."""

@@ -1,7 +1,9 @@
 """Where the database is, and how to connect to it: every wait has a time-out, and no password is shown."""
 
 import asyncio
+import errno
 import re
+import socket
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
@@ -9,9 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 
 from server.config import Durable
-from server.errors import JournalError
+from server.errors import JournalError, NotStored, NotStoredNow
 from server.storage import reasons
-from server.storage.reasons import Misfit
+from server.storage.reasons import Fault, Misfit
 
 # The library has no types.
 Connection: TypeAlias = Any
@@ -30,6 +32,8 @@ FAILED: Final = (
 # The classes of errors whose texts name no value of a row: of the connection and what it may use, and of what
 # the database has room, rights and time for. Others may quote what is stored: "Failing row contains (...)".
 _ABOUT_NO_ROW: Final = frozenset({"08", "25", "28", "3D", "40", "42", "53", "55", "57", "58"})
+# Those of them that pass by themselves, as when the database is restarted or another one becomes primary.
+_PASSING: Final = frozenset({"08", "25", "40", "55", "57"})
 # The disk of "normal" is the database's own: no weaker level outlives the end of PostgreSQL's processes, as a
 # journal in a file outlives the server's. "full" waits for synchronous standbys as well.
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
@@ -96,6 +100,22 @@ class Database:
                 "--database has to be a URL such as postgresql://palatinus@db.example.org/palatinus. "
                 "Write a password into ~/.pgpass"
             )
+        if isinstance(error, socket.gaierror):
+            return JournalError(
+                "cannot find the database {database}: no computer with this name is known here. Check the "
+                "name, and whether this computer is connected to a network",
+                database=self,
+            )
+        if isinstance(error, TimeoutError):
+            return JournalError(
+                "the database {database} does not answer in time. Check whether it can be reached from here",
+                database=self,
+            )
+        if _nobody_answers(error):
+            return JournalError(
+                "nothing answers at the database {database}. Start it, or choose another --database",
+                database=self,
+            )
         return JournalError(
             "cannot use the database {database}: {reason}. Start it, or choose another --database",
             database=self,
@@ -103,10 +123,21 @@ class Database:
         )
 
 
+def _nobody_answers(error: BaseException) -> bool:
+    """Tell whether nothing listens there, at any of several addresses: then there is no number."""
+    if isinstance(error, Fault) or not isinstance(error, OSError):
+        return False
+    return error.errno in {None, errno.ECONNREFUSED, errno.ENOENT, errno.EHOSTUNREACH, errno.ENETUNREACH}
+
+
 def reason_of(error: BaseException) -> str:
     """Return why something failed, in a line that may be shown and holds nothing of what is stored."""
     if isinstance(error, TimeoutError):
         return "it does not answer in time"
+    if isinstance(error, socket.gaierror):
+        return "no computer with its name is known here"
+    if _nobody_answers(error):
+        return "nothing answers there"
     if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return f"the connection cannot be used ({type(error).__name__})"
     if not isinstance(error, asyncpg.PostgresError):
@@ -117,6 +148,13 @@ def reason_of(error: BaseException) -> str:
     if error.severity_en is None:  # the library's own, which quotes what it could not send
         return f"it cannot be sent ({kind})"
     return f"the database refuses it ({kind}, {error.sqlstate})"
+
+
+def not_stored(text: str, error: Exception) -> NotStored:
+    """Return the error for a change or a question that has failed: whether the database is expected back."""
+    refused = refused_by_database(error)
+    passes = not refused or str(getattr(error, "sqlstate", ""))[:2] in _PASSING
+    return (NotStoredNow if passes else NotStored)(text, reason=reason_of(error))
 
 
 def refused_by_database(error: Exception) -> bool:

@@ -18,7 +18,7 @@ from server.storage.appends import Append
 from server.storage.entries import Forgotten
 from server.storage.health import Health
 from server.storage.journal import Part
-from server.storage.postgresql.database import Connection, reason_of
+from server.storage.postgresql.database import Connection, not_stored
 from server.storage.postgresql.line import Claim, Fenced, Line
 from server.storage.postgresql.schema import NOT_OWNED
 from server.storage.reasons import Misfit
@@ -192,4 +192,4 @@ def _refusal(error: asyncpg.PostgresError) -> JournalError:
     """Return the error for a commit that the database has refused and undone."""
     if error.sqlstate == _UNIQUE and error.table_name == "game_table":
         return CodeTaken("the code is taken")
-    return NotStored("the journal could not be written: {reason}", reason=reason_of(error))
+    return not_stored("the journal could not be written: {reason}", error)

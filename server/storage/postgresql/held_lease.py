@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Final, Protocol
 
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStoredNow
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.entries import Entry
@@ -156,7 +156,7 @@ class HeldLease:
             async with asyncio.timeout(_SECONDS_TO_WAIT):
                 await asyncio.shield(looked_for)
         except TimeoutError:
-            raise NotStored("the table is being taken up") from None
+            raise NotStoredNow("the table is being taken up") from None
 
     def _answer(self, codes: Iterable[str]) -> None:
         """Let those go on who asked for tables that were looked for."""

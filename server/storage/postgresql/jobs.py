@@ -9,7 +9,7 @@ import asyncpg
 
 from server.errors import JournalError, NotStored, TableLost
 from server.storage.health import Health
-from server.storage.postgresql.database import Connection, Database, reason_of
+from server.storage.postgresql.database import Connection, Database, not_stored, reason_of
 from server.storage.postgresql.line import Fenced, Line
 from server.storage.postgresql.tables_in_database import NotOwned
 from server.storage.uninterrupted import Uninterrupted, completed
@@ -86,9 +86,7 @@ class Jobs:
             job.done.set_exception(TableLost("the lease is lost"))
         except asyncpg.PostgresError as error:
             self._health.count_failures(reason_of(error))
-            job.done.set_exception(
-                NotStored("the journal could not be used: {reason}", reason=reason_of(error))
-            )
+            job.done.set_exception(not_stored("the journal could not be used: {reason}", error))
         except NotStored as error:
             self._health.count_failures(error.reason)
             job.done.set_exception(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from server.counts import Durations
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStoredNow
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.entries import Entry, LiveEntries
 from server.storage.journal import Part, TableHolder
@@ -16,7 +16,7 @@ from server.storage.keeping_journal import KeepingJournal
 from server.storage.node import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.database import FAILED, Connection, Database, not_stored
 from server.storage.postgresql.group_commits import GroupCommits
 from server.storage.postgresql.hand_over import Departure
 from server.storage.postgresql.held_lease import HeldLease
@@ -162,7 +162,7 @@ class PostgresJournal(KeepingJournal):
             return stays  # and takes it up
         await self._lease.round_for(code, expired=term is not None and not runs)
         if code not in self._appended.in_use:
-            raise NotStored("another server is taking the table up")
+            raise NotStoredNow("another server is taking the table up")
         return None
 
     async def term_of(self, code: str) -> int | None:
@@ -175,7 +175,7 @@ class PostgresJournal(KeepingJournal):
         try:
             await departure.begin()
         except FAILED as error:
-            raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
+            raise not_stored("the journal could not be used: {reason}", error) from error
         self._departure = departure
         return departure
 

@@ -12,9 +12,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from server.errors import NotStored
+from server.errors import NotStoredNow
 from server.logs import about
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of, refused_by_database
+from server.storage.postgresql.database import (
+    FAILED,
+    Connection,
+    Database,
+    not_stored,
+    reason_of,
+    refused_by_database,
+)
 from server.storage.postgresql.schema import FENCED
 
 T = TypeVar("T")
@@ -136,7 +143,7 @@ class Line:
         except FAILED as error:
             if not refused_by_database(error):
                 self._lose(connection, error)
-            raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
+            raise not_stored("the journal could not be used: {reason}", error) from error
 
     async def _ready(self) -> Connection:
         """Return the connection; if it is lost, wait a moment for the next one, and raise NotStored."""
@@ -148,7 +155,7 @@ class Line:
                 async with asyncio.timeout(max(0.0, left)):
                     await self._up.wait()
             except TimeoutError:
-                raise NotStored(
+                raise NotStoredNow(
                     "the journal could not be written: {reason}",
                     reason=f"the database cannot be reached: {self._why}",
                 ) from None
@@ -178,7 +185,7 @@ class Line:
         if self.fenced:
             raise Fenced
         if self._change < number:
-            raise NotStored(
+            raise NotStoredNow(
                 "the journal could not be written: {reason}",
                 reason=f"the connection to the database was lost: {reason_of(error)}",
             ) from error

@@ -15,7 +15,7 @@ from protocol.events import event_map
 from protocol.messages import AddShare, DrawBegins, StartGame
 from server.errors import JournalError
 from server.net.session import Session
-from server.refusal import Refusal
+from server.refusal import Refusal, not_stored
 from server.storage.entries import Played
 from server.tables.absence.internal_messages import SharesDue
 from server.tables.context import TableContext
@@ -136,7 +136,7 @@ class GameStart:
             draw.starter.send(answer)
         except JournalError as error:
             self._context.counts.journal_failed(error)
-            draw.starter.send(Refusal(Code.NOT_STORED).message(draw.message.id))
+            draw.starter.send(not_stored(error).message(draw.message.id))
 
     async def _begin_from(self, draw: _Draw) -> None:
         """Begin the game of a draw, or draw again if it would be another game by now."""

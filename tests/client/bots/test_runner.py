@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from asyncio.subprocess import PIPE
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from protocol.codes import Code
 from protocol.messages import SeatSummary, TableState
 from server.app import Running, running
 from server.config import Config, Limits
+from server.errors import NotStoredNow
 from tests.client.scripted import FAST_RETRIES, TIMEOUT
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import eventually
@@ -71,6 +73,33 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
         code, out, errors = await run_to_the_end(chosen)
         assert (code, errors) == (0, "")
         assert "Game 1: slow-1" in out
+
+
+async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
+    """Whatever they ask for meanwhile, they ask for again; what needs the host ends them."""
+    async with running(Config(seed=1)) as server:
+        journal = server.lobby._journal
+        stored: dict[str, Callable[..., Awaitable[None]]] = {}
+        failures: dict[str, int] = {}
+
+        def fail_once(name: str) -> None:
+            stored[name] = getattr(journal, name)
+
+            async def fails(*arguments: object) -> None:
+                failures[name] = failures.get(name, 0) + 1
+                if failures[name] <= 2:
+                    raise NotStoredNow("the database is restarted")
+                await stored[name](*arguments)
+
+            setattr(journal, name, fails)
+
+        for name in ("append_together", "append", "append_last"):
+            fail_once(name)
+        chosen = options(server, players=2, seats=2, random_layout=True, seed=1)
+        code, out, errors = await run_to_the_end(chosen)
+        assert (code, errors) == (0, "")
+        assert "Game 1: " in out
+        assert all(count > 2 for count in failures.values())
 
 
 @pytest.mark.parametrize("players", [2, 5])

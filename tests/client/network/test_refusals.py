@@ -54,6 +54,18 @@ def test_every_refusal_is_put_into_words_in_every_language(language: str, code: 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_what_cannot_be_stored_is_for_the_host_or_passes(language: str) -> None:
+    """A full disk does not get better by trying again; a database that is restarted does."""
+    speak(language)
+    lasting, passing = Refused(Code.NOT_STORED, ""), Refused(Code.NOT_STORED, "", about={"seconds": "2"})
+    sentences = [describe_refusal(refused) for refused in (lasting, passing)]
+    assert len({*sentences}) == 2
+    english = ["so nothing has changed. Tell the host.", "so nothing has changed. Try again in a moment."]
+    told = [sentence.endswith(ending) for sentence, ending in zip(sentences, english, strict=True)]
+    assert told == [language == "en"] * 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("reason", CloseReason)
 def test_every_close_reason_is_put_into_words_in_every_language(language: str, reason: str) -> None:
     speak(language)

@@ -161,4 +161,4 @@ async def test_a_database_that_cannot_be_used_is_told_in_one_line(told: Told, da
         assert (out, err.count("\n")) == ("", 1)
         assert "no journal of this version (99;" in err
     out, err = await told("--database", "postgresql://localhost:1/x", "check", code=2)
-    assert "cannot use the database localhost:1/x: " in err
+    assert "nothing answers at the database localhost:1/x. Start it, or choose" in err

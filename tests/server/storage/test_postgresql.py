@@ -172,7 +172,8 @@ async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster)
             await asyncio.to_thread(own_server.stop, mode)
             mover = peer_on_turn(peers)
             assert mover is not None
-            assert (await mover.refused(mover.random_move(chooser))).code == Code.NOT_STORED
+            refused = await mover.refused(mover.random_move(chooser))
+            assert (refused.code, refused.about) == (Code.NOT_STORED, {"seconds": "2"})
             for peer in peers:
                 await peer.nothing_but_pong()
             assert table_facts(table_of(server, peers).state) == before
@@ -292,7 +293,7 @@ async def test_a_server_without_its_database_does_not_start(socket_folder: Path)
         "--database", f"postgresql://me:secret@/games?host={socket_folder}", "--port", "0"
     )
     assert code == 2
-    assert "cannot use the database" in told
+    assert "nothing answers at the database localhost/games. Start it" in told
     assert "secret" not in told
     assert "Traceback" not in told
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import re
+import socket
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,13 +12,14 @@ import asyncpg
 import pytest
 
 from protocol.messages import StartGame
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStored, NotStoredNow
 from server.event_loop import new_loop
 from server.logs import HumanFormatter
+from server.refusal import not_stored as refusal_of
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Opened, Played
 from server.storage.journal import Journal
-from server.storage.postgresql.database import Database, WrongUrl, reason_of
+from server.storage.postgresql.database import Database, WrongUrl, not_stored, reason_of
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.storage.conformance.stores import journal_at
@@ -26,6 +29,13 @@ OPENED = Opened(2, random_layout=True, starting=None)
 PLACED = Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": HIDDEN, "field": "A1"}])
 INSERT = "INSERT INTO entry VALUES ('ONCE', 1, 'Em*', 1, '')"
 GAME = ArchivedGame("somebody", played=True)
+
+
+def refused_with(kind: type[asyncpg.PostgresError]) -> asyncpg.PostgresError:
+    """Return an error with which PostgreSQL has undone a transaction."""
+    error = kind("no")
+    error.severity_en = "ERROR"
+    return error
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
@@ -139,6 +149,50 @@ async def test_a_url_that_makes_no_sense_is_not_repeated(url: str) -> None:
     unusable = str(Database(url).unusable(error.value))
     assert "postgresql://" in unusable
     assert "secret" not in unusable
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "reason"),
+    [
+        (
+            ConnectionRefusedError(111, "Connect call failed ('::1', 5432, 0, 0)"),
+            "nothing answers at",
+            "there",
+        ),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "nothing answers at", "there"),
+        (FileNotFoundError(2, "No such file"), "nothing answers at", "there"),
+        (TimeoutError(), "does not answer in time", "does not answer in time"),
+        (socket.gaierror(-2, "Name or service not known"), "cannot find the database", "is known here"),
+        (PermissionError(13, "Permission denied"), "cannot use the database", "Permission denied"),
+    ],
+)
+def test_a_database_that_cannot_be_reached_is_told_in_our_words(
+    error: OSError, said: str, reason: str
+) -> None:
+    """Not in those of Python's library, which are about its calls."""
+    sentence = str(Database("postgresql://me:secret@host/games").unusable(error))
+    assert said in sentence
+    assert "host/games" in sentence
+    assert reason_of(error).endswith(reason)
+    assert not re.search("secret|Errno|exceptions|call failed|service", sentence + reason_of(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (ConnectionResetError(104, "Connection reset by peer"), True),
+        (asyncpg.InterfaceError("connection is closed"), True),
+        (refused_with(asyncpg.ReadOnlySQLTransactionError), True),
+        (refused_with(asyncpg.AdminShutdownError), True),
+        (refused_with(asyncpg.DiskFullError), False),
+        (refused_with(asyncpg.InsufficientPrivilegeError), False),
+    ],
+)
+def test_a_database_that_is_expected_back(error: Exception, passes: bool) -> None:
+    """After a restart or a failover all goes on; for a full disk, somebody has to do something."""
+    failed = not_stored("{reason}", error)
+    assert isinstance(failed, NotStoredNow) == passes
+    assert ("Try again in a moment." in str(refusal_of(failed))) == passes
 
 
 def test_an_error_in_the_event_loop_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
