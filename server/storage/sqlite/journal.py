@@ -1,35 +1,37 @@
-"""The journal on disk: one SQLite file for all tables.
-
-Whatever the tables append in one turn of the event loop goes into one commit.
-"""
+"""The journal on disk: one SQLite file for all tables."""
 
 import asyncio
 import contextlib
 import logging
 import sqlite3
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from server.config import Durable
-from server.counts import Durations
-from server.errors import JournalError, NotStored
+from server.errors import JournalError
 from server.logs import about
-from server.storage.appends import Append
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, LiveEntries
 from server.storage.health import Health
 from server.storage.journal import Part
 from server.storage.keeping_journal import KeepingJournal
-from server.storage.reasons import Fault, reason_of
+from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.damage.evidence import content_of
 from server.storage.sqlite.damage.repair import make_ready
-from server.storage.sqlite.journal_file import FILE_NAME, connected, copied, locked, mark, opened, unusable
+from server.storage.sqlite.group_commits import GroupCommits
+from server.storage.sqlite.journal_file import (
+    FILE_NAME,
+    connected,
+    copied,
+    damaged,
+    locked,
+    mark,
+    opened,
+    unusable,
+)
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.open_files import OpenFiles
@@ -52,32 +54,10 @@ from server.storage.sqlite.tables_in_file import (
 )
 from server.storage.standing import Changes
 from server.storage.stored_tables import ArchivedTable, Stored
-from server.storage.uninterrupted import Uninterrupted, completed
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A rare piece of work, done in its own transaction."""
-
-    work: Callable[[], Any]
-    done: Uninterrupted[Any]
-    begins: Callable[[], None] | None = None  # called on the event loop just before the work
-
-
-class _NotInPlace(Fault):
-    """The files are not those that were opened, so nobody would find in them what is stored."""
-
-
-@dataclass(slots=True)
-class _Batch:
-    """The requests of tables since the last commit began."""
-
-    appends: list[Append] = field(default_factory=list)
-    jobs: list[_Job] = field(default_factory=list)
 
 
 class SqliteJournal(KeepingJournal):
@@ -99,14 +79,8 @@ class SqliteJournal(KeepingJournal):
     ) -> None:
         super().__init__(most_archived, archive_share)
         self.path = data / FILE_NAME
-        self._durable = durable
-        self.commits = Durations()
         self._health = Health(self._probe)
-        self._batch = _Batch()
-        self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
         with contextlib.ExitStack() as opening:
             opening.enter_context(contextlib.closing(locked(data)))
             make_ready(data)
@@ -118,15 +92,24 @@ class SqliteJournal(KeepingJournal):
                 for table in archive_list(self._database):
                     self._archive.add(table.code, table.game)
                 self._set_aside = codes_set_aside(self._database)
-                self._ledger = Ledger(self._database, data, self._check_files)
+                self._ledger = Ledger(self._database, data, self._files.check)
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
                 self._database.close()
-                raise self._damaged(reason_of(error)) from error
+                raise damaged(self.path, error) from error
             except OSError as error:
                 self._database.close()
                 raise unusable(self.path, error) from error
             self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
+            self._commits = GroupCommits(
+                self.path,
+                self._ledger,
+                self._files,
+                durable=durable,
+                health=self._health,
+                stored=self._checkpoints.entries_stored,
+            )
+            self.commits = self._commits.durations
             self._open = opening.pop_all()
         self._watch()
 
@@ -148,14 +131,7 @@ class SqliteJournal(KeepingJournal):
         try:
             return {table.code: table.whole_entries for table in in_use(self._database)}
         except (sqlite3.Error, ValueError) as error:
-            raise self._damaged(reason_of(error)) from error
-
-    def _damaged(self, what: str) -> JournalError:
-        return JournalError(
-            "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
-            file=self.path,
-            reason=what,
-        )
+            raise damaged(self.path, error) from error
 
     async def records_due(self) -> list[tuple[str, int]]:
         due: list[tuple[str, int]] = await self._done(lambda: records_due(self._database))
@@ -221,7 +197,7 @@ class SqliteJournal(KeepingJournal):
         It reads the disk, not what the connection of the commits remembers. Checkpoints leave what it sees
         where it is, so the log grows until it is closed.
         """
-        self._check_files()
+        self._files.check()
         database = connected(self.path)
         try:
             database.execute("BEGIN")
@@ -233,15 +209,10 @@ class SqliteJournal(KeepingJournal):
 
     async def close(self) -> None:
         self._next_look.cancel()
-        self._settle()
-        while self._at_work is not None:
-            await asyncio.wait((self._at_work,))
-            await asyncio.sleep(0)  # for its callback
+        await self._commits.finish()
         await self._health.close()
         await self._checkpoints.close()
-        if self._files.deleted:
-            await self._loop.run_in_executor(self._thread, self._write_copy)
-        self._thread.shutdown()
+        await self._commits.close(self._write_copy if self._files.deleted else None)
         self._open.close()
 
     def _write_copy(self) -> None:
@@ -287,23 +258,14 @@ class SqliteJournal(KeepingJournal):
         await self._changed(lambda database: remove(database, [code]))
 
     async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
-        stored = Uninterrupted[None](loop=self._loop)
-        self._batch.appends.append(Append(parts, stored, ended))
-        self._settle_soon()
-        await completed(stored)
+        await self._commits.append(parts, ended)
 
     async def _changed(self, change: Callable[[sqlite3.Connection], Changes]) -> Changes:
         changes: Changes = await self._done(lambda: self._ledger.change(change))
         return changes
 
     async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
-        return await completed(self._asked(work, begins))
-
-    def _asked(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Uninterrupted[Any]:
-        job = _Job(work, Uninterrupted(loop=self._loop), begins)
-        self._batch.jobs.append(job)
-        self._settle_soon()
-        return job.done
+        return await self._commits.done(work, begins)
 
     async def _probe(self) -> None:
         try:
@@ -311,115 +273,7 @@ class SqliteJournal(KeepingJournal):
         except JournalError:  # it is counted
             self._health.settled(failed=True)
         else:
-            self._settled(None)
-
-    def _settle_soon(self) -> None:
-        if self._at_work is None and len(self._batch.appends) + len(self._batch.jobs) == 1:
-            self._loop.call_soon(self._settle)
-
-    def _settle(self) -> None:
-        """Commit what the tables have appended in this turn of the event loop, all together.
-
-        Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
-        microseconds a move, and handing the interpreter to a thread and back took five times as long. What
-        waits for the disk or may take long, as removing a table does, is done in a thread; what is asked for
-        meanwhile comes after it.
-        """
-        batch = self._batch
-        if self._at_work is not None or not (batch.appends or batch.jobs):
-            return
-        self._batch = _Batch()
-        for job in batch.jobs:
-            if job.begins is not None:
-                job.begins()
-        removes = any(append.removes for append in batch.appends)
-        if batch.jobs or removes or self._log_begins or self._durable == "full":
-            self._work(lambda: self._do_batch(batch), lambda results: self._resolve_batch(batch, results))
-        else:
-            self._resolve_appends(batch.appends, self._committed(batch.appends))
-
-    def _work(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Give the database to the thread for `work`, and handle its result."""
-
-        def ended(at_work: asyncio.Future[Any]) -> None:
-            self._at_work = None
-            then(at_work.result())
-            if self._at_work is None:
-                self._settle()
-
-        self._at_work = self._loop.run_in_executor(self._thread, work)
-        self._at_work.add_done_callback(ended)
-
-    def _do_batch(self, batch: _Batch) -> tuple[Exception | None, list[Any]]:
-        return self._committed(batch.appends), [self._outcome(job) for job in batch.jobs]
-
-    def _resolve_batch(self, batch: _Batch, results: tuple[Exception | None, list[Any]]) -> None:
-        error, outcomes = results
-        self._resolve_appends(batch.appends, error)
-        for job, outcome in zip(batch.jobs, outcomes, strict=True):
-            if isinstance(outcome, NotStored):
-                self._count_failures(outcome, 1)
-            if isinstance(outcome, Exception):
-                job.done.set_exception(outcome)
-            else:
-                job.done.set_result(outcome)
-        self._checkpoints.entries_stored(len(batch.jobs))  # which change several pages each, as entries do
-
-    def _resolve_appends(self, appends: list[Append], error: Exception | None) -> None:
-        if not appends:
-            return
-        self._settled(error)
-        if error is None:
-            self._checkpoints.entries_stored(sum(append.entries for append in appends))
-        else:
-            self._count_failures(error, len(appends))
-        for append in appends:
-            if error is None:
-                append.stored.set_result(None)
-            else:
-                append.stored.set_exception(
-                    NotStored("the journal could not be written: {reason}", reason=reason_of(error))
-                )
-
-    def _settled(self, error: BaseException | None) -> None:
-        """Take note that a commit has succeeded or failed."""
-        if error is None:
-            self._log_begins = False
-        self._health.settled(failed=error is not None)
-
-    def _count_failures(self, error: Exception, number: int) -> None:
-        self._health.count_failures(reason_of(error), number, told=self._files.fault is not None)
-
-    def _committed(self, appends: list[Append]) -> Exception | None:
-        if not appends:
-            return None
-        parts = [part for append in appends for part in append.parts]
-        ended = [game for append in appends for game in append.ended]
-        began = time.perf_counter()
-        try:
-            self._ledger.append(parts, int(time.time()), ended)
-        except (sqlite3.Error, ValueError, _NotInPlace) as error:
-            return error
-        self.commits.add(time.perf_counter() - began)
-        return None
-
-    def _outcome(self, job: _Job) -> Any:
-        try:
-            return job.work()
-        except (sqlite3.Error, _NotInPlace) as error:
-            return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
-        except ValueError as error:
-            return self._damaged(reason_of(error))
-        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
-            return error
-
-    def _check_files(self) -> None:
-        """Raise _NotInPlace, which undoes the transaction, unless the files are in place.
-
-        What becomes of them after this look might as well become of them after the commit.
-        """
-        if not self._files.in_place():
-            raise _NotInPlace("its file is not in its place")
+            self._commits.settled(None)
 
     def _log_may_begin(self, wait_for_rest: bool) -> None:
         """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
@@ -438,5 +292,5 @@ class SqliteJournal(KeepingJournal):
                     "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
                 )
 
-        self._log_begins = True
-        self._asked(begin).add_done_callback(begun)
+        self._commits.log_may_begin()
+        self._commits.asked(begin).add_done_callback(begun)

@@ -144,6 +144,15 @@ def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalErro
     )
 
 
+def damaged(path: Path, error: Exception) -> JournalError:
+    """Return the error for a file whose content makes no sense."""
+    return JournalError(
+        "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
+        file=path,
+        reason=reason_of(error),
+    )
+
+
 def in_use(path: Path) -> JournalInUse:
     return JournalInUse(
         "another server, or palatinus tables, is using the journal {file}. Stop it, or choose another --data",

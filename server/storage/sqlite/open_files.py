@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from server.logs import about
+from server.storage import reasons
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ class Fault:
     path: Path
     reason: str
     remedy: str
+
+
+class NotInPlace(reasons.Fault):
+    """The files are not those that were opened, so nobody would find in them what is stored."""
 
 
 class OpenFiles:
@@ -61,6 +66,14 @@ class OpenFiles:
     def close(self) -> None:
         """Close the file, which SQLite must have closed before."""
         os.close(self._descriptor)
+
+    def check(self) -> None:
+        """Raise NotInPlace, which undoes a transaction, unless the files are in place.
+
+        What becomes of them after this look might as well become of them after the commit.
+        """
+        if not self.in_place():
+            raise NotInPlace("its file is not in its place")
 
     def in_place(self) -> bool:
         """Tell whether the files are those that were opened, and only this process writes to the main one.

@@ -421,5 +421,5 @@ async def test_a_damaged_archived_game_harms_no_other(
                 assert refused.code == Code.TABLE_DAMAGED
             await play_on(others, random.Random(6), moves=2)
     assert "a damaged table is set aside" in caplog.messages
-    assert codes_in_file(tmp_path, "archive") == set()
+    assert peers[0].code not in codes_in_file(tmp_path, "archive")  # where the others may be by now
     assert codes_in_file(tmp_path, "set_aside") == {peers[0].code}
