@@ -14,6 +14,7 @@ _TABLE: Final = re.compile(r"/watch/([A-Za-z]{4})")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
+_AGAIN: Final = re.compile(r"(?:\A|&)again=1(?=&|\Z)")
 _WEIGHT: Final = re.compile(r"q=([01](?:\.\d{0,3})?)")
 _MOST_LANGUAGES: Final = 32
 
@@ -31,6 +32,12 @@ def page_at(address: str, path: str, query: str) -> str:
     """Return where another server of the house, at a websocket's address, has the page at `path`."""
     # An address of ours begins with ws: or wss:, and our pages are where our websockets are.
     return f"http{address.removeprefix('ws').rstrip('/')}{path}{query and '?'}{query}"
+
+
+def asked_again(query: str) -> tuple[str, bool]:
+    """Return the query of a page without again=1, and whether it had that: it has shown what it asks for."""
+    rest = _AGAIN.sub("", query)
+    return rest.removeprefix("&"), rest != query
 
 
 def way_home(path: str) -> str:

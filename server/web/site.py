@@ -31,6 +31,7 @@ from server.web.asked import (
     FRONT,
     TABLES,
     address_asked,
+    asked_again,
     from_own_page,
     languages,
     page_at,
@@ -138,6 +139,7 @@ class Site:
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
         path, _, query = request.path.partition("?")
+        query, again = asked_again(query)
         language = self._pages.language(languages(query, request.headers))
         with self._live_page(code := table_asked(path)) as page:
             session = PageSession(
@@ -152,7 +154,7 @@ class Site:
             log.info("connected", extra=about(address=session.name))
             self._clients.welcomed(session)
             try:
-                if code is None or await self._let_in(session, code, language):
+                if code is None or await self._let_in(session, code, language, again=again):
                     page.add(session, language)
                 await connection.recv()
                 await connection.close(CloseCode.POLICY_VIOLATION)  # a page has nothing to say
@@ -165,8 +167,12 @@ class Site:
                 if session.table is not None:
                     await session.table.disconnected(session)
 
-    async def _let_in(self, session: PageSession, code: str, language: str) -> bool:
-        """Make a browser a spectator of a table that is open to all; otherwise tell it so, and go."""
+    async def _let_in(self, session: PageSession, code: str, language: str, *, again: bool) -> bool:
+        """Make a browser a spectator of a table that is open to all; otherwise tell it so, and go.
+
+        A table that was shown just now may be on its way to another server. The answer is the same for all
+        codes that nobody lists, so it says nothing of private tables.
+        """
         try:
             if self._lobby.public.open_to_all(code) is not None:
                 await self._lobby.enter(session, Watch(0, code))
@@ -181,6 +187,9 @@ class Site:
                 return False
         except JournalError as error:  # another server may have the table
             self._counts.journal_failed(error)
+            session.end(CloseCode.TRY_AGAIN_LATER)
+            return False
+        if again and self._lobby.public.shared:
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
         session.show(page_frame(self._pages.gone(language)))

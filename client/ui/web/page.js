@@ -2,16 +2,20 @@
 // What is shown comes from the server as HTML, by the ids of the elements that it belongs into.
 const lost = document.getElementById("lost");
 const longest = 30000; // milliseconds between two attempts to connect
+const patience = 60000; // milliseconds for which a table that was there may be nowhere, between two servers
 let pause = 500;
+let seen = -patience; // when something was shown last
 
 function connect() {
   const address = new URL(document.body.dataset.live, location.href);
   // Not every browser says with a websocket which languages its user reads.
   address.searchParams.set("lang", document.documentElement.lang);
+  if (performance.now() - seen < patience) address.searchParams.set("again", "1");
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(address);
   socket.onmessage = ({ data }) => {
     pause = 500;
+    seen = performance.now();
     lost.hidden = true;
     const focused = document.activeElement.getAttribute("href");
     const { moved, ...parts } = JSON.parse(data);

@@ -39,6 +39,11 @@ class PublicTables:
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
 
+    @property
+    def shared(self) -> bool:
+        """Tell whether other servers have one list with this one."""
+        return self._tell_others is not None
+
     def share(self, channel: "Channel") -> None:
         """Have one list with the other servers from now on."""
         self._outdated = dict.fromkeys(self._tables)

@@ -86,6 +86,32 @@ async def test_a_table_that_is_closed_or_private_from_now_on_is_seen_no_more(
         assert page.received == other.received
 
 
+async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str) -> None:
+    """By pages that have just shown it; what they are told is the same for a private table and for none."""
+    config = Config(database=database, pages=WebPages())
+    async with (
+        running(config) as server,
+        connected(server.port) as anna,
+        connected(server.port) as bruno,
+        web_server() as alone,
+    ):
+        code = (await anna.open(2, "Anna")).table
+        private = (await bruno.open(2, "Bruno", private=True)).table
+        async with viewer(server.port, f"/watch/{code}") as page:
+            await page.until("players", "Anna")
+            server.lobby.tables[code].give_up()
+            assert await page.closed() == 1012
+            assert "no table" not in page.parts["now"]
+        none = next(each for each in ("AAAA", "BBBB", "CCCC") if each not in (code, private))
+        for each in (code, private, none):
+            async with viewer(server.port, f"/watch/{each}?again=1&lang=nl") as page:
+                assert await page.closed() == 1013
+                assert page.parts == {}
+        for port, query in ((server.port, ""), (alone.port, "?again=1")):
+            async with viewer(port, f"/watch/{none}{query}") as page:
+                assert await page.closed() == 1000
+
+
 async def test_a_table_has_no_more_browsers_than_spectators() -> None:
     """One too many is told so, and to come back later."""
     async with web_server(spectators=1) as server, game(server.port, 2) as peers:
