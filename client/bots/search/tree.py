@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.search.averages import Averages
+from client.bots.search.motives import motives
 from client.bots.search.tuning import (
     BATCH,
     EXPANDED_FROM,
@@ -112,7 +113,7 @@ class Search:
         self._wins = wins
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
-        self.worlds = Worlds(view)
+        self.worlds = Worlds(view, motives(view))
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]

@@ -25,8 +25,10 @@ RAVE_WEIGHTS: Final = [
     math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
 ]  # less is as good as none
 
-# Much stronger factors mislead the search.
-INFERENCE: Final = (
-    20.0  # a wolf's odds of being a farmer are multiplied by e to this x its owner's gain by it
-)
-MOST_INFERRED: Final = 2.5  # the greatest such exponent
+# A wolf's odds of being a farmer are multiplied by e to the first number of each pair times what its owner
+# gains by that; the second is the greatest such exponent. Much stronger factors mislead the search.
+MOTIVE: Final = 3.0  # gains in points, as the owner could expect them when it was placed
+MOST_MOTIVE: Final = 4.0
+CLEAR_MOTIVE: Final = 1.0  # from here on a wolf is taken for that kind when its owner's later ones are judged
+INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far
+MOST_INFERRED: Final = 1.0

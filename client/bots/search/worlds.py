@@ -1,8 +1,8 @@
 """Worlds: what a seat cannot see, filled in at random so that it agrees with all that is public.
 
 A people's wolves of unknown kind are some of the wolf pieces that its seat was dealt (R3.5, R4.2). Without
-more knowledge any of them are as likely; `Worlds.infer` makes those likelier that are better for their owner,
-because players choose what helps them.
+more knowledge any of them are as likely; `motives` and `Worlds.infer` make those likelier that are better for
+their owner, because players choose what helps them.
 """
 
 import functools
@@ -10,9 +10,10 @@ import itertools
 import math
 import operator
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from client.bots.search.tuning import INFERENCE, MOST_INFERRED
 from engine.board import FIELDS
@@ -24,6 +25,8 @@ from engine.view import View
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
 Means: TypeAlias = Sequence[Sequence[float]]
 
+_NOTHING_TOLD: Final[Mapping[int, float]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -32,7 +35,7 @@ class Way:
     farmers: tuple[bool, ...]  # by field
     merchants_left: int
     farmers_left: int
-    odds: float  # without inference
+    odds: float  # before the search infers more
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,12 @@ class World:
 
 
 class Worlds:
-    """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are."""
+    """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are.
 
-    def __init__(self, view: View) -> None:
+    `motives` has, by field number, the logarithm of how much likelier than by chance a wolf is a farmer.
+    """
+
+    def __init__(self, view: View, motives: Mapping[int, float] = _NOTHING_TOLD) -> None:
         self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
         for number, field in enumerate(FIELDS):
@@ -67,7 +73,7 @@ class Worlds:
         self._soldierless_at = view.start.soldierless_at
         self.counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
         self.groups = tuple(
-            _group(view, Seat(seat), people, wolves.get(people, []))
+            _group(view, Seat(seat), people, wolves.get(people, []), motives)
             for seat in range(view.seats)
             if seat not in view.hands
             for people in view.start.peoples[seat]
@@ -150,17 +156,19 @@ def _known_counts(view: View, seat: Seat) -> list[int]:
     return [sum(n - placed.count(piece) for piece, n in dealt.items() if piece.kind is kind) for kind in Kind]
 
 
-def _group(view: View, seat: Seat, people: People, fields: list[int]) -> Group:
+def _group(view: View, seat: Seat, people: People, fields: list[int], motives: Mapping[int, float]) -> Group:
     dealt = view.start.hands[seat]
     merchants = dealt.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = dealt.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
+    exponents = [motives.get(field, 0.0) for field in fields]
     ways = []
     for kinds in itertools.product((False, True), repeat=len(fields)):
         placed_farmers = sum(kinds)
         placed_merchants = len(kinds) - placed_farmers
         odds = math.perm(merchants, placed_merchants) * math.perm(farmers, placed_farmers)
         if odds:
-            ways.append(Way(kinds, merchants - placed_merchants, farmers - placed_farmers, odds))
+            told = odds * math.exp(added_up(itertools.compress(exponents, kinds)))
+            ways.append(Way(kinds, merchants - placed_merchants, farmers - placed_farmers, told))
     return Group(seat, tuple(fields), tuple(ways))
 
 

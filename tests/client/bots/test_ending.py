@@ -9,6 +9,7 @@ import pytest
 from client.bots.search.brain import SearchBrain
 from client.bots.search.ending import Ending
 from client.bots.search.tree import Move
+from client.bots.search.tuning import MOST_INFERRED
 from client.bots.search.utility import utilities
 from client.bots.search.worlds import Worlds
 from engine.board import FIELDS, Field
@@ -113,7 +114,7 @@ def test_inference_weighs_an_ending() -> None:
     for (board, unweighed), (same, weighed) in zip(before, after, strict=True):
         farmers = sum(FARMER <= board[field] < 2 * FARMER for field in worlds.hidden)
         assert board == same
-        assert weighed == pytest.approx(unweighed * math.exp(-2.5 * farmers))
+        assert weighed == pytest.approx(unweighed * math.exp(-MOST_INFERRED * farmers))
 
 
 @pytest.mark.parametrize("players", DEALS)

@@ -7,6 +7,7 @@ import time
 from typing import Final
 
 from client.bots.search import tuning
+from client.bots.search.motives import motives
 from client.bots.search.native import kernel
 from client.bots.search.native.arrays import Arrays
 from client.bots.search.native.building import (
@@ -34,7 +35,7 @@ class NativeSearch:
     def __init__(self, view: View, rng: random.Random, wins: list[float] | None = None) -> None:
         self._rng = rng
         self._wins = wins
-        self.worlds = Worlds(view)
+        self.worlds = Worlds(view, motives(view))
         self._position = position_of(view, self.worlds)
         self.simulations = 0
 
