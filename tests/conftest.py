@@ -32,14 +32,20 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
 from client.language import speak  # noqa: E402 - what it finds is said above
+from tests.examples import USUAL  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer
 
 # No deadline: on a busy machine time says nothing about the code.
-settings.register_profile(
-    "palatinus", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+for profile, count in (("palatinus", USUAL), ("thorough", 10 * USUAL)):
+    settings.register_profile(
+        profile,
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        database=None,
+    )
 settings.load_profile("palatinus")
 
 

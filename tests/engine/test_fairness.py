@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.board import TILES, Tile
 from engine.components import Laurel
@@ -18,6 +18,7 @@ from engine.pieces import Seat
 from engine.record import recorded, replayed
 from engine.redaction import redacted
 from engine.view import SPECTATOR, folded
+from tests.examples import examples
 from tests.games import finished_games, games, played, shared_chance, some_command
 
 OTHER = "0f" * 32
@@ -164,7 +165,7 @@ def is_noticed(text: str) -> bool:
     return sources_of(game.events).mismatch is not None
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(games())
 def test_nothing_tells_the_seed_before_the_end(game: Game) -> None:
     """Not the events, not any view, and not the record: the only place is the result."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.board import TILES, Field, tile_of
@@ -16,6 +16,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, influences, soldier_acts
 from engine.view import View, eyes_of
 from tests.engine.test_knowledge import possible
+from tests.examples import examples
 from tests.games import game_options, played, seeds
 
 
@@ -57,7 +58,7 @@ def captured_by_seat(board: Board, soldier: Field) -> dict[int, int]:
     return {seat: sum(board.owners[each] == seat for each in taken) for seat in set(board.owners.values())}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(placements())
 def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[Game, Seat, Piece, Field]) -> None:
     """R5, R6: each bound is that of the engine's scoring of all boards that the view allows."""

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board import FIELDS, OUTER_POSITIONS, TILES, Field, field_hex, neighbours
@@ -28,6 +28,7 @@ from engine.game import Game, GameOptions, RandomChance
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import NOTATIONS, Kind, People, Piece, Seat
 from engine.view import Phase, free_fields
+from tests.examples import examples
 from tests.games import begun, finished_games, game_options, games, played, seeds
 
 PLAYERS = tuple(DEALS)
@@ -350,7 +351,7 @@ def conceivable(players: int) -> list[Command]:
     return [*lays, *(Place(*each) for each in product(seats, pieces, fields))]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(games(), seeds)
 def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int) -> None:
     """R3.3, R4.1, R4.3: all conceivable commands are tried, also of seats that are not on turn."""

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board import FIELDS, TILES, LaidTile, layout_of
@@ -18,6 +18,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, terrain_of, unpacked
 from engine.view import eyes_of
+from tests.examples import examples
 from tests.games import begun, game_options, layouts, played, seeds, some_command
 
 PLAYERS = tuple(DEALS)
@@ -78,7 +79,7 @@ def place(game: Game, kind: Kind, field: int) -> None:
 # -- beside the game ------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
+@examples(30)
 @given(game_options(), seeds)
 def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) -> None:
     """R4.1, R4.3, R5 to R7: the same moves at every step, wolf and people merged, and the same result."""
@@ -99,7 +100,7 @@ def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) ->
     assert position.scores() == ended(game)
 
 
-@settings(max_examples=100)
+@examples(30)
 @given(layouts(), st.permutations(list(Laurel)), st.sampled_from(PLAYERS), seeds)
 def test_any_board_scores_as_it_does_in_the_game(
     tiles: tuple[LaidTile, ...], tokens: list[Laurel], players: int, seed: int
@@ -209,7 +210,7 @@ class RememberingRandom(random.Random):
         return self.given[-1]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(game_options(), seeds, st.integers(0, 35))
 def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: int, moves: int) -> None:
     """R4.1, R4.3, R5 to R7: a playout, made again move by move in the game, is legal and ends the same."""

@@ -5,7 +5,7 @@ import random
 from itertools import product, takewhile
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.board import Field
@@ -19,6 +19,7 @@ from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events
 from protocol.snapshot import snapshot_message
+from tests.examples import examples
 from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, game_options, games, played, seeds
 
 # -- what is hidden -------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def refusals(game: Game, eyes: Eyes) -> list[bytes]:
     return texts
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
 def test_hidden_kinds_reach_nobody(
     options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import IllegalCommand
@@ -17,6 +17,7 @@ from environment.actions import action_of, command_of, mask_of
 from environment.agents import PalatinusEnvironment
 from environment.observation import observed
 from tests.environment.rollout import legal_actions, played_on
+from tests.examples import examples
 from tests.games import games, seeds
 
 
@@ -60,7 +61,7 @@ def test_a_refusal_says_why() -> None:
         env.step(0)
 
 
-@settings(max_examples=12)  # each is a whole game
+@examples(12)  # each is a whole game
 @given(players=st.integers(2, 5), seed=seeds, random_layout=st.booleans())
 def test_a_game_is_the_engines_game(players: int, seed: int, random_layout: bool) -> None:
     """The same seed and commands give the same result there, and rewards are the shares of the victory."""

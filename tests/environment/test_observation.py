@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.board import Field, has_spring, tile_of
 from engine.components import LAUREL_WORTH
@@ -22,6 +22,7 @@ from protocol.codec import decode_server, encode
 from protocol.messages import Snapshot
 from protocol.snapshot import snapshot_message, view_of
 from tests.environment.rollout import legal_actions
+from tests.examples import examples
 from tests.games import begun, games
 
 NAMES = {"m": "merchant", "f": "farmer", "s": "soldier"}
@@ -116,7 +117,7 @@ def test_event_by_event_it_is_the_same_as_from_the_view(game: Game) -> None:
         assert (now["action_mask"] == fresh["action_mask"]).all()
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(games())
 def test_a_brain_at_a_table_gets_the_same_observation(game: Game) -> None:
     """From the view that it is sent, so that it plays as it was trained."""

@@ -4,11 +4,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from environment.agents import PalatinusEnvironment
 from tests.environment.rollout import legal_actions, played_on
+from tests.examples import examples
 from tests.games import seeds
 
 CELLS = 42
@@ -68,7 +69,7 @@ def game_and_twin(
     return *seen, changed
 
 
-@settings(max_examples=12)  # each is two whole games
+@examples(12)  # each is two whole games
 @given(players=st.integers(2, 5), seat=st.integers(0, 4), seed=seeds, random_layout=st.booleans())
 def test_hidden_kinds_change_nothing_that_another_agent_gets(
     players: int, seat: int, seed: int, random_layout: bool

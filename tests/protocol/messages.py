@@ -9,6 +9,7 @@ from msgspec import inspect
 
 from protocol.absence import Absence
 from protocol.messages import ClientMessage, ServerMessage
+from protocol.messages.fields import Hex32
 
 FROM_CLIENT: tuple[type[msgspec.Struct], ...] = get_args(ClientMessage)
 FROM_SERVER: tuple[type[msgspec.Struct], ...] = get_args(ServerMessage)
@@ -29,6 +30,8 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.IntType():
             most = kind.lt - 1 if kind.lt is not None else kind.le
             return st.integers(-(2**63) if kind.ge is None else kind.ge, 2**64 - 1 if most is None else most)
+        case inspect.StrType() if kind == inspect.type_info(Hex32):
+            return st.binary(min_size=32, max_size=32).map(bytes.hex)  # at once, not digit by digit
         case inspect.StrType() if kind.pattern is not None:
             return st.from_regex(kind.pattern)
         case inspect.StrType():

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board import FIELDS, Field
@@ -20,6 +20,7 @@ from protocol.codec import BadMessage, decode_server, encode
 from protocol.events import EVENT_TAGS, event_map, event_of, legal_message, legal_of
 from protocol.messages import Events, Snapshot
 from protocol.snapshot import snapshot_message, view_of
+from tests.examples import examples
 from tests.games import all_eyes, finished_games, games, played
 from tests.protocol.messages import anything
 
@@ -125,7 +126,7 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
         assert shape(view) == shape(heard)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
@@ -161,7 +162,7 @@ def test_what_is_not_an_event_is_refused(content: dict[str, Any]) -> None:
         event_of(content)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of a snapshot: BadMessage, or a view."""

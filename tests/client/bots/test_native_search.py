@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
@@ -21,6 +21,7 @@ from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of
 from tests.client.bots.test_ending import ending
 from tests.client.bots.test_levels import match
+from tests.examples import examples
 from tests.games import games, played, seeds
 
 
@@ -42,7 +43,7 @@ def check_equal(view: View, simulations: int, seed: int) -> None:
     assert found[0] == found[1]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(game=games(), open_to_all=st.booleans(), simulations=st.integers(1, 700), seed=seeds)
 def test_every_number_is_equal(game: Game, open_to_all: bool, simulations: int, seed: int) -> None:
     """At any moment of any game, for a seat or with everything open, down to the last bit of a float."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from client.bots.search.brain import SearchBrain, chosen
 from client.bots.search.processes import SearchFailed, searched
@@ -29,6 +29,7 @@ from engine.view import Phase, View, eyes_of
 from server.app import running
 from server.config import Config
 from tests.client.bots.test_runner import options, run_to_the_end
+from tests.examples import examples
 from tests.games import begun, games, played, seeds, some_command
 from tests.server.peer import eventually
 
@@ -118,7 +119,7 @@ def test_wolves_are_what_helps_their_owners() -> None:
     assert farmers(-0.1) < farmers(0.0) < farmers(0.1)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
     """Not only the choice but every number is the same."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
@@ -48,6 +48,7 @@ from tests.client.ui.draw.test_screens import LEVELS, PAGES, placing
 from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, reading_pages, text_of, ui_of
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
+from tests.examples import examples
 from tests.games import finished_games, games, played
 
 TRANSLATED = [each for each in LANGUAGES if each != "en"]
@@ -158,7 +159,7 @@ def test_every_word_about_a_record_is_translated() -> None:
             assert not untranslated(picture)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(games(), ANY_UNTYPED_KEYS, st.data())
 def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
     """After any keys, for any eyes, at any moment; typed lines have their own test."""
@@ -171,7 +172,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         assert not untranslated(text_of(drawn(ui, model, UNICODE, 80, 24)))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(finished_games(), st.booleans())
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
@@ -217,7 +218,7 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
                 assert not untranslated(FILLED_IN.sub("", action.help)), action.help
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(games(), SIZES, st.sampled_from(TRANSLATED), ANY_KEYS, st.data())
 def test_any_screen_of_any_game_fits_in_every_language(
     game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject

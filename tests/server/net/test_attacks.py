@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
@@ -39,6 +39,7 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.conversation import Conversation
 from server.net.session import Session
 from server.tables.table import Table
+from tests.examples import examples
 from tests.server.peer import (
     TIMEOUT,
     UPGRADE,
@@ -113,7 +114,7 @@ def mutated_messages(draw: st.DrawFn) -> bytes:
     return bytes(content)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.lists(mutated_messages() | st.binary(max_size=200), min_size=20, max_size=60))
 def test_no_frame_disturbs_the_other_tables(frames: list[bytes]) -> None:
     """Random and mutated frames, sent from the lobby and from a table, do not disturb a game."""

@@ -359,7 +359,7 @@ async def test_nothing_that_hosts_and_players_do_breaks_a_table(
             world = World(server, clock, rng)
             world.seats = seats
             async with crowd(world, 8) as strangers:
-                for _ in range(12):
+                for _ in range(8):
                     await strangers.act(60)
                     await strangers.check()
         tables = {code: kept_facts(table) for code, table in server.lobby.tables.items()}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from client.ui.web.pages import WebPages
 from client.ui.web.table_parts import table_parts
@@ -24,6 +24,7 @@ from protocol.settings import Private, Spectators
 from server.app import running
 from server.config import Config
 from server.web.subjects import WatchedTable
+from tests.examples import examples
 from tests.games import finished_games, games
 from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, play_on, table_of
 from tests.server.web.viewer import asked, viewer, web_server
@@ -332,7 +333,7 @@ def with_other_kind(event: Event) -> Event:
     return replace(event, piece=Piece.of(event.piece.people, kind, wolf=True))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(games())
 def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None:
     """R3.5, R4.2: what spectators may not know changes nothing in what is drawn for them."""
@@ -353,7 +354,7 @@ def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None
     )
 
 
-@settings(max_examples=5)  # of some sixty steps each
+@examples(3)  # of some sixty steps each
 @given(finished_games())
 def test_every_step_of_every_scoring_can_be_shown(ended: Game) -> None:
     """Until the last one, which is the result."""

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 import segno
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from client.language import LANGUAGES
@@ -16,6 +16,7 @@ from engine.game import Game
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR
 from protocol.messages import SeatSummary, Stage, TableState, TableSummary
+from tests.examples import examples
 from tests.games import games
 
 PAGES = WebPages()
@@ -91,7 +92,7 @@ def test_a_long_list_is_cut() -> None:
     assert "and 5 more tables" in tables
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.text(max_size=20), st.sampled_from(LANGUAGES))
 def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     """The same elements come of any name."""
@@ -103,7 +104,7 @@ def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     assert [tag for tag, _attributes in Elements(parts["players"]).found] == ["li", "bdi", "li", "span"]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(games())
 def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     """Well-formed, with all parts, and the board described in words: six fields of each tile that lies."""
