@@ -1,7 +1,11 @@
 """The short form of `python -m bench.chaos`: docs/reliability.md tells of the long one."""
 
+import asyncio
+import io
+import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +13,23 @@ import pytest
 
 from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.broken.proof import games_until_noticed
+from bench.chaos.judging.answers import check_answers
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Asked, Heard, Wiretap
 from bench.chaos.plan import Disturbance, Plan
+from bench.chaos.progress import Progress
 from bench.chaos.round import Round
 from bench.chaos.servers.power_cut import compiler
+from bench.chaos.stopping import Stop
+from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot
+from protocol.messages import Done, PlacePiece, Refused, ServerMessage
+from server.storage.entries import Played
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
 POWER_CUTS = pytest.mark.skipif(compiler() is None, reason="power cuts need Linux and a C compiler")
 QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 60.0}
+SEAT = Seat(1)
 QUIET: dict[str, Any] = {"lively": 0.0, "with_bots": 0.0, "operated": False}  # bots take a second for a move
 
 
@@ -74,6 +87,91 @@ async def test_chaos_notices_a_broken_server(name: str) -> None:
     few = QUICK | {"games": 2, "tables": 2, "policies": (WAIT,), "played_again": 0.0, "patience": 5.0}
     _, noticed = await games_until_noticed(name, "suite", **few)
     assert noticed
+
+
+@pytest.mark.parametrize(
+    ("stored", "answer", "found"),
+    [
+        (1, Done(7), set()),
+        (0, Done(7), {"lost"}),
+        (0, Refused("not-stored", "", 7), set()),
+        (1, Refused("not-stored", "", 7), {"invented"}),
+        (1, Refused("not-at-a-table", "", 7), set()),
+        (2, Done(7), {"doubled"}),
+    ],
+)
+def test_what_a_mover_was_told_is_compared_with_the_journal(
+    stored: int, answer: ServerMessage, found: set[str]
+) -> None:
+    """A refusal says that the move was not made, unless the mover has no seat any more."""
+    move = PlacePiece(7, "Em", "A1")
+    tap = Wiretap(1)
+    tap.asked.append(Asked(move, 0, 0.0, "ROMA", SEAT))
+    tap.heard.append(Heard("ROMA", SEAT, b"", answer, 0.0, 0))
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])] * stored, [tap], verdict)
+    assert {kind for kind, cases in verdict.kinds().items() if cases} == found
+
+
+def test_a_refusal_on_a_connection_that_is_lost_may_be_followed_by_the_move() -> None:
+    """The client has sent it again, and has not heard that it was refused."""
+    move = PlacePiece(7, "Em", "A1")
+    before, after = Wiretap(1), Wiretap(1)
+    for time, tap in enumerate((before, after)):
+        tap.asked.append(Asked(move, 0, float(time), "ROMA", SEAT))
+    refused = Heard("ROMA", SEAT, b"", Refused("not-stored", "", 7), 0.5, 0)
+    before.heard.append(refused)
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])], [before, after], verdict)
+    assert not verdict
+    after.heard.append(refused)
+    check_answers("ROMA", [Played(SEAT, move, [])], [before, after], verdict)
+    assert verdict.invented
+
+
+@pytest.mark.parametrize(("table", "seat"), [("ROMA", Seat(2)), ("ROMA", None), ("ALBA", Seat(1))])
+def test_a_stored_move_was_sent_by_its_seat(table: str, seat: Seat | None) -> None:
+    """And not by another one, a spectator, or at another table."""
+    move = PlacePiece(7, "Em", "A1")
+    tap = Wiretap(1)
+    tap.asked.append(Asked(move, 0, 0.0, table, seat))
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])], [tap], verdict)
+    assert verdict.kinds().pop("invented")
+
+
+def test_what_is_no_message_is_found() -> None:
+    """Whatever the server sends is judged, or said to be no message."""
+    tap = Wiretap(1)
+    tap.feed(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + b"\x82\x02{}" + b"\x81\x02{}")
+    assert len(tap.damaged) == 2
+    assert not tap.heard
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its loops take no signals")
+async def test_the_first_signal_asks_for_an_orderly_end_and_the_second_ends_it_at_once() -> None:
+    asked = asyncio.Event()
+
+    async def run() -> None:
+        stop = Stop()
+        with stop.by_signals(), stop.calling(asked.set):
+            signal.raise_signal(signal.SIGTERM)
+            await asked.wait()
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.Event().wait()
+
+    running = asyncio.create_task(run())
+    await asyncio.wait((running,))
+    assert asked.is_set()
+    assert running.cancelled()
+
+
+def test_progress_tells_what_is_done_of_all_rounds() -> None:
+    plans = [Plan(f"round {number}", games=2, kills=2, tables=2) for number in range(3)]
+    progress, told = Progress(plans, out := io.StringIO()), Counter({"games": 3, "kills": 2, "moves": 99})
+    progress.round_begins(2, told, Counter({"games": 1, "kills": 1}))
+    progress.say(progress.line())
+    assert out.getvalue() == "0:00  round 2 of 3, 4 games (6 planned), 3 of 6 faults, 99 moves\n"
 
 
 def test_every_mistake_can_be_made() -> None:

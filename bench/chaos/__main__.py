@@ -7,57 +7,97 @@
 With --nodes, several servers share a PostgreSQL of their own, and all of them, and the lines between, fail.
 Every game must end, and what each player and spectator saw must be what the journal holds. Otherwise it
 exits with 1 and prints what is wrong. With --broken, the server is broken on purpose, and it exits with 1 if
-that goes unnoticed. docs/reliability.md has more.
+that goes unnoticed. Ctrl-C or SIGTERM stops the games, and the games that have ended are judged; a second one
+ends it at once. It exits with 3 if not all was played, and nothing was wrong. docs/reliability.md has more.
 """
 
 import argparse
 import asyncio
 import json
+import math
 import secrets
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.broken.proof import games_until_noticed
 from bench.chaos.judging.verdict import Verdict
 from bench.chaos.plan import Plan, cluster_rounds, rounds
+from bench.chaos.progress import Progress
 from bench.chaos.round import Round
 from bench.chaos.servers.power_cut import compiler
+from bench.chaos.stopping import Stop
+from server.event_loop import new_loop
+
+R = TypeVar("R")
 
 _TOLD: Final = 20  # how many violations of a kind are printed of each round ...
 _WORDS: Final = 400  # ... and how many characters of each; the JSON has all
+_INTERRUPTED: Final = 3  # the exit status; 1 says that something is wrong, 2 that it was called wrongly
 
 
-async def run(plans: list[Plan], until: float, traces: Path) -> tuple[Counter[str], Verdict]:
-    """Play the rounds, as many as start in time; what happened where something is wrong goes to `traces`."""
-    counts: Counter[str] = Counter()
-    verdict = Verdict()
-    for number, plan in enumerate(plans, start=1):
-        if time.monotonic() > until:
-            print(f"out of time after {number - 1} of {len(plans)} rounds", file=sys.stderr)
-            break
-        with tempfile.TemporaryDirectory(prefix="palatinus-chaos-") as folder:
-            one = Round(plan, Path(folder))
-            await one.run()
-        counts.update(one.counts)
-        verdict.add(one.verdict)
-        wrong = "wrong" if one.verdict else "all well"
-        print(
-            f"round {number} of {len(plans)}, seed {plan.seed}: {one.counts['games']} games, "
-            f"{one.disturbances} disturbances, {one.counts['cuts']} cuts, {wrong}",
-            file=sys.stderr,
-            flush=True,
-        )
-        _write(one.traces, traces)
-        for kind, cases in one.verdict.kinds().items():
-            for case in cases[:_TOLD]:
-                print(f"{kind}: {case[:_WORDS]}", file=sys.stderr, flush=True)
-    return counts, verdict
+@dataclass(slots=True)
+class Outcome:
+    """What the rounds have come to; `interrupted` if a signal has ended them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    verdict: Verdict = field(default_factory=Verdict)
+    interrupted: bool = False
+
+    def add(self, one: Round) -> None:
+        self.counts.update(one.counts)
+        self.verdict.add(one.verdict)
+
+
+async def run(plans: list[Plan], until: float, traces: Path) -> Outcome:
+    """Play the rounds, as many as start in time; what happened where something is wrong goes to `traces`.
+
+    The first signal to end stops the games, and what has ended is judged; the second cancels this.
+    """
+    outcome, progress, stop = Outcome(), Progress(plans), Stop()
+    with stop.by_signals():
+        showing = asyncio.create_task(progress.show())
+        try:
+            for number, plan in enumerate(plans, start=1):
+                if stop.asked:
+                    break
+                if time.monotonic() > until:
+                    progress.say(f"out of time after {number - 1} of {len(plans)} rounds")
+                    outcome.interrupted = True
+                    break
+                with tempfile.TemporaryDirectory(prefix="palatinus-chaos-") as folder:
+                    one = Round(plan, Path(folder))
+                    progress.round_begins(number, outcome.counts.copy(), one.counts)
+                    with stop.calling(one.interrupt):
+                        await one.run()
+                outcome.add(one)
+                _tell(f"round {number} of {len(plans)}", one, progress, traces)
+        except asyncio.CancelledError:
+            if not stop.asked:
+                raise
+            progress.say("stopped at once: what this round has found is not judged")
+        finally:
+            showing.cancel()
+    outcome.interrupted |= stop.asked
+    return outcome
+
+
+def _tell(which: str, one: Round, progress: Progress, traces: Path) -> None:
+    judged = "interrupted, and of what has ended all well" if one.interrupted else "all well"
+    progress.say(
+        f"{which}, seed {one.plan.seed}: {one.counts['games']} games, {one.disturbances} disturbances, "
+        f"{one.counts['cuts']} cuts, {'wrong' if one.verdict else judged}"
+    )
+    _write(one.traces, traces)
+    for kind, cases in one.verdict.kinds().items():
+        for case in cases[:_TOLD]:
+            progress.say(f"{kind}: {case[:_WORDS]}")
 
 
 def _write(texts: Mapping[str, str], folder: Path) -> None:
@@ -68,6 +108,18 @@ def _write(texts: Mapping[str, str], folder: Path) -> None:
 
 async def prove(names: list[str], seed: str) -> int:
     """Print after how many games each of the mistakes is noticed; return 1 if one of them is not."""
+    stop = Stop()
+    proving = asyncio.create_task(_prove(names, seed))
+    with stop.by_signals(), stop.calling(proving.cancel):
+        try:
+            return await proving
+        except asyncio.CancelledError:
+            if not stop.asked:
+                raise
+            return _INTERRUPTED
+
+
+async def _prove(names: list[str], seed: str) -> int:
     unnoticed = 0
     for name in names:
         mistake = MISTAKES[name]
@@ -79,6 +131,12 @@ async def prove(names: list[str], seed: str) -> int:
         how = ", ".join(noticed) if noticed else "NOT NOTICED"
         print(f"{name:28}{mistake.wrong:68}{games:>4} games: {how}", flush=True)
     return 1 if unnoticed else 0
+
+
+def _run(what: Coroutine[Any, Any, R]) -> R:
+    """Run it on the servers' event loop: half of the work here is the network's."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(what)
 
 
 def main() -> int:
@@ -94,7 +152,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=1, help="servers that share a database")
     parser.add_argument("--faults", type=int, default=20, help="of nodes, database, and lines between")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="repeats a plan of faults")
-    parser.add_argument("--minutes", type=float, default=30.0, help="start no round after this time")
+    parser.add_argument("--minutes", type=float, help="start no round after this time")
     parser.add_argument("--tables", type=int, default=40, help="tables at once")
     parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="file for the counts")
     parser.add_argument("--broken", choices=("all", *MISTAKES), help="prove that this mistake is noticed")
@@ -102,7 +160,7 @@ def main() -> int:
     print(f"seed {options.seed}", file=sys.stderr, flush=True)
     if options.broken is not None:
         names = list(MISTAKES) if options.broken == "all" else [options.broken]
-        return asyncio.run(prove(names, options.seed))
+        return _run(prove(names, options.seed))
     if options.nodes == 1 and compiler() is None:
         print("without power cuts, which need Linux and a C compiler", file=sys.stderr)
     began = time.monotonic()
@@ -115,18 +173,25 @@ def main() -> int:
         power_cuts = compiler() is not None
         plans = rounds(options.games, options.kills, options.tables, options.seed, power_cuts=power_cuts)
         how = f"--kills {options.kills}"
-    counts, verdict = asyncio.run(
-        run(plans, began + 60 * options.minutes, options.json.with_suffix(".traces"))
-    )
+    until = math.inf if options.minutes is None else began + 60 * options.minutes
+    outcome = _run(run(plans, until, options.json.with_suffix(".traces")))
     seconds = time.monotonic() - began
-    found = dict(counts) | {kind: len(cases) for kind, cases in verdict.kinds().items()}
+    wrong = outcome.verdict.kinds()
+    found = dict(outcome.counts) | {kind: len(cases) for kind, cases in wrong.items()}
     for name, count in found.items():
         print(f"{name:28}{count:>10,}")
-    wrong = verdict.kinds()
-    report = {"seed": options.seed, "seconds": round(seconds), "counts": counts, "wrong": wrong}
+    report = {
+        "seed": options.seed,
+        "seconds": round(seconds),
+        "complete": not outcome.interrupted,
+        "counts": outcome.counts,
+        "wrong": wrong,
+    }
     options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if not verdict:
-        return 0
+    if outcome.interrupted:
+        print("not all was played: the figures are those of what was judged", file=sys.stderr)
+    if not outcome.verdict:
+        return _INTERRUPTED if outcome.interrupted else 0
     print(
         f"Repeat with: python -m bench.chaos --seed {options.seed} --games {options.games} "
         f"{how} --tables {options.tables}",

@@ -89,6 +89,11 @@ class Plan:
     faults: tuple[Disturbance, ...] = ()  # beside those counted above
     broken: str | None = None  # one of the mistakes in `bench.chaos.broken`
 
+    @property
+    def disturbances(self) -> int:
+        """Return how many things are to happen to the servers."""
+        return self.kills + self.drains + self.pauses + self.full_disks + len(self.faults)
+
 
 @dataclass(frozen=True, slots=True)
 class Game:

@@ -26,14 +26,16 @@ from server.errors import JournalError
 class Round:
     """Plays the games of a plan and judges them; the outcome is in `verdict` and `counts`.
 
-    `traces` tell what happened at tables where something is wrong.
+    `traces` tell what happened at tables where something is wrong. If it was `interrupted`, only games that
+    had ended are judged.
     """
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
         self.verdict = Verdict()
         self.traces: dict[str, str] = {}
-        self._plan = plan
+        self.interrupted = False
+        self.plan = plan
         kind = Nodes if plan.nodes > 1 else OneServer
         self._servers: Servers = kind(plan, folder, self._carried, self.counts)
         self._drawn = games(plan)
@@ -66,10 +68,19 @@ class Round:
         """Return how many things have happened to the servers."""
         return sum(self.counts[kind] for kind in Disturbance)
 
+    def interrupt(self) -> None:
+        """Play no more; the servers are ended as they always are, and what has ended is judged."""
+        self.interrupted = True
+        self._play_on(0.0)
+
+    def _play_on(self, seconds: float) -> None:
+        if self._timeout is not None and not self._timeout.expired():
+            self._timeout.reschedule(asyncio.get_running_loop().time() + seconds)
+
     def _carried(self, tap: Wiretap) -> None:
-        if self._timeout is not None and self.counts["moves"] > self._moves_seen:
+        if self.counts["moves"] > self._moves_seen and not self.interrupted:
             self._moves_seen = self.counts["moves"]
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._plan.patience)
+            self._play_on(self.plan.patience)
         self._disturber.carried(tap)
 
     async def _wait_for_records(self) -> None:
@@ -86,7 +97,7 @@ class Round:
     # -- the games ----------------------------------------------------------------------------------
 
     async def _play_all(self) -> None:
-        plan, operator = self._plan, self._servers.operator
+        plan, operator = self.plan, self._servers.operator
         way = Route(
             self._servers.url,
             self._servers.access,
@@ -104,21 +115,22 @@ class Round:
             authority=self._servers.authority,
         )
         try:
-            async with asyncio.timeout(plan.patience) as self._timeout, asyncio.TaskGroup() as around:
+            patience = 0.0 if self.interrupted else plan.patience
+            async with asyncio.timeout(patience) as self._timeout, asyncio.TaskGroup() as around:
                 tasks = [around.create_task(self._stroll(way))]
                 if plan.operated and operator is not None:
                     tasks.append(around.create_task(self._operate(operator, self._games)))
                 await self._games.play_all()
                 for task in tasks:
                     task.cancel()
-        except TimeoutError:  # the verdict lists the games that have not ended
+        except TimeoutError:  # the verdict lists the games that have not ended, or leaves them out
             pass
         finally:
             self._timeout = None
 
     async def _stroll(self, way: Route) -> None:
         """Look at the list of tables while games are played."""
-        self._stroller = Stroller(way, random.Random(f"{self._plan.seed} stroller"), self.counts)
+        self._stroller = Stroller(way, random.Random(f"{self.plan.seed} stroller"), self.counts)
         try:
             await self._stroller.stroll()
         finally:
@@ -126,9 +138,9 @@ class Round:
 
     async def _operate(self, operator: Operator, games: Games) -> None:
         """Use the admin socket from time to time, while games are played."""
-        rng = random.Random(f"{self._plan.seed} operating")
+        rng = random.Random(f"{self.plan.seed} operating")
         while True:
-            await asyncio.sleep(rng.uniform(0, 2 * self._plan.longest_hold / 6))
+            await asyncio.sleep(rng.uniform(0, 2 * self.plan.longest_hold / 6))
             await self._disturber.calm.wait()
             await operator.act()
             for party in list(games.parties):
@@ -163,7 +175,7 @@ class Round:
             servers.operator.check_announced(every_tap, verdict)
         if self._stroller is not None:
             # Nodes hear of each other's tables a moment later: what was public may still be in a list.
-            late = self._stroller.way.once_public if self._plan.nodes > 1 else set()
+            late = self._stroller.way.once_public if self.plan.nodes > 1 else set()
             verdict.leaked += [
                 f"{table}: it is private, and in the list"
                 for table in self._stroller.found
@@ -173,16 +185,23 @@ class Round:
         for tap in every_tap:
             check_catching_up(tap, verdict)
             check_lobby(tap, verdict)
+            verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
             self.counts.update(catch_ups(tap))
             for table in tap.tables:
                 taps[table].append(tap)
         parties = [] if self._games is None else self._games.parties
-        tables = Tables(self._plan, servers, journal, ownership, counts=self.counts, verdict=verdict)
+        tables = Tables(self.plan, servers, journal, ownership, counts=self.counts, verdict=verdict)
         for party in parties:
-            tables.judge(party, taps)
-            for table in party.tables:
+            await asyncio.sleep(0)  # so that signals are heard, and progress is shown
+            judged = party.tables
+            if self.interrupted:
+                judged = judged[: party.ended]
+                self.counts["games that were interrupted"] += len(party.tables) - party.ended
+            tables.judge(party, judged, taps)
+            for table in judged:
                 if verdict.concerns(table):
                     self.traces[table] = trace(table, journal.get(table, []), taps[table], ownership)
+        verdict.different += [f"the network of this program failed: {why}" for why in servers.proxy.failures]
         if complaints := servers.complaints():
             verdict.different.append(f"the server logged: {complaints}")
         tokens = {player.token for party in parties for player in party.everybody if player.token}

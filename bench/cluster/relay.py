@@ -86,6 +86,8 @@ class DatabaseRelay:
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 await passes.wait()
+                if writer.is_closing():
+                    break
                 if self.requests if requests else self.answers:
                     self.passed_on += requests
                     writer.write(data)

@@ -16,6 +16,7 @@ from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Heard, Wiretap
 from engine.game import RandomChance
 from engine.pieces import Seat
+from protocol.absence import GameClock, MoveClock
 from protocol.codec import encode
 from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
@@ -55,9 +56,12 @@ class History:
         stopped = any(isinstance(each, Paused | Unpaused | Clocked | Changed) for each in entries)
         doubtful = shortened and stopped
         self._moved_while_paused = False
+        self._stood_in: list[str] = []  # for seats that no bot was to play for
         for number, entry in enumerate(entries, start=1):
             paused = self.state.paused is not None or self.state.ended
             self._moved_while_paused |= paused and isinstance(entry, Played | StoodIn) and not shortened
+            if isinstance(entry, StoodIn) and not shortened and not self._may_stand_in(entry):
+                self._stood_in.append(f"seat {entry.seat} by {entry.by!r} after {number - 1} entries")
             self.state.fold(entry)
             self._take_note(number)
             if doubtful:
@@ -79,6 +83,13 @@ class History:
             standing = Standing(deepcopy(state.clocks), frozenset(state.bots), may_move, state.ended)
             self.standings[len(state.game.events)].append(standing)
 
+    def _may_stand_in(self, entry: StoodIn) -> bool:
+        """Tell whether a seat is a bot's, or, as far as the journal says, its time may be up."""
+        state = self.state
+        if entry.by == "clock":
+            return isinstance(state.absence, MoveClock | GameClock)
+        return entry.seat in state.bot_seats | state.bots | state.programs
+
     def _doubt(self) -> None:
         """Take note that the game may have been paused, or not, and that other clocks may have run."""
         state = self.state
@@ -94,9 +105,10 @@ class History:
         )
 
     def check_moves(self, verdict: Verdict) -> None:
-        """No move was made while the game was paused, or after it was ended."""
+        """No move was made in a pause, or after the game was ended, nor by a bot in a person's place."""
         if self._moved_while_paused:
             verdict.invented.append(f"{self._table}: a move was made while nobody might move")
+        verdict.invented += [f"{self._table}: a bot moved for {which}" for which in self._stood_in]
 
     def check_spectators_kept_out(self, verdict: Verdict) -> None:
         """Somebody was told that the table is closed to spectators: it was so at some time."""

@@ -1,7 +1,9 @@
 """The verdict on a table: what everybody there saw and was told, compared with its entries."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
+from bench.chaos.judging.answers import check_answers
 from bench.chaos.judging.history import History
 from bench.chaos.judging.judge import Judge
 from bench.chaos.judging.ownership import Ownership
@@ -34,17 +36,17 @@ class Tables:
         self._counts = counts
         self._verdict = verdict
 
-    def judge(self, party: Party, taps: dict[str, list[Wiretap]]) -> None:
-        """Judge the tables where a party has played; `taps` are by tables."""
+    def judge(self, party: Party, tables: Sequence[str], taps: dict[str, list[Wiretap]]) -> None:
+        """Judge these of the tables where a party has played; `taps` are by tables."""
         operator = self._servers.operator
         if party.closed and operator is not None:
-            back = set(party.tables) & operator.closed & self._journal.keys()
+            back = set(tables) & operator.closed & self._journal.keys()
             self._verdict.lost += [f"{table}: it was closed for good, and is there again" for table in back]
             return
-        if party.ended < len(party.tables):
+        if party.ended < len(tables):
             where = _where_it_stands(self._journal.get(party.tables[-1], []), party)
             self._verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")
-        for table in party.tables:
+        for table in tables:
             if table in self._journal:
                 self._judge_table(table, party, self._journal[table], taps[table])
             else:
@@ -66,13 +68,13 @@ class Tables:
             self._counts["tables too long to compare what was told of them"] += 1
         else:
             judge.history.check_told(certain, judge.verdict)
-        judge.check_requests(taps)
+        check_answers(table, entries, taps, judge.verdict)
         records = self._servers.records_of(table)
         self._counts["records compared"] += len(records)
-        texts = [record.read_text(encoding="utf-8") for record in records]
-        if self._ownership is not None:  # each node has a folder of its own, and may die before it says so
-            texts = sorted(set(texts))
-        judge.check_records(texts)
+        texts = defaultdict(list)
+        for record in records:
+            texts[record.parent].append(record.read_text(encoding="utf-8"))
+        judge.check_records(list(texts.values()))
         judge.verdict.stolen += [
             stranger
             for player in party.everybody

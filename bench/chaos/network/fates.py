@@ -31,7 +31,7 @@ class Fate:
 
     late: float  # before the server hears of it
     delay: float  # at most, for each piece
-    piece: int | None  # the most bytes that are handed on together
+    piece: int | None  # bytes that are handed on together, in some places
     end: End
     way: Way  # the direction in which the end comes ...
     after: int  # ... after so many bytes

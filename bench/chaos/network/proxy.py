@@ -2,20 +2,25 @@
 
 import asyncio
 import contextlib
+import random
 import socket
 import ssl
 import struct
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from bench.chaos.network.fates import End, Fate, Way, fate
 from bench.chaos.network.wiretap import Wiretap
 
 _READ_AT_ONCE: Final = 4096
+_PIECES_IN_A_ROW: Final = (
+    16  # of what has come at once: each costs a call of the system, and so does its arrival
+)
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
 
 
@@ -52,6 +57,7 @@ class Proxy:
         self.ends: Counter[str] = Counter()
         self.connections = 0
         self.taps: list[Wiretap] = []
+        self.failures: list[str] = []  # of this proxy itself: what passed may not have been recorded
         self._seed = seed
         self._longest_hold = longest_hold
         self._carried = carried
@@ -74,7 +80,12 @@ class Proxy:
             self.connections += 1
             link = asyncio.create_task(self._linked(choose, destiny, reader, writer))
             links.add(link)
-            link.add_done_callback(links.discard)
+            link.add_done_callback(ended)
+
+        def ended(link: asyncio.Task[None]) -> None:
+            links.discard(link)
+            if not link.cancelled() and (error := link.exception()) is not None:
+                self.failures.append(repr(error))
 
         links: set[asyncio.Task[None]] = set()
         tls = None if self._encryption is None else self._encryption.to_clients
@@ -169,6 +180,7 @@ class _Link:
         self._carried = carried
         self._ends = ends
         self._ended = False
+        self._rng = random.Random(destiny.after)
 
     @property
     def received(self) -> int:
@@ -186,7 +198,7 @@ class _Link:
     async def carry(self, way: Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry bytes one way until they end, or the connection does."""
         passed = 0
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
+        with contextlib.suppress(OSError):
             while data := await reader.read(_READ_AT_ONCE):
                 if way is Way.DOWN:
                     self.tap.feed(data)
@@ -227,19 +239,29 @@ class _Link:
         how(self._server)
 
     async def _pass_on(self, writer: asyncio.StreamWriter, data: bytes) -> None:
-        size = self._fate.piece or len(data) or 1
         if self._fate.delay:
             await asyncio.sleep(self._fate.delay)
-        for start in range(0, len(data), size):
+        for piece in _pieces(data, self._fate.piece, self._rng):
             if writer is self._server:
                 await self._gate.wait()
             if writer.is_closing():
                 raise ConnectionResetError
             if writer is self._server:
-                self.tap.feed_request(data[start : start + size])
-            writer.write(data[start : start + size])
+                self.tap.feed_request(piece)
+            writer.write(piece)
             await asyncio.sleep(0)
         await writer.drain()
+
+
+def _pieces(data: bytes, size: int | None, rng: random.Random) -> Iterator[bytes]:
+    """Yield what is handed on together: from somewhere on some small pieces, and else all at once."""
+    cuts = [0]
+    if size is not None and data:
+        first = rng.randrange(len(data))
+        cuts += range(first, min(len(data), first + _PIECES_IN_A_ROW * size), size)
+    for start, end in pairwise([*cuts, len(data)]):
+        if start < end:
+            yield data[start:end]
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

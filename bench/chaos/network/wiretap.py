@@ -20,7 +20,7 @@ from protocol.messages import (
     Watching,
 )
 
-_BINARY: Final = 0x2
+_CONTROL: Final = 0x8  # the least opcode of a frame that holds no part of a message
 _MASKED: Final = 0x80
 
 
@@ -40,11 +40,16 @@ class Heard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message of the client, after so many messages of the server on the same connection, and when."""
+    """A message of the client, after so many messages of the server on the same connection, and when.
+
+    The client was at a table then, if it is named, and had the seat there.
+    """
 
     message: ClientMessage
     at: int
     time: float
+    table: str | None
+    seat: Seat | None
 
 
 class Wiretap:
@@ -52,7 +57,7 @@ class Wiretap:
 
     `life` counts how often the `server` had been started when the connection was opened; `ended` has the
     tables whose games it was told to have ended. `marks` tell how many bytes the server had sent when it was
-    about to go on after it was stopped, and when that was.
+    about to go on after it was stopped, and when that was. `damaged` are what it sent that is no message.
     """
 
     def __init__(self, life: int, server: str = "") -> None:
@@ -64,6 +69,7 @@ class Wiretap:
         self.heard: list[Heard] = []
         self.asked: list[Asked] = []
         self.ended: set[str] = set()
+        self.damaged: list[str] = []
         self._table: str | None = None
         self._seat: Seat | None = None
         self._leaving: set[int] = set()  # ids of requests to leave
@@ -89,7 +95,11 @@ class Wiretap:
         return {each.table for each in self.heard if each.table is not None}
 
     def _take(self, frame: bytes, begins: int) -> None:
-        message = decode_server(frame)
+        try:
+            message = decode_server(frame)
+        except BadMessage as error:
+            self.damaged.append(f"{error}: {frame.hex()}")
+            return
         match message:
             case Seated():
                 self._table, self._seat = message.table, Seat(message.seat)
@@ -114,11 +124,14 @@ class Wiretap:
             return
         if isinstance(message, Leave):
             self._leaving.add(message.id)
-        self.asked.append(Asked(message, len(self.heard), time.time()))
+        self.asked.append(Asked(message, len(self.heard), time.time(), self._table, self._seat))
 
 
 class _Frames:
-    """Cuts one direction of a connection into the payloads of its binary websocket frames."""
+    """Cuts one direction of a connection into the payloads of its websocket frames, but for control frames.
+
+    Neither side has a reason to send text, or parts of a message; such a frame is no message.
+    """
 
     def __init__(self, take: Callable[[bytes, int], None]) -> None:
         self._take = take  # a payload, and after how many bytes its frame begins
@@ -141,7 +154,7 @@ class _Frames:
         while (found := _frame(self._rest, at)) is not None:
             begins = self._cut + at
             opcode, payload, at = found
-            if opcode == _BINARY:
+            if opcode < _CONTROL:
                 self._take(payload, begins)
         self._cut += at
         self._rest = self._rest[at:]

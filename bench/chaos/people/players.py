@@ -12,6 +12,7 @@ from bench.chaos.people.deeds import Deeds
 from bench.chaos.people.visitors import (
     NO_TABLE,
     PAUSE,
+    WITHOUT_A_SEAT,
     Lost,
     NeverBegun,
     Stolen,
@@ -216,6 +217,17 @@ class Player(Visitor):
             raise Lost(f"a player was refused: {refusal}") from refusal
         return None
 
+    async def _gone(self) -> End | None:
+        """Return how it ended for a player who has left before the game; None if that had begun meanwhile.
+
+        Then the seat is still the player's, who is back.
+        """
+        assert self.deeds is not None
+        if (end := await self._come_anew()) is None:
+            self.deeds.company.people.add(str(self.name))
+            self._seated_anew = True
+        return end
+
     async def _resumed(self) -> None:
         await self.connection.resume(self.table, self.token, self.connection.model.seq)
 
@@ -256,7 +268,7 @@ class Player(Visitor):
             await self._vote(connection)
             if self.deeds is not None and await self.deeds.done_at(connection, str(self.name)):
                 await self.disconnect()
-                return End.REMOVED
+                return await self._gone()
             if self._connection is not connection:
                 self._seated_anew = self.connection.model.table is not None
                 return None
@@ -357,7 +369,7 @@ class Player(Visitor):
         try:
             await connection.play(move.command)
         except RequestRefused as refusal:
-            if refusal.code not in NO_TABLE | _REMOVED:  # else the seat is lost, and the answer with it
+            if refusal.code not in WITHOUT_A_SEAT:  # else the answer is lost with the seat
                 move.outcome = "refused"
             if (count := _REFUSED_FOR_NOW.get(refusal.code)) is not None:
                 self.counts[count] += 1

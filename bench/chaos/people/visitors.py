@@ -17,7 +17,7 @@ from client.tables.table import Happened, TableClosed, TableModel, TableUpdate
 from engine.events import SeenEvent
 from engine.pieces import Seat
 from engine.view import View
-from protocol.codes import Code
+from protocol.codes import SENT_AWAY, Code
 from protocol.messages import ServerMessage, Snapshot, TableState
 
 TIMEOUTS: Final = Timeouts(
@@ -32,6 +32,8 @@ TIMEOUTS: Final = Timeouts(
 PAUSE: Final = 0.1
 # Refusals that mean that the table, or the seat there, is gone.
 NO_TABLE: Final = {Code.NO_SUCH_TABLE, Code.TABLE_CLOSED, Code.BAD_TOKEN, Code.GAME_FINISHED}
+# Refusals of a move that say nothing of it: it was sent again when the seat was gone, and may have been made.
+WITHOUT_A_SEAT: Final = NO_TABLE | SENT_AWAY | {Code.NOT_AT_A_TABLE, Code.LEFT_THE_TABLE, Code.NOT_A_PLAYER}
 # Refusals after which the same may be asked again.
 _FOR_NOW: Final = {
     Code.NOT_STORED,

@@ -5,7 +5,9 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,7 @@ class DatabaseServer:
 
     def __init__(self, folder: Path) -> None:
         self._cluster = Cluster(folder)
+        self._one_at_a_time = threading.Lock()  # a start that was cancelled still goes on in its thread
 
     @property
     def url(self) -> str:
@@ -35,7 +38,7 @@ class DatabaseServer:
         until = time.monotonic() + _SECONDS_TO_START
         while True:
             try:
-                await asyncio.to_thread(self._cluster.start, *CARELESS)
+                await asyncio.to_thread(self._alone, self._cluster.start, *CARELESS)
             except subprocess.CalledProcessError:
                 if time.monotonic() > until:
                     raise
@@ -45,7 +48,7 @@ class DatabaseServer:
 
     async def restart(self, seconds: float) -> None:
         """Stop it as its host does, and start it again after a while."""
-        await asyncio.to_thread(self._cluster.stop, "fast")
+        await asyncio.to_thread(self._alone, self._cluster.stop, "fast")
         await asyncio.sleep(seconds)
         await self.start()
 
@@ -56,4 +59,8 @@ class DatabaseServer:
     async def stop(self) -> None:
         """End it."""
         with contextlib.suppress(subprocess.CalledProcessError, OSError):  # it may have been killed
-            await asyncio.to_thread(self._cluster.stop)
+            await asyncio.to_thread(self._alone, self._cluster.stop)
+
+    def _alone(self, do: Callable[..., None], *options: str) -> None:
+        with self._one_at_a_time:
+            do(*options)
