@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from client.network.transport import Address, ConnectFailed, Elsewhere, may_follow
+from protocol.limits import ADDRESSES_TOLD
 
 AT_ONCE: Final = 0.0
 WITHIN_A_ROUND: Final = 0.5
 NEXT_ROUND: Final = 1.0
+_MOST_KNOWN: Final = ADDRESSES_TOLD + 1
 
 
 class Ways:
@@ -27,9 +29,12 @@ class Ways:
         self._sent_on = False  # the last attempt was made where the one before it had sent the client
 
     def learn(self, others: Sequence[str]) -> None:
-        """Take note of the other servers' addresses, if this one tells any."""
-        told = tuple(url for url in others if may_follow(url, self.given))
-        self._others = told or self._others
+        """Take note of the other servers' addresses, if this one tells any; it does not tell its own."""
+        told = [url for url in others if may_follow(url, self.given)]
+        if told:
+            # Servers that were there before may be there again: they come last.
+            known = dict.fromkeys((self.at.url, *told, *self._others))
+            self._others = tuple(known)[:_MOST_KNOWN]
 
     def arrived(self) -> None:
         """Take note that the client is back where it wants to be."""

@@ -28,6 +28,7 @@ const OVERTAKEN = new Set(
 );
 // With these, what was asked may be asked again.
 const LATER = new Set(["too-soon", "too-many-tables", "too-many-guesses", "server-stopping", "not-stored"]);
+const MOST_SERVERS = 10; // that are kept in mind
 const NAMES = 20; // how many names are tried
 
 /** The bot cannot go on; the message says why. */
@@ -296,7 +297,8 @@ class Bot {
     let welcome = await this.receive(ANSWER_MS);
     while (welcome.t !== "welcome") welcome = await this.receive(ANSWER_MS);
     const others = (welcome.addresses ?? []).filter((address) => this.mayGoTo(address));
-    this.servers = [...new Set([this.servers[0], this.server, ...others])];
+    const known = new Set([this.servers[0], this.server, ...others, ...this.servers]);
+    this.servers = [...known].slice(0, MOST_SERVERS);
   }
 
   /** Come back to the seat, or take one; with a name that is taken, the next one is tried. */

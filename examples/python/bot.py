@@ -34,6 +34,7 @@ OVERTAKEN = {
 }
 # With these, what was asked may be asked again.
 LATER = {"too-soon", "too-many-tables", "too-many-guesses", "server-stopping", "not-stored"}
+MOST_SERVERS = 10  # that are kept in mind
 NAMES = 20  # how many names are tried
 
 
@@ -219,7 +220,8 @@ class Bot:
             while (welcome := await self.receive())["t"] != "welcome":
                 pass
         others = filter(self.may_go_to, welcome.get("addresses", []))
-        self.servers = list(dict.fromkeys((self.servers[0], self.options.server, *others)))
+        known = dict.fromkeys((self.servers[0], self.options.server, *others, *self.servers))
+        self.servers = list(known)[:MOST_SERVERS]
 
     async def take_seat(self) -> None:
         """Come back to the seat, or take one; with a name that is taken, the next one is tried."""

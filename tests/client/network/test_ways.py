@@ -9,6 +9,7 @@ from client.network.transport import Access, Address, ConnectFailed, Elsewhere
 from client.network.ways import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, Ways
 from client.tables.news import Back, Closed
 from protocol.codes import CloseCode, Code
+from protocol.limits import ADDRESSES_TOLD
 from protocol.messages import Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
@@ -61,6 +62,20 @@ def test_all_addresses_are_tried_in_turn() -> None:
     found.arrived()
     assert found.turn(LOST) == NEXT_ROUND
     assert found.at.url == "ws://fourth.example"
+
+
+def test_no_server_is_forgotten_because_of_what_another_says() -> None:
+    """One that lives still sends clients to one that has died, until that one's lease is over."""
+    found = ways(SECOND)
+    assert [(found.turn(LOST), found.at.url)[1] for _ in range(2)] == [GIVEN, SECOND]
+    found.learn([GIVEN])
+    assert found.turn(Elsewhere("", GIVEN)) == AT_ONCE
+    assert [(found.turn(LOST), found.at.url)[1] for _ in range(2)] == [GIVEN, SECOND]
+    for number in range(100):
+        found.learn([f"ws://{number}.example"])
+    tried = [(found.turn(LOST), found.at.url)[1] for _ in range(30)]
+    assert SECOND in tried
+    assert len({*tried}) <= ADDRESSES_TOLD + 2
 
 
 def test_what_is_secret_stays_with_the_server_that_gave_it() -> None:
