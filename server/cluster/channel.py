@@ -24,6 +24,7 @@ from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.signals import Signal, listen
 from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Tally, Told
 
 M = TypeVar("M", bound=Message)
@@ -169,12 +170,12 @@ class Channel:
         connection.add_termination_listener(lambda _gone: self._wake.set())
         async with asyncio.timeout(_ANSWER_SECONDS):
             await connection.execute("SET synchronous_commit = off")
-            await connection.add_listener(telling.notified_as(self._database.schema), self._ring)
+            await listen(connection, self._database, Signal.TOLD, self._ring)
         self._next_tallies = -math.inf
         self._told_as = 0  # the database may have lost what it was told
         self._rung = True
 
-    def _ring(self, _connection: object, _pid: int, _name: str, payload: str) -> None:
+    def _ring(self, payload: str) -> None:
         """Take note of a notification, whatever it says: only one's own echo is known to be of no use."""
         if payload != str(self._last_term):
             self._rung = True

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from server.errors import TableLost
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.signals import NOTIFY
+from server.storage.postgresql.signals import Signal
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ SELECT term, address, (SELECT count(*) FROM game_table WHERE game_table.term = n
 _OFFER: Final = f"""
 WITH offer AS (
     UPDATE game_table SET offered = $3 WHERE code = $1 AND term = $2 AND place = '=' RETURNING code
-) SELECT {NOTIFY} FROM offer
+) SELECT {Signal.TABLES_WAIT.notify} FROM offer
 """  # noqa: S608 - a constant
 _OWNER: Final = "SELECT term FROM game_table WHERE code = $1"
 _WITHDRAW: Final = "UPDATE game_table SET offered = NULL WHERE code = $1 AND term = $2 RETURNING code"

@@ -17,7 +17,7 @@ from server.storage.postgresql.database import FAILED, Connection, Database, rea
 from server.storage.postgresql.lease import LINES
 from server.storage.postgresql.line import Fenced, Line
 from server.storage.postgresql.schema import prepare
-from server.storage.postgresql.signals import listen
+from server.storage.postgresql.signals import Signal, listen
 
 _RENEWALS: Final = 3  # within the time of a lease
 _SECONDS_TO_TAKE_UP: Final = 60.0
@@ -117,7 +117,7 @@ class HeldLease:
                     if connection is None:
                         connection = await self._database.connect()
                         async with asyncio.timeout(self._seconds):
-                            await listen(connection, self._database, self._wake.set)
+                            await listen(connection, self._database, Signal.TABLES_WAIT, self._look_soon)
                     if self.lapsed or self._loop.time() >= self._renewal_due:
                         self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
                         if not await self._kept(connection, holder):
@@ -141,6 +141,9 @@ class HeldLease:
         finally:
             if connection is not None:
                 connection.terminate()
+
+    def _look_soon(self, _payload: str) -> None:
+        self._wake.set()
 
     async def round_for(self, code: str, *, expired: bool) -> None:
         """Return when `keep` has looked for a table that is nobody's, or was just taken up.

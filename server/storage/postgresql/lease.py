@@ -11,12 +11,10 @@ from datetime import timedelta
 from typing import Final
 
 from server.storage.postgresql.database import Connection
-from server.storage.postgresql.signals import notify
+from server.storage.postgresql.signals import Signal, notify
 
 LINES: Final = ("moves", "rest")
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
-# What the server told the others is gone with its lease, and they are to look.
-_RING: Final = "SELECT pg_notify('palatinus_' || md5(current_schema), '')"
 
 
 async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
@@ -52,7 +50,7 @@ async def give_up(connection: Connection, term: int) -> None:
     """End the server's own lease: others may take up its tables at once, and are told so."""
     async with _transaction(connection):
         await _end(connection, term)
-        await notify(connection)
+        await notify(connection, Signal.TABLES_WAIT)
 
 
 async def end_expired(connection: Connection, seconds: float) -> list[str]:
@@ -87,7 +85,7 @@ async def _end_expired(connection: Connection, term: int) -> bool:
         gone = await connection.fetchval(
             "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
         )
-        await connection.execute(_RING)
+        await notify(connection, Signal.TOLD)  # what that server told the others is gone with its lease
     return gone is not None
 
 
@@ -147,4 +145,4 @@ async def _end(connection: Connection, term: int) -> None:
     """End a lease: first its lines, so that whatever is being changed under its term comes before."""
     await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
     await connection.execute("DELETE FROM node WHERE term = $1", term)
-    await connection.execute(_RING)
+    await notify(connection, Signal.TOLD)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from server.errors import JournalError
 from server.storage.condition import Verdict, foldable
-from server.storage.postgresql import lease, signals
+from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import Connection
 from server.storage.postgresql.inspection import inspected
+from server.storage.postgresql.signals import Signal, notify
 from server.storage.table_summary import contents
 
 
@@ -35,7 +36,7 @@ async def restore(connection: Connection, code: str) -> int:
         await _delete(connection, [code])
         await stored.insert(connection, code, verdict.table.rows[: len(whole)])
         await connection.execute("UPDATE game_table SET place = '=', term = NULL WHERE code = $1", code)
-        await signals.notify(connection)
+        await notify(connection, Signal.TABLES_WAIT)
     return contents(whole).moves
 
 

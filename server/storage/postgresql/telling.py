@@ -1,6 +1,5 @@
 """What servers tell each other, as the database has it: by server, in the order in which it was told."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,11 +70,6 @@ class Tally:
     last: int
     count: int
     total: int
-
-
-def notified_as(schema: str) -> str:
-    """Return the name under which the servers of this schema are notified."""
-    return f"palatinus_{hashlib.md5(schema.encode(), usedforsecurity=False).hexdigest()}"
 
 
 async def tell(connection: Connection, term: int, lines: Sequence[Outgoing]) -> None:

@@ -13,7 +13,8 @@ from server.cluster.messages import PublicTable, Question, Remark
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
 from server.storage.postgresql.schema import prepare
-from server.storage.postgresql.telling import Node, notified_as
+from server.storage.postgresql.signals import Signal
+from server.storage.postgresql.telling import Node
 from tests.server.cluster.messages import REMARK, table
 from tests.server.peer import eventually
 
@@ -111,7 +112,7 @@ async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
     async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
         for payload in ("", "nonsense", "9" * 7000, str(shared.terms["two"]), str(shared.terms["one"])):
             await shared.connection.execute(
-                "SELECT pg_notify($1, $2)", notified_as(Database(database).schema), payload
+                "SELECT pg_notify($1, $2)", Signal.TOLD.channel(Database(database).schema), payload
             )
         term = shared.terms["one"]
         for number, body in enumerate((b"", b"\xc1", b"\x91" * 60_000, b"\x80"), 1000):
@@ -172,7 +173,7 @@ async def test_what_was_missed_is_found(database: str) -> None:
         await shared.connection.execute("UPDATE told SET key = 'table:CCCC', number = number + 1")
         two._seen[one.term] = 100
         two._next_tallies = 0.0
-        two._ring(None, 0, "", "")
+        two._ring("")
         await eventually(lambda: two._others.keys(one.term) == {"table:CCCC"})
 
 
