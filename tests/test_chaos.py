@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.chaos.broken.__main__ import broken_main
 from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.broken.proof import games_until_noticed
 from bench.chaos.judging.answers import check_answers
@@ -19,18 +21,39 @@ from bench.chaos.network.wiretap import Asked, Heard, Wiretap
 from bench.chaos.plan import Disturbance, Plan
 from bench.chaos.progress import Progress
 from bench.chaos.round import Round
+from bench.chaos.servers import server_process
 from bench.chaos.servers.power_cut import compiler
 from bench.chaos.stopping import Stop
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot
 from protocol.messages import Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Played
+from tests.program import Program, started_with_log
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
 POWER_CUTS = pytest.mark.skipif(compiler() is None, reason="power cuts need Linux and a C compiler")
 QUICK: dict[str, Any] = {"longest_hold": 0.2, "policies": (WAIT, ByBot(0)), "patience": 60.0}
 SEAT = Seat(1)
 QUIET: dict[str, Any] = {"lively": 0.0, "with_bots": 0.0, "operated": False}  # bots take a second for a move
+
+
+@pytest.fixture(autouse=True)
+def forked_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the servers, unless they have to be started from nothing."""
+    start = server_process.started
+
+    async def started(
+        words: Sequence[str], log: Path, environment: Mapping[str, str], broken: str | None
+    ) -> Program:
+        if "LD_PRELOAD" in environment:
+            forked = None
+        elif broken is None:
+            forked = await started_with_log(words, log, environment)
+        else:
+            forked = await started_with_log((broken, *words), log, environment, broken_main)
+        return forked or await start(words, log, environment, broken)
+
+    monkeypatch.setattr(server_process, "started", started)
 
 
 @pytest.mark.parametrize(

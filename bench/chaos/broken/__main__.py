@@ -5,6 +5,12 @@ import sys
 from bench.chaos.broken.mistakes import MISTAKES
 from palatinus import main
 
-if __name__ == "__main__":
+
+def broken_main() -> int:
+    """Run the program with the mistake that is its first argument."""
     MISTAKES[sys.argv.pop(1)].make()
-    sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(broken_main())

@@ -28,6 +28,21 @@ class NotStarted(Exception):
     """The server refused to start on what it had left, for the reason in the text."""
 
 
+async def started(
+    words: Sequence[str], log: Path, environment: Mapping[str, str], broken: str | None
+) -> Process:
+    """Start `palatinus` with these arguments, its output in a pipe and its errors added to the log."""
+    program = [str(_PROGRAM)] if broken is None else ["-m", "bench.chaos.broken", broken]
+    with log.open("ab") as errors:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, *program, *words),
+            stdout=PIPE,
+            stderr=errors,
+            env=os.environ | environment,
+            cwd=_PROGRAM.parent,
+        )
+
+
 class ServerProcess:
     """A server with these options; it keeps its port from start to start, and the network leads there.
 
@@ -52,17 +67,9 @@ class ServerProcess:
 
     async def start(self) -> None:
         """Start the server and wait until it accepts connections; raises NotStarted."""
-        program = [str(_PROGRAM)] if self._broken is None else ["-m", "bench.chaos.broken", self._broken]
         options = ["--host", "127.0.0.1", "--port", str(self.destination.port), *_LIMITS, *self.options]
         self.destination.life += 1
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, *program, "serve", *options),
-                stdout=PIPE,
-                stderr=log,
-                env=os.environ | self._environment,
-                cwd=_PROGRAM.parent,
-            )
+        self._process = await started(("serve", *options), self._log, self._environment, self._broken)
         assert self._process.stdout is not None
         line = found = None
         with contextlib.suppress(TimeoutError):

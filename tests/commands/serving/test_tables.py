@@ -5,10 +5,8 @@ import contextlib
 import random
 import re
 import sqlite3
-import sys
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from engine.record import names_in, replayed
@@ -18,9 +16,9 @@ from server.app import running
 from server.config import Config, Limits
 from server.storage import stored_tables
 from server.storage.sqlite.journal_file import FILE_NAME
-from tests.program import PROGRAM
+from tests.client.ui.pty_terminal import Terminal
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, eventually, full_table, game, play_on, table_of
+from tests.server.peer import Peer, eventually, full_table, game, play_on, table_of
 
 
 @pytest.fixture
@@ -155,17 +153,13 @@ def test_who_is_asked_may_say_no(
 ) -> None:
     """Enter means no; the tables in question are shown first."""
     code = tables["over"][0].code
-    program = str(PROGRAM)
-    words = [program, "tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language]
+    words = ("tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language)
+    question = {"en": r"Remove 1 table for good\? \[y/N\]", "it": r"per sempre\? \[s/N\]"}[language]
     for answer, ending in (("", 1), (yes, 0)):
-        with contextlib.closing(pexpect.spawn(sys.executable, words, timeout=TIMEOUT)) as terminal:
-            terminal.expect(code)
-            terminal.expect(
-                {"en": r"Remove 1 table for good\? \[y/N\] ", "it": r"per sempre\? \[s/N\] "}[language]
-            )
-            terminal.sendline(answer)
-            terminal.expect(pexpect.EOF)
-            assert terminal.wait() == ending
+        with Terminal(*words, environment={}) as terminal:
+            terminal.shows(code, question)
+            terminal.press(answer, "enter")
+            assert terminal.ended()[0] == ending
 
 
 async def test_what_cannot_be_used_is_told_in_one_line(
