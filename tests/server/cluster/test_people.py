@@ -19,7 +19,7 @@ from server.tables.online.remarks import Remarks
 from tests.server.cluster.house import house
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected, eventually
-from tests.server.tables.test_lobby_chat import entered, heard, remarks, says, sees
+from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
 
 ANNA, BRUNO = PersonOnline("Anna"), PersonOnline("Bruno")
 

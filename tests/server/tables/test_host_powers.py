@@ -61,6 +61,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.states import state_where
 
 SETTINGS: tuple[Setting, ...] = (
     Title("Friday"),
@@ -92,14 +93,6 @@ async def served(data: Path | None = None, time: ManualClock | None = None) -> A
     )
     async with running(config) as server:
         yield server
-
-
-async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the state of the table as soon as it meets the condition."""
-    state = next((each for each in reversed(peer.received) if isinstance(each, TableState)), None)
-    while state is None or not condition(state):
-        state = await peer.until(TableState)
-    return state
 
 
 async def changed(host: Peer, *settings: Setting) -> None:

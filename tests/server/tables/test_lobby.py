@@ -4,7 +4,6 @@ import asyncio
 import gc
 import random
 import weakref
-from collections.abc import Callable
 
 import pytest
 
@@ -34,20 +33,13 @@ from server.net.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
+from tests.server.tables.states import next_state_where
 
 
 async def table_list(peer: Peer) -> list[TableSummary]:
     answer = await peer.ask(ListTables(peer.next_id()))
     assert isinstance(answer, Tables)
     return answer.tables
-
-
-async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the next state of the table that meets the condition."""
-    state = await peer.until(TableState)
-    while not condition(state):
-        state = await peer.until(TableState)
-    return state
 
 
 async def table_gone(lobby: Lobby, code: str) -> None:
@@ -161,7 +153,7 @@ async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
         assert (await bruno.join(code, "Bruno", seat=2)).seat == 2
         assert (await carla.join(code, "Carla")).seat == 1
         assert len({anna.token, bruno.token, carla.token}) == 3
-        state = await state_where(anna, lambda state: state.seats[1].name == "Carla")
+        state = await next_state_where(anna, lambda state: state.seats[1].name == "Carla")
         assert [seat.name for seat in state.seats] == ["Anna", "Carla", "Bruno", None]
 
 
@@ -229,7 +221,7 @@ async def test_names_in_all_scripts_are_shown_unchanged(name: str) -> None:
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         code = (await anna.open(2, "Anna")).table
         await bruno.join(code, name)
-        assert (await state_where(anna, lambda state: state.seats[1].here)).seats[1].name == name
+        assert (await next_state_where(anna, lambda state: state.seats[1].here)).seats[1].name == name
 
 
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
@@ -237,7 +229,7 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
         await host.done(Leave(host.next_id()))
-        state = await state_where(third, lambda state: state.seats[0].name is None)
+        state = await next_state_where(third, lambda state: state.seats[0].name is None)
         assert state.host == 1
         assert (await third.refused(StartGame(third.next_id()))).code == Code.NOT_THE_HOST
         assert (await second.refused(StartGame(second.next_id()))).code == Code.SEATS_EMPTY
@@ -296,10 +288,10 @@ async def test_a_seat_is_kept_for_the_grace_time() -> None:
     """A player who lost the connection resumes the seat; the others see both."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
-        await state_where(host, lambda state: not state.seats[1].here)
+        await next_state_where(host, lambda state: not state.seats[1].here)
         async with connected(server.port) as again:
             assert (await again.resume(host.code, second.token)).seat == 1
-            state = await state_where(host, lambda state: state.seats[1].here)
+            state = await next_state_where(host, lambda state: state.seats[1].here)
             assert state.seats[1].name == "Player 1"
 
 
@@ -307,7 +299,7 @@ async def test_a_seat_is_freed_after_the_grace_time() -> None:
     """A player who does not come back before the game starts loses the seat."""
     async with memory_server(seat_grace_seconds=0.05) as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
-        await state_where(host, lambda state: state.seats[1].name is None)
+        await next_state_where(host, lambda state: state.seats[1].name is None)
         async with connected(server.port) as again:
             resume = Resume(again.next_id(), host.code, second.token)
             assert (await again.refused(resume)).code == Code.BAD_TOKEN
@@ -320,14 +312,14 @@ async def test_the_grace_time_starts_when_the_player_last_left() -> None:
         clock = asyncio.get_running_loop().time
         first_left = clock()
         await second.socket.close()
-        await state_where(host, lambda state: not state.seats[1].here)
+        await next_state_where(host, lambda state: not state.seats[1].here)
         await eventually(lambda: clock() > first_left + 0.3)
         async with connected(server.port) as again:
             await again.resume(host.code, second.token)
             last_left = clock()
         await eventually(lambda: clock() > first_left + 0.85)
         assert clock() > last_left + 0.8 or table.state.players[1] is not None
-        await state_where(host, lambda state: state.seats[1].name is None)
+        await next_state_where(host, lambda state: state.seats[1].name is None)
 
 
 async def test_a_table_without_players_is_closed_after_the_grace_time() -> None:
@@ -382,9 +374,11 @@ async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
     """The seat is kept, and its player is shown as away."""
     async with memory_server() as server, game(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
-        await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1")
+        await next_state_where(
+            host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1"
+        )
         await second.resume(host.code, second.token)
-        await state_where(host, lambda state: state.seats[1].here)
+        await next_state_where(host, lambda state: state.seats[1].here)
 
 
 async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:

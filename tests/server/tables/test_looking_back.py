@@ -21,7 +21,8 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
-from tests.server.tables.test_rematch import finished_game, rematch, state_where
+from tests.server.tables.states import next_state_where
+from tests.server.tables.test_rematch import finished_game, rematch
 
 
 async def record_for(peer: Peer) -> str:
@@ -99,13 +100,13 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
                 for peer in peers:
                     await rematch(peer)
                 assert (
-                    standings(await state_where(peers[0], lambda state: bool(state.seats[1].here)))
+                    standings(await next_state_where(peers[0], lambda state: bool(state.seats[1].here)))
                     == expected
                 )
                 await peers[0].done(StartGame(peers[0].next_id()))
                 await all_caught_up(peers, peers[0].seq)
             await play_on(peers, random.Random(number))
-            state = await state_where(peers[0], lambda state: state.stage == "over")
+            state = await next_state_where(peers[0], lambda state: state.stage == "over")
             assert peers[0].view is not None
             result = peers[0].view.result
             assert result is not None

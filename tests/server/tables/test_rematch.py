@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
 from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, queued_requests
+from tests.server.tables.states import next_state_where
 
 
 @contextlib.asynccontextmanager
@@ -32,16 +33,8 @@ async def finished_game(server: Running, players: int, **options: Any) -> AsyncI
     async with game(server.port, players, **options) as peers:
         await play_on(peers, random.Random(1))
         for peer in peers:
-            await state_where(peer, lambda state: state.stage == "over")
+            await next_state_where(peer, lambda state: state.stage == "over")
         yield peers
-
-
-async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
-    """Return the next state of the table that meets the condition."""
-    state = await peer.until(TableState)
-    while not condition(state):
-        state = await peer.until(TableState)
-    return state
 
 
 async def rematch(peer: Peer) -> Seated:
@@ -65,7 +58,7 @@ async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
         ]  # fmt: skip
         assert (state.host, state.random_layout, state.stage) == (1, True, "gathering")
         for peer in (peers[0], peers[2], peers[3]):
-            state = await state_where(peer, lambda state: state.seats[1].again)
+            state = await next_state_where(peer, lambda state: state.seats[1].again)
             assert (state.table, state.next) == (before, seated.table)
             assert [(seat.here, seat.again) for seat in state.seats] == [
                 (True, False), (False, True), (True, False),
@@ -96,11 +89,11 @@ async def test_choices_of_peoples_come_along() -> None:
         assert [(each.people, each.chosen, each.kept) for each in first.seats] == [
             ("A", True, False), ("E", True, True), ("M", True, True),
         ]  # fmt: skip
-        await state_where(peers[0], lambda state: not any(each.kept for each in state.seats))
+        await next_state_where(peers[0], lambda state: not any(each.kept for each in state.seats))
         await peers[0].done(ChoosePeople(peers[0].next_id(), "M"))
         for peer in peers[1:]:
             assert (await rematch(peer)).table == code
-        last = await state_where(peers[0], lambda state: all(each.here for each in state.seats))
+        last = await next_state_where(peers[0], lambda state: all(each.here for each in state.seats))
         assert [(each.people, each.chosen) for each in last.seats] == [
             ("M", True), ("E", True), ("L", False),
         ]  # fmt: skip
@@ -123,8 +116,8 @@ async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
         code = (await rematch(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
             assert (await late.refused(JoinTable(late.next_id(), code, "Late"))).code == Code.TABLE_FULL
-            await state_where(peers[0], lambda state: state.seats[1].name is None)
-            await state_where(peers[0], lambda state: state.seats[2].name is None)
+            await next_state_where(peers[0], lambda state: state.seats[1].name is None)
+            await next_state_where(peers[0], lambda state: state.seats[2].name is None)
             assert (await late.join(code, "Late", 1)).seat == 1
             assert (await rematch(peers[1])).seat == 2
             refused = await peers[2].refused(Rematch(peers[2].next_id()))
@@ -266,5 +259,5 @@ async def test_programs_are_programs_in_a_rematch_too() -> None:
         assert seating.programs == {1, 2}
         await peers[0].done(StartGame(peers[0].next_id()))
         await peers[1].socket.close()
-        state = await state_where(peers[0], lambda state: not state.seats[1].here)
+        state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1].bot

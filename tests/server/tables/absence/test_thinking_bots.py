@@ -26,7 +26,7 @@ from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, eventually, game, table_of
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.test_bots import play_to_the_end
+from tests.server.tables.absence.test_bots import play_to_the_end
 from tests.server.thinking.brains import Waiting, cheating, ending, hanging, raising, steady
 from tests.server.thinking.test_processes import thinkers
 

@@ -55,8 +55,8 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.test_absence import policy_of
-from tests.server.tables.test_host_powers import state_where
+from tests.server.tables.absence.absent import policy_of
+from tests.server.tables.states import state_where
 
 BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
 PAUSE = 1.0

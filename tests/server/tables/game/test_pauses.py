@@ -1,13 +1,11 @@
 """Pauses of a running game: who gets one, what stands still meanwhile, and how it ends."""
 
-import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from client.bots.brains import at_random
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
@@ -22,23 +20,14 @@ from protocol.messages import (
     TableState,
 )
 from protocol.settings import AbsencePolicy
-from server.app import Running, running
-from server.config import Config, Limits
+from server.app import Running
 from server.tables.context import PAUSE_SECONDS
 from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, check_views, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.test_host_powers import state_where
-
-
-@contextlib.asynccontextmanager
-async def served(clock: ManualClock, data: Path | None = None) -> AsyncIterator[Running]:
-    config = Config(
-        data=data, stand_in=at_random, limits=Limits(stand_in_seconds=0), timers=lambda: clock, seed=1
-    )
-    async with running(config) as server:
-        yield server
+from tests.server.tables.states import state_where
+from tests.server.tables.test_host_powers import served
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
@@ -56,7 +45,7 @@ async def goes_on(peer: Peer) -> TableState:
 @pytest.mark.parametrize("policy", [WAIT, ByBot(60), ByVote(60)])
 async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
     """Everybody is told who paused; nobody may move, until the player who paused ends it."""
-    async with served(ManualClock()) as server, game(server.port, 3, absence=policy, watched=True) as peers:
+    async with served() as server, game(server.port, 3, absence=policy, watched=True) as peers:
         await pause(peers[1])
         for peer in peers:
             state = await paused_by(peer, 1)
@@ -74,7 +63,7 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
 async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
     """All people who are here; a program has no say. The one who asked first has paused."""
     async with (
-        served(ManualClock()) as server,
+        served() as server,
         game(server.port, 4, programs={3}, absence=policy) as peers,
     ):
         await pause(peers[2])
@@ -90,7 +79,7 @@ async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
 
 
 async def test_everybody_agrees_without_the_host() -> None:
-    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+    async with served() as server, game(server.port, 3, absence=MoveClock(60)) as peers:
         await peers[0].done(Leave(peers[0].next_id()))
         await pause(peers[2])
         await state_where(peers[1], lambda state: state.pause_asked == [2])
@@ -123,7 +112,7 @@ async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(
     happens: Callable[[Running, list[Peer]], Awaitable[None]],
 ) -> None:
     """The last one who had not agreed, here the host, is gone, or has no say any more."""
-    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+    async with served() as server, game(server.port, 3, absence=MoveClock(60)) as peers:
         await pause(peers[2])
         await pause(peers[1])
         state = await state_where(peers[0], lambda state: state.pause_asked == [2, 1])
@@ -136,13 +125,13 @@ async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(
 
 
 async def test_the_host_needs_nobody() -> None:
-    async with served(ManualClock()) as server, game(server.port, 2, absence=GameClock(60)) as peers:
+    async with served() as server, game(server.port, 2, absence=GameClock(60)) as peers:
         await pause(peers[0])
         await paused_by(peers[1], 0)
 
 
 async def test_a_request_is_taken_back_and_ends_with_the_turn() -> None:
-    async with served(ManualClock()) as server, game(server.port, 3, absence=MoveClock(60)) as peers:
+    async with served() as server, game(server.port, 3, absence=MoveClock(60)) as peers:
         await pause(peers[1])
         await pause(peers[2], on=True)
         await state_where(peers[0], lambda state: state.pause_asked == [1, 2])
@@ -162,14 +151,14 @@ async def test_a_request_is_taken_back_and_ends_with_the_turn() -> None:
 async def test_clocks_stand_still_and_lose_nothing(tmp_path: Path, policy: Absence) -> None:
     """Neither in the pause nor over a restart in the middle of it, and time that was used stays used."""
     clock = ManualClock()
-    async with served(clock, tmp_path) as server, game(server.port, 2, absence=policy) as peers:
+    async with served(tmp_path, clock) as server, game(server.port, 2, absence=policy) as peers:
         clock.advance(20)
         await pause(peers[0])
         await paused_by(peers[1], 0)
         clock.advance(100)
         facts = table_facts(table_of(server, peers).state)
     clock = ManualClock()
-    async with served(clock, tmp_path) as server, resumed(server.port, *peers) as again:
+    async with served(tmp_path, clock) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
         state = await paused_by(again[1], 0)
         assert state.paused is not None
@@ -188,7 +177,7 @@ async def test_clocks_stand_still_and_lose_nothing(tmp_path: Path, policy: Absen
 async def test_nobody_plays_for_absent_players_meanwhile() -> None:
     """Nor does their time away count; a seat that a bot held is held again afterwards."""
     clock = ManualClock()
-    async with served(clock) as server, game(server.port, 2, absence=ByBot(60)) as peers:
+    async with served(time=clock) as server, game(server.port, 2, absence=ByBot(60)) as peers:
         await play_on(peers, random.Random(1), moves=1)
         await pause(peers[0])
         await peers[1].done(Leave(peers[1].next_id()))
@@ -205,7 +194,7 @@ async def test_nobody_plays_for_absent_players_meanwhile() -> None:
 
 async def test_the_host_or_later_anybody_ends_it() -> None:
     clock = ManualClock()
-    async with served(clock) as server, game(server.port, 3) as peers:
+    async with served(time=clock) as server, game(server.port, 3) as peers:
         await pause(peers[1])
         await pause(peers[0], on=False)
         await pause(peers[1])
@@ -220,7 +209,7 @@ async def test_the_host_or_later_anybody_ends_it() -> None:
 async def test_the_game_goes_on_by_itself() -> None:
     """Only the pause that has lasted so long ends; one that was ended before is not confused with it."""
     clock = ManualClock()
-    async with served(clock) as server, game(server.port, 2) as peers:
+    async with served(time=clock) as server, game(server.port, 2) as peers:
         await pause(peers[1])
         clock.advance(PAUSE_SECONDS - 10)
         await pause(peers[1], on=False)
@@ -235,12 +224,12 @@ async def test_the_game_goes_on_by_itself() -> None:
 
 async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
     """A restart gives no new ones, and whoever agrees to another's loses none."""
-    async with served(ManualClock(), tmp_path) as server, game(server.port, 2) as peers:
+    async with served(tmp_path) as server, game(server.port, 2) as peers:
         for _ in range(PAUSES):
             await pause(peers[1])
             await pause(peers[1], on=False)
         facts = table_facts(table_of(server, peers).state)
-    async with served(ManualClock(), tmp_path) as server, resumed(server.port, *peers) as again:
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
         refused = await again[1].refused(AskPause(again[1].next_id(), on=True))
         assert refused.code == Code.NO_PAUSES_LEFT
@@ -251,7 +240,7 @@ async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
 
 
 async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
-    async with served(ManualClock(), tmp_path) as server, game(server.port, 2) as peers:
+    async with served(tmp_path) as server, game(server.port, 2) as peers:
         await pause(peers[1])
         await peers[0].done(EndGame(peers[0].next_id()))
         state = await state_where(peers[1], lambda state: state.ended)
@@ -261,7 +250,7 @@ async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
 
 
 async def test_only_players_of_a_running_game_pause_it() -> None:
-    async with served(ManualClock()) as server:
+    async with served() as server:
         async with full_table(server.port, 2, watched=True) as peers:
             assert (await peers[1].refused(AskPause(7, on=True))).code == Code.NOT_STARTED
             assert (await peers[2].refused(AskPause(7, on=True))).code == Code.NOT_A_PLAYER

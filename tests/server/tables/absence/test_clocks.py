@@ -1,0 +1,218 @@
+"""Slow players: the clocks of moves and games, and what falls due."""
+
+import contextlib
+import random
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.pieces import Seat
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.codes import Code
+from protocol.messages import (
+    Done,
+    Events,
+    Leave,
+    PlacePiece,
+    Refused,
+    SeatSummary,
+    Sync,
+    TableState,
+)
+from server.tables.state.clocks import Clocks
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import (
+    all_caught_up,
+    check_views,
+    connected,
+    eventually,
+    game,
+    play_on,
+    queued_requests,
+    table_of,
+)
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.absence.absent import LONG_PAUSE, disconnect, policy_of, served
+from tests.server.tables.states import next_state_where
+
+
+async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
+    """Each turn has its own time, and a slow player keeps the seat."""
+    time = ManualClock()
+    async with (
+        served(pause=LONG_PAUSE, time=time) as server,
+        game(server.port, 2, absence=MoveClock(5)) as peers,
+    ):
+        time.advance(4.999)
+        assert policy_of(server, peers)._substitute_move is None
+        time.advance(0.001)
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        assert (await peers[0].refused(peers[0].random_move(random.Random(1)))).code == Code.TIME_UP
+        assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
+    async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
+        moves = []
+        for _ in range(6):
+            time.advance(5)
+            moves.append(await peers[0].until(Events))
+        assert {events.by for events in moves} == {"clock"}
+        assert [events.turn for events in moves] == [1, 0] * 3
+        assert {events.clock for events in moves} == {5000}
+        assert all(events.legal is not None for events in moves[1::2])
+        await peers[1].done(Leave(peers[1].next_id()))
+        state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
+        assert state.seats[1] == SeatSummary("Player 1")
+
+
+async def test_everybody_is_told_when_a_game_clock_has_run_out() -> None:
+    """From then on the stand-in plays for that seat, though its player is here."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
+        time.advance(30)
+        for peer in peers:
+            state = await next_state_where(peer, lambda state: state.seats[0].bot)
+            assert [(seat.bot, seat.here) for seat in state.seats] == [(True, True), (False, True)]
+            assert state == table_of(server, peers).as_seen()
+
+
+async def test_the_clock_is_read_when_a_move_is_handled() -> None:
+    """A move is too late if its time ran out while it was queued at the table."""
+    time = ManualClock()
+    async with (
+        served(pause=LONG_PAUSE, time=time) as server,
+        game(server.port, 2, absence=MoveClock(5)) as peers,
+    ):
+        table, move = table_of(server, peers), peers[0].random_move(random.Random(1))
+        async with table._lock:
+            await peers[0].send(move)
+            await eventually(lambda: queued_requests(table) == 1)
+            time.advance(5)
+        refused = await peers[0].until(Refused)
+        assert (refused.id, refused.code) == (move.id, Code.TIME_UP)
+
+
+async def test_timers_are_handled_before_queued_requests() -> None:
+    """Spectators who sync when an absent player's time is up do not delay the bot."""
+    time = ManualClock()
+    async with (
+        served(pause=LONG_PAUSE, time=time) as server,
+        game(server.port, 2, watched=True, absence=ByBot(60)) as peers,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        table, spectator = table_of(server, peers), peers[2]
+        crowd = [await stack.enter_async_context(connected(server.port)) for _ in range(20)]
+        for newcomer in crowd:
+            await newcomer.watch(peers[0].code)
+        await disconnect(peers[1], spectator)
+        async with table._lock:
+            asked = [Sync(peer.next_id(), 0) for peer in (*crowd, spectator)]
+            for peer, sync in zip((*crowd, spectator), asked, strict=True):
+                await peer.send(sync)
+            await eventually(lambda: queued_requests(table) == len(asked))
+            time.advance(60)
+            await eventually(lambda: queued_requests(table) > len(asked))
+        state = await spectator.until(TableState)
+        while not state.seats[1].bot:
+            assert not any(isinstance(message, Done) for message in spectator.received), (
+                "a request was handled first"
+            )
+            state = await spectator.until(TableState)
+        await spectator.until(Done)
+
+
+async def test_a_move_in_time_starts_the_next_clock() -> None:
+    """Moves and snapshots carry the time left, and the stand-in makes no move."""
+    time = ManualClock()
+    async with (
+        served(time=time) as server,
+        game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=4)
+        moves = [events for events in peers[2].received if isinstance(events, Events)]
+        assert len(moves) >= 5
+        assert all(events.by is None for events in moves)
+        assert {events.clock for events in moves} == {600_000}
+        time.advance(60)
+        async with connected(server.port) as late:
+            await late.watch(peers[0].code)
+            snapshot = await late.news()
+            assert snapshot.clock == 540_000
+
+
+async def test_players_whose_game_clocks_have_run_out_may_watch() -> None:
+    """The stand-in moves for them to the end, and they are sent no legal moves."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
+        moves = []
+        while peers[0].view is None or peers[0].view.result is None:
+            time.advance(30)
+            moves.append(await peers[0].until(Events))
+        await all_caught_up(peers, peers[0].seq)
+        assert {events.by for events in moves} == {"clock"}
+        assert moves[0].clock == 30_000
+        assert {events.clock for events in moves[2:-1]} == {0}
+        assert all(events.legal is None for events in moves[2:])
+        check_views(table_of(server, peers), peers)
+
+
+async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
+    """Completed moves are charged; the time in between and the interrupted turn are not."""
+    time = ManualClock()
+    async with (
+        served(tmp_path, time=time) as server,
+        game(server.port, 2, absence=GameClock(600)) as peers,
+    ):
+        for seconds in (1.0, 10.0, 2.0, 20.0, 0.5, 0.25):
+            time.advance(seconds)
+            await play_on(peers, random.Random(1), moves=1)
+        clocks = table_of(server, peers).state.clocks
+        left = [clocks.left(Seat(seat)) for seat in (0, 1)]
+        assert left == [596_500, 569_750]
+        time.advance(100)
+        await peers[0].done(Leave(peers[0].next_id()))
+        state = await next_state_where(peers[1], lambda state: not state.seats[0].here)
+        assert [seat.clock for seat in state.seats][1] == left[1]
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
+        clocks = table_of(server, again).state.clocks
+        assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
+        assert policy_of(server, again).time_left() == left[0]
+
+
+async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None:
+    """Nothing falls due any more, but nobody gets time for nothing, and the clock is told."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=GameClock(60)) as peers:
+        time.advance(20)
+        server.lobby.stop_timers()
+        await play_on(peers, random.Random(1), moves=1)
+        news = next(each for each in reversed(peers[1].received) if isinstance(each, Events))
+        assert news.clock == 60_000
+        assert table_of(server, peers).state.clocks.left(Seat(0)) == 40_000
+        time.advance(60)
+        refused = await peers[1].refused(peers[1].random_move(random.Random(1)))
+        assert refused.code == Code.TIME_UP
+
+
+@given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))
+def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int, int]]) -> None:
+    """A seat's time left is its allowance less its used time, and never negative."""
+    clocks = Clocks(GameClock(seconds), 4)
+    used = [0] * 4
+    for number, taken in turns:
+        seat = Seat(number)
+        allowance = clocks.allowance(seat)
+        assert allowance is not None
+        clocks.charge(seat, min(taken, allowance))
+        used[seat] += taken
+    for seat in map(Seat, range(4)):
+        assert clocks.left(seat) == max(0, 1000 * seconds - used[seat])
+        assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
+
+
+@given(st.sampled_from([WAIT, ByVote(0), ByBot(0), MoveClock(7)]), st.integers(0, 10**9))
+def test_other_policies_have_no_game_clock(policy: Absence, taken: int) -> None:
+    clocks = Clocks(policy, 2)
+    clocks.charge(Seat(0), taken)
+    assert clocks.left(Seat(0)) is None
+    assert not clocks.used_up(Seat(0))
+    assert clocks.allowance(Seat(0)) == (7000 if policy == MoveClock(7) else None)

@@ -1,0 +1,313 @@
+"""Players who are away: the seats that bots get, over real sockets and restarts."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.pieces import Seat
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.codec import encode
+from protocol.messages import (
+    Events,
+    Leave,
+    ListTables,
+    Ping,
+    Pong,
+    SeatSummary,
+    Snapshot,
+    StartGame,
+    Sync,
+    Tables,
+    TableState,
+)
+from server.errors import JournalError
+from server.storage.entries import (
+    Entry,
+    Kept,
+    Opened,
+    Played,
+    StoodIn,
+    Taken,
+    entry_of,
+    entry_text,
+)
+from server.tables.absence.policy import WaitingPolicy
+from server.tables.context import RETRY_SECONDS
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import (
+    check_views,
+    connected,
+    eventually,
+    full_table,
+    game,
+    play_on,
+    table_of,
+)
+from tests.server.process import serving
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.absence.absent import (
+    LONG_PAUSE,
+    disconnect,
+    held_by_bot,
+    play_with_stand_in,
+    policy_of,
+    served,
+)
+from tests.server.tables.states import next_state_where
+
+
+def encode_key(name: str) -> bytes:
+    """Return a key as encoded in a msgpack map."""
+    return bytes([0xA0 | len(name)]) + name.encode()
+
+
+async def test_a_table_with_the_waiting_policy_sends_nothing_of_policies() -> None:
+    """Neither the policy nor a clock is sent, nor anything about absent players."""
+    async with served() as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=3)
+        assert isinstance(table_of(server, peers)._context.policy, WaitingPolicy)
+        await disconnect(peers[1], peers[0])
+        keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
+        assert not [key for key in keys for frame in peers[0].frames if key in frame]
+
+
+async def test_the_policy_is_shown_and_kept(tmp_path: Path) -> None:
+    """It is part of the table's state, of the list and of the journal; `wait` is not sent."""
+    for policy in (WAIT, MoveClock(60), GameClock(1800), ByVote(0), ByBot(86400)):
+        data = tmp_path / policy.__struct_config__.tag  # type: ignore[operator]
+        async with served(data) as server, full_table(server.port, 2, absence=policy) as peers:
+            table = table_of(server, peers)
+            assert peers[0].received[-1].absence == policy  # type: ignore[union-attr]
+        async with served(data) as server, connected(server.port) as late:
+            tables = await late.ask(ListTables(late.next_id()))
+            assert isinstance(tables, Tables)
+            assert [line.absence for line in tables.tables] == [policy]
+            assert (b"absence" in encode(tables)) == (policy != WAIT)
+            assert server.lobby.tables[table.code].state.absence == policy
+
+
+def test_a_journal_without_policies_can_be_read() -> None:
+    """Missing entries mean the waiting policy and no time used."""
+    assert entry_of('{"t":"opened","players":2,"random_layout":true,"starting":null}') == Opened(
+        2, True, None
+    )
+    played = entry_of('{"t":"played","seat":0,"move":{"t":"start","id":7},"events":[]}')
+    assert played == Played(0, StartGame(7), [])
+    taken: list[Taken | Kept] = [Taken(0, "Anna", "hash"), Kept(0, "Anna", "hash")]
+    for entry in taken:
+        assert "program" not in entry_text(entry)
+        assert entry_of(entry_text(entry)) == entry
+        assert not entry.program
+
+
+async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
+    """Everybody sees that it holds the seat, its moves are marked, and the game is played to the end."""
+    async with (
+        served(tmp_path) as server,
+        game(server.port, 3, watched=True, absence=ByBot(0), random_layout=False) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=7)
+        state = await disconnect(peers[1], peers[0])
+        if not state.seats[1].bot:
+            state = await next_state_where(peers[0], held_by_bot(1))
+        assert state.seats[1] == SeatSummary("Player 1", here=False, bot=True)
+        rest = [peers[0], peers[2], peers[3]]
+        bot_moves = await play_with_stand_in(rest, random.Random(2))
+        assert {events.by for events in bot_moves} == {"bot"}
+        assert {content["seat"] for events in bot_moves for content in events.events[:1]} == {1}
+        check_views(table_of(server, peers), rest)
+        assert not any(seat.bot for seat in (await peers[0].until(TableState)).seats)
+    async with served(tmp_path) as server:
+        assert server.lobby.tables[peers[0].code].state.stage == "over"
+
+
+async def test_the_time_until_a_bot_takes_over_is_sent() -> None:
+    """Each state has the time left; it starts again whenever the player returns."""
+    async with served() as server, game(server.port, 2, absence=ByBot(600)) as peers:
+        state = await disconnect(peers[1], peers[0])
+        assert state.seats[1].seconds_left == 600
+        assert not state.seats[1].bot
+        async with connected(server.port) as again:
+            await again.resume(peers[1].code, peers[1].token)
+            state = await next_state_where(peers[0], lambda state: state.seats[1].here)
+            assert state.seats[1] == SeatSummary("Player 1", here=True)
+            await again.done(Leave(again.next_id()))
+            state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
+            assert state.seats[1].seconds_left == 600
+
+
+async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
+    """If the player returns during the bot's pause, the player moves and the bot does not."""
+    async with served(pause=LONG_PAUSE) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        await disconnect(peers[0], peers[1])
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        async with connected(server.port) as again:
+            await again.resume(peers[0].code, peers[0].token)
+            assert isinstance(await again.news(), Snapshot)
+            assert again.legal is not None
+            assert policy_of(server, peers)._substitute_move is None
+            await again.done(again.random_move(random.Random(1)))
+            events = await peers[1].until(Events)
+            assert events.by is None
+            assert table_of(server, peers).state.bot_seats == set()
+
+
+async def test_bots_do_not_play_among_themselves() -> None:
+    """With only spectators present the game stops; it goes on with the first player to return."""
+    async with served() as server, game(server.port, 2, watched=True, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        await disconnect(peers[1], peers[2])
+        await disconnect(peers[0], peers[2])
+        await eventually(lambda: table.state.bot_seats == {0, 1})
+        assert policy_of(server, peers)._substitute_move is None
+        async with connected(server.port) as again:
+            await again.resume(peers[1].code, peers[1].token)
+            assert (await peers[2].until(Events)).by == "bot"
+
+
+async def test_a_player_absent_at_the_start_is_replaced() -> None:
+    async with served() as server, full_table(server.port, 2, absence=ByBot(0)) as peers:
+        await disconnect(peers[1], peers[0])
+        await peers[0].done(StartGame(peers[0].next_id()))
+        await next_state_where(peers[0], held_by_bot(1))
+
+
+async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
+    """A bot keeps its seat, and newly absent players get the full time again."""
+    async with served(tmp_path) as server, game(server.port, 3, absence=ByBot(600)) as peers:
+        await disconnect(peers[1], peers[0])
+        table = table_of(server, peers)
+        policy_of(server, peers).mark_overdue(Seat(1))
+        await table._context.give_seats_to_bots()
+        assert table.state.bot_seats == {1}
+    async with served(tmp_path) as server, resumed(server.port, peers[0]) as (anna,):
+        assert server.lobby.tables[anna.code].state.bot_seats == {1}
+        state = await anna.ask(Leave(anna.next_id()))
+        await anna.resume(anna.code, anna.token, anna.seq)
+        state = await anna.until(TableState)
+        assert state.seats[1] == SeatSummary("Player 1", bot=True)
+        assert state.seats[2].seconds_left == 600
+        async with resumed(server.port, peers[1]):
+            assert server.lobby.tables[anna.code].state.bot_seats == set()
+
+
+async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
+    """Its stand-in goes on playing for absent players as soon as one player is back."""
+    async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        anna, bruno = peers
+        await play_on(peers, random.Random(1), moves=3)
+        await bruno.done(Leave(bruno.next_id()))
+        await next_state_where(anna, held_by_bot(1))
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna) as (anna,):
+        assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
+        if anna.legal is None:
+            assert (await anna.until(Events)).by == "bot"
+        await anna.done(anna.random_move(random.Random(2)))
+        assert (await anna.until(Events)).by == "bot"
+
+
+async def test_a_killed_server_keeps_the_clocks(tmp_path: Path) -> None:
+    """They are exact for waiting players; the interrupted turn begins anew."""
+    async with (
+        serving("--data", str(tmp_path)) as server,
+        game(server.port, 3, absence=GameClock(600)) as peers,
+    ):
+        await play_on(peers, random.Random(1), moves=4)
+        anna, bruno, carla = peers
+        await carla.done(Leave(carla.next_id()))
+        state = await next_state_where(anna, lambda state: not state.seats[2].here)
+        clocks = [seat.clock or 0 for seat in state.seats]
+        assert all(590_000 < clock <= 600_000 for clock in clocks)
+        server.process.kill()
+        await anna.closed()
+    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna, bruno) as (anna, bruno):
+        state = await next_state_where(anna, lambda state: state.seats[1].here)
+        again = [seat.clock or 0 for seat in state.seats]
+        assert anna.view is not None
+        assert anna.view.turn == 1
+        assert (again[0], again[2]) == (clocks[0], clocks[2])
+        assert 590_000 < again[1] <= 600_000
+
+
+async def test_giving_a_seat_to_a_bot_is_retried(tmp_path: Path) -> None:
+    """When the journal fails, the server tries again later."""
+    time = ManualClock()
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal = table._context.journal
+        append, failures = journal.append, iter(range(3))
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if next(failures, None) is not None:
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await disconnect(peers[1], peers[0])
+
+        def given_after_retry() -> bool:
+            time.advance(RETRY_SECONDS)
+            return table.state.bot_seats == {1}
+
+        await eventually(given_after_retry)
+        await next_state_where(peers[0], held_by_bot(1))
+        assert next(failures, None) is None
+
+
+async def test_retries_do_not_multiply(tmp_path: Path) -> None:
+    """While the journal fails, one attempt a second is made for all the seats that are due together."""
+    time = ManualClock()
+    async with served(tmp_path, time=time) as server, game(server.port, 4, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal, attempts = table._context.journal, asyncio.Queue[int]()
+
+        async def failing(_code: str, _first: int, entries: Sequence[Entry]) -> None:
+            attempts.put_nowait(len(entries))
+            raise JournalError("the disk is full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "append", failing)
+            for peer in peers[1:]:
+                await disconnect(peer, peers[0])
+            while await attempts.get() < 3:
+                pass
+            for _ in range(5):
+                await peers[0].done(Sync(peers[0].next_id()))  # what is due by now has had its turn
+                while not attempts.empty():
+                    attempts.get_nowait()
+                time.advance(RETRY_SECONDS)
+                assert await attempts.get() == 3
+                await peers[0].done(Sync(peers[0].next_id()))
+                assert attempts.empty()
+        time.advance(RETRY_SECONDS)
+        await next_state_where(peers[0], held_by_bot(3))
+        assert table.state.bot_seats == {1, 2, 3}
+
+
+async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path) -> None:
+    """A move that cannot be stored is not sent; it is made once it can be stored."""
+    async with served(tmp_path) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        table = table_of(server, peers)
+        journal, tried = table._context.journal, asyncio.Event()
+        append = journal.append
+
+        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
+            if isinstance(entries[0], StoodIn):
+                tried.set()
+                raise JournalError("the disk is full")
+            await append(code, first, entries)
+
+        journal.append = failing  # type: ignore[method-assign]
+        await disconnect(peers[0], peers[1])
+        await tried.wait()
+        await peers[1].send(Ping(7))
+        while not isinstance(message := await peers[1].receive(), Pong):
+            assert isinstance(message, TableState)
+        journal.append = append  # type: ignore[method-assign]
+        assert (await peers[1].until(Events)).by == "bot"
+        check_views(table, peers[1:])

@@ -1,0 +1,161 @@
+"""The stand-in: what it sees, when it fails, and when it thinks for long."""
+
+import asyncio
+import logging
+import random
+import threading
+
+import pytest
+
+from client.bots.brains import at_random
+from engine.events import Command, LayTile, Place
+from engine.legal import Legal, LegalLays
+from engine.pieces import Piece, Seat, Wolf
+from engine.view import View
+from protocol.absence import ByBot
+from protocol.messages import (
+    Events,
+    Say,
+)
+from server.config import Choose
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import (
+    TIMEOUT,
+    check_views,
+    eventually,
+    game,
+    play_on,
+    table_of,
+)
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.absence.absent import disconnect, play_with_stand_in, policy_of, served
+
+
+async def test_the_stand_in_sees_what_its_seat_sees() -> None:
+    """It sees with its seat's eyes alone: no other hand, and others' wolves without their kind."""
+    views: list[View] = []
+
+    def recording_brain(view: View, legal: Legal, rng: random.Random) -> Command:
+        views.append(view)
+        return at_random(view, legal, rng)
+
+    async with served(stand_in=recording_brain) as server, game(server.port, 3, absence=ByBot(0)) as peers:
+        await disconnect(peers[2], peers[0])
+        await play_with_stand_in(peers[:2], random.Random(1))
+    assert len(views) == 12
+    for view in views:
+        assert view.eyes == {2}
+        assert set(view.hands) == {2}
+        others = [piece for field, piece in view.placed.items() if view.owners[field] != 2]
+        assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
+    assert any(isinstance(piece, Wolf) for piece in views[-1].placed.values())
+
+
+def raising(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    raise RuntimeError("Em* is in my hand")
+
+
+def cheating(_view: View, legal: Legal, _rng: random.Random) -> Command:
+    if isinstance(legal, LegalLays):
+        return LayTile(legal.seat, 0, 9)
+    return Place(Seat((legal.seat + 1) % 2), legal.pieces[0], legal.fields[0])
+
+
+def returning_none(_view: View, _legal: Legal, _rng: random.Random) -> Command:
+    return None  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("brain", [raising, cheating, returning_none])
+async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFixture, brain: Choose) -> None:
+    """The game is played to the end; one log line says so, without the failing brain's message."""
+    caplog.set_level(logging.INFO)
+    async with (
+        served(stand_in=brain) as server,
+        game(server.port, 2, absence=ByBot(0), random_layout=False) as peers,
+    ):
+        await disconnect(peers[1], peers[0])
+        await play_with_stand_in(peers[:1], random.Random(1))
+        check_views(table_of(server, peers), peers[:1])
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 1
+    assert "at random" in warnings[0].getMessage()
+    assert "Em*" not in caplog.text
+
+
+def held_brain() -> tuple[Choose, asyncio.Event, threading.Event]:
+    """Return a brain that chooses when it may, what is set when it thinks, and what lets it choose."""
+    thinks, may_move = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
+        loop.call_soon_threadsafe(thinks.set)
+        may_move.wait(TIMEOUT)
+        return at_random(view, legal, rng)
+
+    return brain, thinks, may_move
+
+
+async def test_a_thinking_stand_in_delays_nobody() -> None:
+    """While it thinks for one table, other tables play on."""
+    slow_brain, thinks, may_move = held_brain()
+    async with served(stand_in=slow_brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        try:
+            await disconnect(peers[0], peers[1])
+            await thinks.wait()
+            async with game(server.port, 2) as others:
+                await play_on(others, random.Random(1), moves=2)
+        finally:
+            may_move.set()
+        assert (await peers[1].until(Events)).by == "bot"
+
+
+async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
+    """Several people see its move: it comes another drawn time after the choice."""
+    slow_brain, thinks, may_move = held_brain()
+    time = ManualClock()
+    async with (
+        served(stand_in=slow_brain, pause=1.0, time=time) as server,
+        game(server.port, 3, absence=ByBot(0)) as peers,
+    ):
+        try:
+            await disconnect(peers[0], peers[1])
+            await thinks.wait()
+            time.advance(4.0)  # as long as it may take at most
+            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            policy = policy_of(server, peers)
+            move = policy._substitute_move
+            assert move is not None
+        finally:
+            may_move.set()
+        await eventually(move.command.done)
+        await peers[1].done(Say(peers[1].next_id(), "It has chosen."))
+        time.advance(1.4)
+        await peers[1].done(Say(peers[1].next_id(), "Nothing to be seen."))
+        assert policy._substitute_move is move
+        time.advance(4.0)
+        assert (await peers[1].until(Events)).by == "bot"
+
+
+async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -> None:
+    """The others chat meanwhile, and a player who returns makes the move."""
+    slow_brain, thinks, may_move = held_brain()
+    time = ManualClock()
+    async with (
+        served(stand_in=slow_brain, pause=1.0, time=time) as server,
+        game(server.port, 2, absence=ByBot(0)) as peers,
+    ):
+        try:
+            await disconnect(peers[0], peers[1])
+            await thinks.wait()
+            time.advance(1.0)
+            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            async with resumed(server.port, peers[0]) as (again,):
+                await again.done(again.random_move(random.Random(1)))
+                assert (await peers[1].until(Events)).by is None
+                await peers[1].done(peers[1].random_move(random.Random(2)))
+                assert (await again.until(Events)).by is None
+        finally:
+            may_move.set()
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        time.advance(1.0)
+        assert (await peers[1].until(Events)).by == "bot"
