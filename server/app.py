@@ -38,6 +38,7 @@ from server.timers import Timer
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
     from server.cluster.channel import Channel
+    from server.cluster.newcomers import Newcomers
     from server.web.site import Site
 
 # Moves make many small objects and few cycles: collecting at Python's usual 700 would take a tenth more CPU.
@@ -93,7 +94,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                 kept = await kept_tables(journal, fresh)
                 async with asyncio.TaskGroup() as tasks:
                     server = _Server(config, access, journal, tasks, fresh, stop=stop)
-                    server.lobby.restore(kept)
+                    await server.lobby.restore(kept)
                     server.share_tables(stop.set)
                     listening = websocket_server(
                         listener, access, config.limits, server.connections, server.converse
@@ -142,7 +143,7 @@ class _Server:
             clients=self.clients,
             games_run=self._games_run,
             stop=stop.set,
-            changed=self._announce_unless_draining,
+            changed=self._drain_changed,
         )
         self._announcing: Announcing | None = None
         self._leaving: Leaving | None = None
@@ -161,6 +162,7 @@ class _Server:
         self._next_warning: Timer | None = None
         self._watching: asyncio.Task[None] | None = None
         self._sharing: list[asyncio.Task[None]] = []
+        self._newcomers: Newcomers | None = None
         self.channel: Channel | None = None  # to the servers that use the same journal
         self._fresh = fresh
         self._records = (
@@ -186,12 +188,14 @@ class _Server:
         journal = self._journal
         if isinstance(journal, SharedJournal) and self._config.database is not None:
             from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
+            from server.cluster.newcomers import Newcomers  # noqa: PLC0415
             from server.storage.postgresql.database import Database  # noqa: PLC0415
 
             holder = SharedTables(
                 self.lobby, journal, self._fresh, stop=stop, write_records=self._write_missing_records
             )
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
+            self._newcomers = Newcomers(self.channel)
             self.lobby.share(self.channel)
             self._sharing = [
                 self._tasks.create_task(journal.keep(holder)),
@@ -356,6 +360,11 @@ class _Server:
         """Return what a newcomer has to know; a method, because the drain needs the clients itself."""
         return self.drain.news()
 
+    def _drain_changed(self) -> None:
+        if self._newcomers is not None:
+            self._newcomers.draining(on=self.drain.seconds_left() is not None)
+        self._announce_unless_draining()
+
     def _announce_unless_draining(self) -> None:
         if self._announcing is None:
             return
@@ -368,8 +377,10 @@ class _Server:
         """Return what is told to those who want a table from a server that takes none any more."""
         if self._leaving is not None and (facts := self._leaving.refusal()) is not None:
             return facts
-        left = self.drain.seconds_left()
-        return None if left is None else {"seconds": left}
+        if (left := self.drain.seconds_left()) is None:
+            return None
+        address = None if self._newcomers is None else self._newcomers.address()
+        return {"seconds": left} if address is None else {"seconds": left, "address": address}
 
     def _games_run(self) -> bool:
         return self.lobby.games_run()

@@ -18,11 +18,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class AskedNode:
-    """A server that was asked; `report` is None if it has not answered, and `reason` says why."""
+    """A server that was asked; `report` is None if it has not answered: `code` and `reason` say why."""
 
     name: str
     address: str
     report: Any
+    code: str
     reason: str
 
 
@@ -87,4 +88,6 @@ def _asked_node(answer: "NodeAnswer", kind: type[R]) -> AskedNode:
             report = msgspec.convert(answer.ok, kind)
         except msgspec.ValidationError:
             error = failure(FailureCode.NODE_OTHER_VERSION, node=answer.node)
-    return AskedNode(answer.node, answer.address, report, "" if error is None else describe_failure(error))
+    if error is None:
+        return AskedNode(answer.node, answer.address, report, "", "")
+    return AskedNode(answer.node, answer.address, None, error.code, describe_failure(error))

@@ -93,13 +93,13 @@ class ClusterService:
         if name in (None, own):
             address = next((node.address for node in self._others.nodes.values() if node.name == own), "")
             said, _ = await answer_line(lambda: carried_out(self._here, asked), "")
-            answers.append(_told(own, address, said))
+            answers.append(_told(own, address, said, FailureCode.NODE_SILENT))
         lines = await self._others.ask(line_with(Envelope(VERSION, asked)), others)
         for node in others:
             line = lines.get(node.term)
             if line is None and isinstance(asked, Drain) and node.term not in self._others.nodes:
                 line = line_with(Answered(VERSION, DrainReport(0)))  # nobody was there: it has stopped
-            answers.append(_told(node.name, node.address, line))
+            answers.append(_told(node.name, node.address, line, self._others.why_silent(node)))
         return sorted(answers, key=lambda answer: answer.node)
 
     async def _at_its_node(self, request: Close | Remove, code: str) -> Answer:
@@ -107,7 +107,7 @@ class ClusterService:
         if (node := await self._elsewhere(code)) is None:
             return await self._here(request)
         lines = await self._others.ask(line_with(Envelope(VERSION, request)), [node])
-        answer = _told(node.name, node.address, lines.get(node.term))
+        answer = _told(node.name, node.address, lines.get(node.term), self._others.why_silent(node))
         if answer.error is not None:
             raise AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
         return answer.ok, None
@@ -137,13 +137,13 @@ class ClusterService:
         return answer
 
 
-def _told(name: str, address: str, line: bytes | None) -> NodeAnswer:
-    """Return what a server has said; nothing if it has not."""
+def _told(name: str, address: str, line: bytes | None, why_silent: FailureCode) -> NodeAnswer:
+    """Return what a server has said, or else why it has not."""
     try:
         if line is not None:
             answered = msgspec.json.decode(line, type=Answered)
             return NodeAnswer(name, address, answered.ok, answered.error)
-        silent = failure(FailureCode.NODE_SILENT, node=name)
+        silent = failure(why_silent, node=name)
     except msgspec.DecodeError:
         silent = failure(FailureCode.NODE_OTHER_VERSION, node=name)
     return NodeAnswer(name, address, error=Failure(silent.code, silent.text, _facts(silent)))

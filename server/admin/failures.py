@@ -24,6 +24,8 @@ class FailureCode(enum.StrEnum):
     NOTHING_LEFT = "nothing-left"
     NO_SUCH_NODE = "no-such-node"
     NODE_SILENT = "node-silent"
+    NODE_EXPIRED = "node-expired"
+    NODE_UNREACHABLE = "node-unreachable"
     AT_NODE = "at-node"
     NODE_CLOSED = "node-closed"
     NODE_OTHER_VERSION = "node-other-version"
@@ -46,6 +48,13 @@ FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         FailureCode.NO_SUCH_NODE: Template("there is no node {node}. See palatinus admin nodes"),
         FailureCode.NODE_SILENT: Template(
             "the node {node} does not answer. If it is gone, others take its tables up by themselves"
+        ),
+        FailureCode.NODE_EXPIRED: Template(
+            "the lease of the node {node} has run out: it is gone, or cannot reach the database"
+        ),
+        FailureCode.NODE_UNREACHABLE: Template(
+            "the node {node} cannot be asked, because the database does not answer. "
+            "Ask it where it runs, at its own admin socket"
         ),
         FailureCode.AT_NODE: Template(
             "table {table} is at the node {node}. Ask there, or use palatinus tables with --database"

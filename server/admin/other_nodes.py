@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from server.admin.failures import FailureCode
 from server.cluster.channel import Channel
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, Answer, Question
 from server.storage.postgresql.telling import Node
@@ -50,9 +51,11 @@ class OtherNodes:
         """Return all servers, this one too, by their terms."""
         return self._channel.nodes
 
-    @property
-    def own_term(self) -> int:
-        return self._channel.term
+    def why_silent(self, node: Node) -> FailureCode:
+        """Return why a server has not answered, as far as that is known."""
+        if not self._channel.hears:
+            return FailureCode.NODE_UNREACHABLE
+        return FailureCode.NODE_SILENT if node.runs else FailureCode.NODE_EXPIRED
 
     async def ask(self, line: bytes, nodes: Iterable[Node]) -> dict[int, bytes]:
         """Return the answers of those of these servers that answer in time, by their terms."""
@@ -60,7 +63,7 @@ class OtherNodes:
         loop = asyncio.get_running_loop()
         coming = {node.term: _Coming(loop.create_future()) for node in nodes if node.runs}
         for term, each in coming.items():
-            if self._channel.send(Question(number, line), term):
+            if self._channel.hears and self._channel.send(Question(number, line), term):
                 self._coming[term, number] = each
         try:
             waited_for = [coming[term].whole for term, asked in self._coming if asked == number]

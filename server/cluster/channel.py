@@ -54,6 +54,7 @@ class Channel:
         self._term = term
         self._loop = asyncio.get_running_loop()
         self.looks = 0  # so far
+        self.hears = False  # what the others tell: the last look had an answer
         self._sources: list[Callable[[], Mapping[str, Message]]] = []
         self._outdated: set[int] = set()  # numbers of sources with something new
         self._from_sources: dict[int, Mapping[str, Message]] = {}
@@ -153,6 +154,7 @@ class Channel:
                     await self._begin(connection)
                     await self._serve(connection)
                 finally:
+                    self.hears = False
                     connection.terminate()
             except (*FAILED, ValueError) as error:
                 if (failures := self._failures.failed()) > 0:
@@ -195,6 +197,7 @@ class Channel:
                 self._next_look = now + _SECONDS_BETWEEN_LOOKS
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await self._look(connection)
+                self.hears = True
                 if failures := self._failures.works():
                     log.warning("the other servers are heard again", extra=about(failures=failures))
             due = self._next_look if self._rung else self._next_look + _SECONDS_BETWEEN_BEATS
@@ -273,6 +276,8 @@ class Channel:
         if now >= self._next_tallies:
             tallies = [tally for tally in await telling.tallies(connection) if tally.term != term]
         self._others.know(await telling.nodes(connection))
+        # What a server has told goes with its lease.
+        self._seen = {term: last for term, last in self._seen.items() if term in self._others.nodes}
         for told in heard:
             self._take(told)
         if tallies is not None:

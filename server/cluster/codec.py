@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
-from server.cluster.messages import Answer, Message, Person, PublicTable, Question, Remark
+from server.cluster.messages import Answer, Draining, Message, Person, PublicTable, Question, Remark
 
 MOST_BYTES: Final = 65_536
 
@@ -56,5 +56,7 @@ def _texts(message: Message) -> tuple[str, ...]:
             return (name,)
         case Remark(_, name, text):
             return name, text
+        case Draining():
+            return ()
         case Question() | Answer():
             return ()  # which the admin command makes fit to be shown

@@ -56,6 +56,10 @@ class Remark(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=Tru
     time: Time
 
 
+class Draining(Struct, frozen=True, tag_field="t", tag="draining"):
+    """The server takes no new tables: it is going to stop."""
+
+
 class Question(Struct, frozen=True, tag_field="t", tag="question"):
     """What the host of one server asks another: a request of the admin socket."""
 
@@ -72,7 +76,7 @@ class Answer(Struct, frozen=True, tag_field="t", tag="answer"):
     line: Annotated[bytes, Meta(max_length=ANSWER_BYTES)]
 
 
-Message: TypeAlias = PublicTable | Person | Remark | Question | Answer
+Message: TypeAlias = PublicTable | Person | Remark | Draining | Question | Answer
 
 # Seconds after which a message is not delivered any more: who asked has given up, and expects nothing.
 VALID_FOR: Final[Mapping[type[Struct], float]] = MappingProxyType({Question: 10.0})

@@ -49,6 +49,9 @@ class Journal(Protocol):
     def lapsed(self) -> bool:
         """Tell whether this server may not speak for its tables: they may be another's by now."""
 
+    def holds(self, code: str) -> bool:
+        """Tell whether a table in use is this server's: what it has just stored may be another's by now."""
+
     async def whereabouts(self, code: str) -> str | None:
         """Return the address of another server that has a table, None if there is none.
 
@@ -193,6 +196,9 @@ class NoJournal:
 
     def __init__(self) -> None:
         self.commits = Durations()
+
+    def holds(self, code: str) -> bool:  # noqa: ARG002 - as Journal has it
+        return True
 
     async def whereabouts(self, code: str) -> None:  # noqa: ARG002 - as Journal has it
         return None

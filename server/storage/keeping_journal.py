@@ -69,7 +69,8 @@ class KeepingJournal(ABC):
 
     async def archived_entries(self, code: str) -> list[Entry]:
         table = await self._archived_table(code)
-        if table is None:
+        if table is None:  # another server has brought it back
+            self._archive.discard(code)
             return []
         if table.damage is not None:
             await self.set_aside(code, len(table.entries), table.damage)

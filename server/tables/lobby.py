@@ -92,9 +92,12 @@ class Lobby:
             is_open=config.lobby_chat,
         )
 
-    def restore(self, kept: Mapping[str, PersistentState]) -> None:
-        """Take up the tables of an earlier process, by their codes."""
-        self._registry.restore(kept)
+    async def restore(self, kept: Mapping[str, PersistentState]) -> None:
+        """Take up the tables of an earlier process, by their codes; one that cannot go on is set aside.
+
+        Raises JournalError.
+        """
+        await self._registry.restore(kept)
 
     def share(self, channel: "Channel") -> None:
         """Be one lobby with those of the other servers that share the database."""
@@ -167,10 +170,12 @@ class Lobby:
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self._check_here(session, message.table)
         try:
             while True:
+                await self._check_here(session, message.table)
                 table = await self._registry.found(session, message.table, token_hash(message.token))
+                if table is None:
+                    continue
                 try:
                     return await table.enter(session, message)
                 except Refusal:
@@ -265,10 +270,13 @@ class Lobby:
         """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
-            if state.next_table not in self.tables:
-                await self._check_not_elsewhere(state.next_table)
             try:
-                return await self._registry.found(session, state.next_table, player.token_hash)
+                while True:
+                    if not self._is_known(state.next_table):
+                        await self._check_not_elsewhere(state.next_table)
+                    found = await self._registry.found(session, state.next_table, player.token_hash)
+                    if found is not None:
+                        return found
             except Refusal as refusal:
                 if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
                     raise
@@ -286,11 +294,16 @@ class Lobby:
     async def _check_here(self, session: Session, code: str) -> None:
         """Raise Refusal if a table is another server's, NotStored if this one cannot say."""
         self._check_lease()
-        if code in self.tables or code in self._journal.archived or code in self._journal.codes_set_aside:
+        if self._is_known(code):
             return
         if not self.public.is_listed(code):
             self._guesses.check(session)
         await self._check_not_elsewhere(code)
+
+    def _is_known(self, code: str) -> bool:
+        """Tell whether a table is here, or in the archive, or was set aside, as far as this server knows."""
+        journal = self._journal
+        return code in self.tables or code in journal.archived or code in journal.codes_set_aside
 
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self._journal.whereabouts(code)) is not None:

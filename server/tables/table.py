@@ -95,6 +95,14 @@ class Table:
         self._context = TableContext(
             code, state, journal, limits, counts, stand_in, chat, scheduler, owner, shares_draws
         )
+        try:
+            self._begin()
+        except BaseException:
+            scheduler.stop()  # nobody will know the table
+            raise
+
+    def _begin(self) -> None:
+        """Let things fall due at the table; raises whatever its state, which nobody has looked at, causes."""
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._pauses = Pauses(self._context)
@@ -110,6 +118,7 @@ class Table:
         )
         self._attendance = Attendance(self._context)
         self._look_who_is_here()
+        self.summary()  # the list of all tables must not fail because of this one
 
     # -- what sessions ask --------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import ssl
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 import trustme
@@ -26,6 +27,7 @@ from protocol.codes import CloseCode
 from protocol.messages import Moved
 from server.app import running
 from server.config import Config
+from server.errors import TableLost
 from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
@@ -253,6 +255,20 @@ async def play_out(player: Connection, leaves: Node) -> None:
             view = snapshot(model.view, model.view.eyes)
             with contextlib.suppress(RequestRefused):  # the update was an older one
                 await player.play(brain_named("random").choose(view, model.legal, chooser))
+
+
+async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for it meanwhile is not told that there is none."""
+    async with journal_at(database, "leaves") as leaves, journal_at(database, "stays", address="ws://b"):
+        await leaves.append("ONCE", 0, [OPENED])
+        departure = await leaves.leave()
+        monkeypatch.setattr(hand_over.Departure, "_taken", AsyncMock(side_effect=TimeoutError))
+        with pytest.raises(TableLost):
+            await departure.give("ONCE")
+        assert not leaves.holds("ONCE")
+        departure.close()
 
 
 async def test_the_database_is_lost_in_the_middle(database: str, socket_folder: Path) -> None:

@@ -1,11 +1,12 @@
 """What a running server says of itself, as text for its host."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import _
+from client.language import N_, _
 from client.ui.draw.lines import padded
 from client.ui.texts.set_up import describe_stage
 from client.ui.texts.times import clock_time
@@ -55,7 +56,7 @@ class Status(Protocol):
 
 
 class Node(Protocol):
-    """A server that shares a database with others; `report` is None if it has not answered, for a reason."""
+    """A server that shares a database with others; if it has not answered, `code` says why."""
 
     @property
     def name(self) -> str: ...
@@ -63,6 +64,8 @@ class Node(Protocol):
     def address(self) -> str: ...
     @property
     def report(self) -> Status | None: ...
+    @property
+    def code(self) -> str: ...
 
 
 class Seat(Protocol):
@@ -177,7 +180,7 @@ def node_lines(nodes: Sequence[Node]) -> list[str]:
 def _node(node: Node) -> tuple[str, ...]:
     status, name, address = node.report, printable(node.name), printable(node.address)
     if status is None:
-        return name, "", "", "", _("no answer"), "", address
+        return name, "", "", "", _(_SILENT.get(node.code, N_("no answer"))), "", address
     tables = str(sum(status.tables.values()))
     return (
         name,
@@ -188,6 +191,17 @@ def _node(node: Node) -> tuple[str, ...]:
         printable(status.version),
         address,
     )
+
+
+# Why a server has not answered, by the codes of the admin socket.
+_SILENT: Final = MappingProxyType(
+    {
+        "node-unreachable": N_("not asked"),
+        "node-expired": N_("lease ran out"),
+        "node-closed": N_("takes no commands"),
+        "node-other-version": N_("other version"),
+    }
+)
 
 
 def _state(status: Status) -> str:

@@ -13,6 +13,7 @@ import asyncpg
 from server.config import Durable
 from server.errors import JournalError, NotStored, NotStoredNow
 from server.storage import reasons
+from server.storage.postgresql.url import fault_in, senseless
 from server.storage.reasons import Fault, Misfit
 
 # The library has no types.
@@ -34,16 +35,25 @@ FAILED: Final = (
 _ABOUT_NO_ROW: Final = frozenset({"08", "25", "28", "3D", "40", "42", "53", "55", "57", "58"})
 # Those of them that pass by themselves, as when the database is restarted or another one becomes primary.
 _PASSING: Final = frozenset({"08", "25", "40", "55", "57"})
+_READ_ONLY: Final = "25006"
+_TOO_MANY_CONNECTIONS: Final = "53300"
+_NO_SUCH_DATABASE: Final = "3D000"
+_NO_RIGHTS: Final = "42501"
+_NOT_LET_IN: Final = "28"  # a class
 # The disk of "normal" is the database's own: no weaker level outlives the end of PostgreSQL's processes, as a
 # journal in a file outlives the server's. "full" waits for synchronous standbys as well.
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
 
 
 class WrongUrl(Misfit, OSError):
-    """The URL of a database makes no sense; it is not shown, as it may hold a password.
+    """The URL of a database makes no sense: `fault` says why, and does not repeat what may be a password.
 
     While a server runs, it is a failure like others: a file that the URL names may be missing for a moment.
     """
+
+    def __init__(self, fault: JournalError) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,7 @@ class Database:
         try:
             query = urlsplit(self.url).query
         except ValueError as error:
-            raise WrongUrl("its URL makes no sense") from error
+            raise WrongUrl(senseless()) from error
         (name,) = parse_qs(query).get("search_path", [_SCHEMA])[-1:]
         if _USUAL_NAME.fullmatch(name) is None:
             raise JournalError(
@@ -87,18 +97,43 @@ class Database:
             "tcp_keepalives_count": "3",
             "jit": "off",
         }
+        if (fault := fault_in(self.url)) is not None:
+            raise WrongUrl(fault)
         async with asyncio.timeout(CONNECT_SECONDS):
             try:
                 return await asyncpg.connect(self.url, timeout=CONNECT_SECONDS, server_settings=settings)
             except ValueError as error:  # whose text may hold a part of the password
-                raise WrongUrl("its URL makes no sense") from error
+                raise WrongUrl(senseless()) from error
 
     def unusable(self, error: Exception) -> JournalError:
-        """Return the error for a database that cannot be used at the start."""
+        """Return the error for a database that cannot be used at the start: what is wrong, and what to do."""
         if isinstance(error, WrongUrl):
+            return error.fault
+        about = {"database": self, "reason": reason_of(error)}
+        state = str(getattr(error, "sqlstate", ""))
+        if state == _READ_ONLY or isinstance(error, asyncpg.TargetServerAttributeNotMatched):
             return JournalError(
-                "--database has to be a URL such as postgresql://palatinus@db.example.org/palatinus. "
-                "Write a password into ~/.pgpass"
+                "the database {database} takes no changes: {reason}. If it is a standby, name all hosts in "
+                "--database, and write ?target_session_attrs=primary behind them",
+                **about,
+            )
+        if state == _TOO_MANY_CONNECTIONS:
+            return JournalError(
+                "the database {database} takes no more connections: {reason}. "
+                "Each server needs four: raise max_connections",
+                **about,
+            )
+        if state == _NO_SUCH_DATABASE:
+            return JournalError(
+                "cannot use the database {database}: {reason}. Make it with createdb, or choose another "
+                "--database",
+                **about,
+            )
+        if state == _NO_RIGHTS or state[:2] == _NOT_LET_IN:
+            return JournalError(
+                "cannot use the database {database}: {reason}. Give its user the rights and the password, or "
+                "name another user in --database",
+                **about,
             )
         if isinstance(error, socket.gaierror):
             return JournalError(
@@ -117,9 +152,7 @@ class Database:
                 database=self,
             )
         return JournalError(
-            "cannot use the database {database}: {reason}. Start it, or choose another --database",
-            database=self,
-            reason=reason_of(error),
+            "cannot use the database {database}: {reason}. Start it, or choose another --database", **about
         )
 
 
@@ -138,6 +171,8 @@ def reason_of(error: BaseException) -> str:
         return "no computer with its name is known here"
     if _nobody_answers(error):
         return "nothing answers there"
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        return "none of its hosts is what target_session_attrs asks for"
     if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return f"the connection cannot be used ({type(error).__name__})"
     if not isinstance(error, asyncpg.PostgresError):
@@ -160,3 +195,8 @@ def not_stored(text: str, error: Exception) -> NotStored:
 def refused_by_database(error: Exception) -> bool:
     """Tell whether the database says that it has undone a transaction; otherwise it may have stored it."""
     return isinstance(error, asyncpg.PostgresError) and error.severity_en == "ERROR"
+
+
+def takes_no_changes(error: Exception) -> bool:
+    """Tell whether the database says that it is a standby, or otherwise read-only, by now."""
+    return isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY

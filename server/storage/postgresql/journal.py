@@ -77,7 +77,14 @@ class PostgresJournal(KeepingJournal):
         )
         try:
             await journal._lease.begin()
-        except (*FAILED, ValueError, Fenced) as error:
+        except Fenced as error:
+            raise JournalError(
+                "another server that uses the database {database} has begun under the name {node} meanwhile. "
+                "Give each server a --node of its own",
+                database=database,
+                node=name,
+            ) from error
+        except (*FAILED, ValueError) as error:
             raise database.unusable(error) from error
         return journal
 
@@ -132,6 +139,8 @@ class PostgresJournal(KeepingJournal):
 
     async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
         found = await stored.in_use(connection, codes)
+        for code in set(codes) - {table.code for table in found}:
+            await self.set_aside(code, 0, "it has no entries")
         for table in found:
             if table.damage is None:
                 self._take_note(table.code, table.rows)
@@ -151,27 +160,32 @@ class PostgresJournal(KeepingJournal):
     def not_stored(self) -> int:
         return self._health.not_stored
 
+    def holds(self, code: str) -> bool:
+        return self._lease.held and code in self._appended.in_use
+
     async def whereabouts(self, code: str) -> str | None:
         found = await self._jobs.read(lambda connection: lease.owner(connection, code))
         if found is None:
             return None
-        term, address, runs = found
+        term, address, in_use, runs = found
+        if not in_use:  # so it is in the archive, or damaged: this server learns it with the next look
+            raise NotStoredNow("another server has just put the table away")
         if runs and term != self._lease.term:
             return address or None
         if self._departure is not None and (stays := self._departure.address()) is not None:
             return stays  # and takes it up
         await self._lease.round_for(code, expired=term is not None and not runs)
-        if code not in self._appended.in_use:
+        if not self.holds(code):
             raise NotStoredNow("another server is taking the table up")
         return None
 
     async def term_of(self, code: str) -> int | None:
         found = await self._jobs.read(lambda connection: lease.owner(connection, code))
-        return None if found is None else found[0]
+        return None if found is None else found.term
 
     async def leave(self) -> Departure:
         self._lease.take_no_more()
-        departure = Departure(self._database, self._lease.term, self._given_away)
+        departure = Departure(self._database, self._lease.term, given=self._given_away, lost=self._gone)
         try:
             await departure.begin()
         except FAILED as error:
@@ -181,6 +195,9 @@ class PostgresJournal(KeepingJournal):
 
     def _given_away(self, code: str) -> None:
         self._handed_over += 1
+        self._gone(code)
+
+    def _gone(self, code: str) -> None:
         self._appended.in_use.pop(code, None)
 
     async def storing(self) -> bool:

@@ -8,7 +8,7 @@ was told that it is gone, however late it wakes (docs/cluster.md).
 import contextlib
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from server.storage.postgresql.database import Connection
 from server.storage.postgresql.signals import Signal, notify
@@ -106,14 +106,24 @@ async def _transaction(connection: Connection) -> AsyncIterator[None]:
     await transaction.commit()
 
 
-async def owner(connection: Connection, code: str) -> tuple[int | None, str, bool] | None:
-    """Return whose a table in use is: term and address, and whether the lease runs; None if there is none."""
+class Owner(NamedTuple):
+    """Whose a table is, if anybody's; whether it is in use, and whether that server's lease runs."""
+
+    term: int | None
+    address: str
+    in_use: bool
+    runs: bool
+
+
+async def owner(connection: Connection, code: str) -> Owner | None:
+    """Return whose a table is, None if there is none."""
     row = await connection.fetchrow(
-        "SELECT game_table.term, coalesce(address, ''), coalesce(expires > clock_timestamp(), false)"
-        " FROM game_table LEFT JOIN node ON node.term = game_table.term WHERE code = $1 AND place = '='",
+        "SELECT game_table.term, coalesce(address, ''), place = '=',"
+        " coalesce(expires > clock_timestamp(), false)"
+        " FROM game_table LEFT JOIN node ON node.term = game_table.term WHERE code = $1",
         code,
     )
-    return None if row is None else tuple(row)
+    return None if row is None else Owner(*row)
 
 
 async def take_up(

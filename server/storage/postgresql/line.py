@@ -21,6 +21,7 @@ from server.storage.postgresql.database import (
     not_stored,
     reason_of,
     refused_by_database,
+    takes_no_changes,
 )
 from server.storage.postgresql.schema import FENCED
 
@@ -168,6 +169,8 @@ class Line:
             if getattr(error, "sqlstate", None) == FENCED:
                 self.end_term()
                 raise Fenced from error
+            if takes_no_changes(error) and self._connection is not None:  # another host may be the primary
+                self._lose(self._connection, error)
             raise error
 
     async def _resolve(self, connection: Connection, number: int, error: Exception) -> None:

@@ -98,7 +98,7 @@ async def archive(
 async def bring_back(connection: Connection, term: int, code: str) -> Stored:
     """Give the server an archived table; raises Misfit if there is none, or it is damaged."""
     if await _place(connection, code) != "~" or (found := await archived_table(connection, code)) is None:
-        raise Misfit(f"table {code} is not archived")
+        raise NotOwned(f"table {code} is not archived, or another server has brought it back")
     if found.damage is not None:
         raise Misfit(f"archived table {code}: {found.damage}")
     await insert(connection, code, found.rows)

@@ -26,7 +26,7 @@ _TALLIES: Final = """
 SELECT term, max(number), count(*) FILTER (WHERE holds), coalesce(sum(number) FILTER (WHERE holds), 0)
     FROM (SELECT term, number, key IS NOT NULL AND body IS NOT NULL AS holds FROM told) AS line GROUP BY term
 """
-_NODES: Final = "SELECT term, name, address, expires > clock_timestamp() FROM node ORDER BY name"
+_NODES: Final = "SELECT term, name, address, expires > clock_timestamp(), leaving FROM node ORDER BY name"
 _FORGET: Final = """
 DELETE FROM told
     WHERE term = $1 AND (key IS NULL OR body IS NULL) AND time < clock_timestamp() - $2::interval
@@ -34,12 +34,16 @@ DELETE FROM told
 
 
 class Node(NamedTuple):
-    """A server that shares the database; `runs` tells whether its lease does."""
+    """A server that shares the database; `runs` tells whether its lease does.
+
+    If it is `leaving`, it gives its tables away.
+    """
 
     term: int
     name: str
     address: str
     runs: bool
+    leaving: bool
 
 
 @dataclass(frozen=True, slots=True)

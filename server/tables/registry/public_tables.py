@@ -34,6 +34,7 @@ class PublicTables:
         self._elsewhere = TablesElsewhere(self._outdate)
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
+        self._opened: dict[str, float] = {}  # when this server's were opened, in s since 1970
         self._outdated: dict[str, None] = {}  # codes of tables of which they are to be told anew, in order
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
@@ -133,9 +134,12 @@ class PublicTables:
         """Return what the other servers are told."""
         for code in self._outdated:
             self._told.pop(code, None)
-            if (table := self._tables.get(code)) is not None and not table.state.private:
+            if (table := self._tables.get(code)) is None:
+                self._opened.pop(code, None)
+            elif not table.state.private:
                 holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
-                self._told[code] = PublicTable(table.summary(), self._elsewhere.opened(code), holders)
+                opened = self._opened.setdefault(code, self._elsewhere.opened(code))
+                self._told[code] = PublicTable(table.summary(), opened, holders)
         self._outdated.clear()
         return self._told
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engine.game import RandomChance
 from protocol.codes import Code
 from server.config import Limits
-from server.errors import CodeTaken, TableDamaged
+from server.errors import CodeTaken, TableDamaged, TableLost
 from server.logs import about
 from server.net.addresses import Origins
 from server.net.session import Session
@@ -60,12 +60,17 @@ class TableRegistry:
         self._coming: set[str] = set()  # codes of tables that are being stored or brought back
         self._going: set[Table] = set()  # tables that are being archived
 
-    def restore(self, kept: Mapping[str, PersistentState]) -> None:
-        """Take up the tables of an earlier process, by their codes."""
+    async def restore(self, kept: Mapping[str, PersistentState]) -> None:
+        """Take up the tables of an earlier process, by their codes; one that cannot go on is set aside.
+
+        Raises JournalError.
+        """
+        before = len(self.tables)
         for code, state in kept.items():
-            self._add(code, state)
-        if kept:
-            log.info("tables resumed", extra=about(tables=len(kept)))
+            with contextlib.suppress(TableDamaged, TableLost):
+                await self._added(code, state)
+        if resumed := len(self.tables) - before:
+            log.info("tables resumed", extra=about(tables=resumed))
 
     def table(self, code: str) -> Table:
         """Return the table with a code; raises Refusal if there is none."""
@@ -82,13 +87,13 @@ class TableRegistry:
 
         Raises Refusal or JournalError and changes nothing.
         """
-        self._check_not_stopping()
+        self._check_not_stopping(continues=before is not None)
         self._openings.count(session)
         await self._make_room(self._origins.of(session.address))
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         while (code := await self._stored(entries, before)) is None:
             pass
-        return self._add(code, PersistentState(entries, next(self._chances)))
+        return await self._added(code, PersistentState(entries, next(self._chances)))
 
     async def _stored(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
@@ -107,10 +112,11 @@ class TableRegistry:
             self._coming.discard(code)
         return code
 
-    async def found(self, session: Session, code: str, wanted: str) -> Table:
+    async def found(self, session: Session, code: str, wanted: str) -> Table | None:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`.
 
-        Raises Refusal or JournalError and changes nothing.
+        Return None if another server has just brought it back. Raises Refusal or JournalError and changes
+        nothing.
         """
         async with self._moving_lock(code):  # two players of one game may come at the same time
             if code in self.tables or code not in self._journal.archived:
@@ -120,6 +126,8 @@ class TableRegistry:
                 entries = await self._journal.archived_entries(code)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
+            if code not in self._journal.archived:
+                return None
             holders: dict[int, str] = {}
             for entry in entries:
                 match entry:
@@ -140,7 +148,10 @@ class TableRegistry:
             finally:
                 self._coming.discard(code)
             log.info("table brought back from the archive", extra=about(table=code))
-            return self._add(code, state)
+            try:
+                return await self._added(code, state)
+            except TableDamaged:
+                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
 
     async def close(self, code: str, reason: str | None) -> None:
         """Close a table for good, wherever it is; those who are there are told, with the reason if any.
@@ -181,7 +192,7 @@ class TableRegistry:
             finally:
                 self._coming.discard(code)
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
-            return self._add(code, state)
+            return await self._added(code, state)
 
     def ended(self, code: str, *, failed: bool) -> None:
         """Take note that a table has ended."""
@@ -190,9 +201,13 @@ class TableRegistry:
             self._failed.add(code)
         self._changed(code)
 
-    def _check_not_stopping(self) -> None:
-        """Raise Refusal if the server is about to stop: a table that comes now would not get far."""
-        if (facts := self._stopping()) is not None:
+    def _check_not_stopping(self, *, continues: bool = False) -> None:
+        """Raise Refusal if the server is about to stop: a table that comes now would not get far.
+
+        Not if it `continues` another one and there is a server to which both will be given.
+        """
+        facts = self._stopping()
+        if facts is not None and not (continues and "address" in facts):
             raise Refusal(Code.SERVER_STOPPING, **facts)
 
     def _moving_lock(self, code: str) -> asyncio.Lock:
@@ -236,7 +251,21 @@ class TableRegistry:
             table.unattended_since or 0.0,
         )
 
-    def _add(self, code: str, state: PersistentState) -> Table:
-        table = self.tables[code] = self._new_table(code, state)
+    async def _added(self, code: str, state: PersistentState) -> Table:
+        """Return a table with what is stored of it.
+
+        Raises TableLost if it is another server's by now, and TableDamaged if it cannot go on so, which sets
+        it aside: whatever is stored of one table, the others play.
+        """
+        if not self._journal.holds(code):
+            raise TableLost("the lease was lost while it was being stored")
+        try:
+            table = self._new_table(code, state)
+        except Exception as error:  # whatever the error, no server wrote this
+            # Its text may name a hidden piece, and this one is logged and kept.
+            reason = f"it cannot go on: {type(error).__name__}"
+            await self._journal.set_aside(code, state.entry_count, reason)
+            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
+        self.tables[code] = table
         self._changed(code)
         return table

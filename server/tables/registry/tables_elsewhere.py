@@ -12,7 +12,7 @@ from server.cluster.messages import Holder, PublicTable
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
 
-_MOST_TIMES: Final = 5000
+_MOST_TIMES: Final = 5000  # of tables that have gone
 
 
 class Elsewhere(NamedTuple):
@@ -30,7 +30,8 @@ class TablesElsewhere:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._tables: dict[str, Elsewhere] = {}
-        self._opened: dict[str, float] = {}  # also of tables that this server may take up
+        # Also of tables that this server may take up; those told latest come last.
+        self._opened: dict[str, float] = {}
 
     def share(self, channel: "Channel", own: Callable[[], Mapping[str, PublicTable]]) -> Callable[[], None]:
         """Tell the others what `own` returns, and learn of theirs.
@@ -46,8 +47,10 @@ class TablesElsewhere:
                 )
                 for node, table in found  # of two servers the latest one has it
             }
-            self._opened.update((code, table.opened) for code, table in self._tables.items())
-            while len(self._opened) > _MOST_TIMES:
+            for code, table in self._tables.items():
+                self._opened.pop(code, None)
+                self._opened[code] = table.opened
+            while len(self._opened) > len(self._tables) + _MOST_TIMES:
                 del self._opened[next(iter(self._opened))]
             self._changed()
 
@@ -55,8 +58,8 @@ class TablesElsewhere:
         return channel.keep_all(lambda: {f"table:{code}": table for code, table in own().items()})
 
     def opened(self, code: str) -> float:
-        """Return when a table of this server was opened, as far as that is known: in s since 1970."""
-        return self._opened.setdefault(code, time.time())
+        """Return when another server's table was opened, as far as that is known, or now: in s since 1970."""
+        return self._opened.get(code) or time.time()
 
     def __iter__(self) -> Iterator[Elsewhere]:
         return iter(self._tables.values())

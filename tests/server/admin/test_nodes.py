@@ -6,13 +6,16 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from bench.cluster.relay import DatabaseRelay
 from palatinus import main
 from protocol.messages import Announced, Refused, Stopping
 from server.admin import cluster_service, other_nodes
 from server.admin.endpoint import SOCKET_NAME
+from server.admin.failures import FailureCode
 from server.app import Running, running
 from server.cluster.messages import Answer, Question
 from server.config import Config
@@ -134,7 +137,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
 
 def test_an_answer_that_makes_no_sense_is_of_another_version() -> None:
     for line in (b"\xff", b"", b"[]", b'{"v":1,"error":{}}'):
-        error = cluster_service._told("x", "ws://x", line).error
+        error = cluster_service._told("x", "ws://x", line, FailureCode.NODE_SILENT).error
         assert error is not None
         assert error.code == "node-other-version"
 
@@ -197,6 +200,30 @@ async def test_who_does_not_answer_is_named(
         out, err = await told(capsys, first, "status", "--node", "first", "--json")
         assert json.loads(out[0])["node"] == "first"
         assert not err
+
+
+async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
+    database: str, tmp_path: Path, socket_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are not asked; and of one whose lease has run out, that is told."""
+    first = tmp_path / "first"
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        node(relay.url, tmp_path, "first"),
+        shared_house(database) as house,
+        house.node("other"),
+    ):
+        await eventually_known(first, 2)
+        relay.refuses = True
+        relay.cut()
+        async with asyncio.timeout(TIMEOUT):
+            while "node-unreachable" not in str(await asked_all(tmp_path, "status")):
+                pass
+        out, err = await told(capsys, first, "nodes", code=1)
+        assert "not asked" in out[2]
+        assert err[0].startswith("palatinus admin: the node other cannot be asked, because the database does")
+    others = other_nodes.OtherNodes(Mock(hears=True), Mock(), Mock())
+    assert others.why_silent(Node(1, "other", "", False, False)) == FailureCode.NODE_EXPIRED
 
 
 async def eventually_known(data: Path, number: int) -> None:

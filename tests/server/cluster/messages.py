@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from protocol.messages import TableSummary
 from protocol.text import unsafe
-from server.cluster.messages import Answer, Holder, Message, Person, PublicTable, Question, Remark
+from server.cluster.messages import Answer, Draining, Holder, Message, Person, PublicTable, Question, Remark
 
 REMARK: Final = Remark(7, "Anna", "hello", 12.5)
 
@@ -55,6 +55,6 @@ def messages() -> st.SearchStrategy[Message]:
     numbers = st.integers(1, 2**40)
     questions = st.builds(Question, numbers, st.binary(max_size=100))
     answers = st.builds(Answer, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100))
-    kinds = tables, people, remarks, questions, answers
+    kinds = tables, people, remarks, st.just(Draining()), questions, answers
     assert len(kinds) == len(get_args(Message))
     return st.one_of(*kinds)

@@ -146,6 +146,18 @@ async def test_what_was_told_goes_with_the_lease(database: str) -> None:
         await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1, "CCCC": 1})
 
 
+async def test_what_is_known_of_servers_that_are_gone_does_not_grow(database: str) -> None:
+    """Each server that starts again has a new lease, and may do so for years."""
+    async with house(database) as house_, house_.node("stays") as stays:
+        for _ in range(3):
+            async with house_.node("restarts") as other:
+                other.keep("table:ONCE", table("ONCE"))
+                await eventually(lambda: tables(stays) == {"ONCE": 1})
+        await lease.give_up(house_.connection, house_.terms["restarts"] or 0)
+        await eventually(lambda: tables(stays) == {})
+        await eventually(lambda: not stays._seen)
+
+
 async def test_what_the_database_has_lost_is_told_anew(database: str, socket_folder: Path) -> None:
     """As when PostgreSQL was killed, and its servers' connections with it."""
     async with (

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,9 +16,13 @@ from client.ui.web.pages import WebPages
 from protocol.messages import ChangeSetting, Leave, ListTables, Tables, TableSummary
 from protocol.settings import Private, Spectators
 from server.app import Running, running
+from server.cluster.messages import PublicTable
 from server.config import Config
-from server.tables.registry import table_registry
+from server.storage.postgresql.telling import Node
+from server.tables.registry import table_registry, tables_elsewhere
+from server.tables.registry.tables_elsewhere import TablesElsewhere
 from tests.server.cluster.house import house
+from tests.server.cluster.messages import table as public_table
 from tests.server.peer import Peer, connected, eventually
 from tests.server.storage.conformance.stores import rows
 from tests.server.web.viewer import asked
@@ -193,3 +198,21 @@ async def test_two_servers_that_draw_the_same_code_open_two_tables(
         assert len(drawn) == 3
         assert {each.table for each in seated} == {"SAME", drawn[2]}
         await eventually(lambda: set(codes(servers[0])) == set(codes(servers[1])) == {"SAME", drawn[2]})
+
+
+def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of tables that are there are not, however many they are."""
+    monkeypatch.setattr(tables_elsewhere, "_MOST_TIMES", 2)
+    told: list[PublicTable] = []
+    channel = Mock(holding=lambda _: [(Node(1, "other", "ws://other", True, False), each) for each in told])
+    elsewhere = TablesElsewhere(Mock())
+    elsewhere.share(channel, dict)
+    learn = channel.on_change.call_args.args[1]
+    for number in range(10):
+        told[:] = [public_table(f"AA{number}{each}") for each in range(5)]
+        learn()
+    assert len(elsewhere._opened) == 5 + 2
+    assert [elsewhere.opened(code) for code in ("AA90", "AA94", "AA84")] == [1.0, 1.0, 1.0]
+    for number in range(10):  # which are told nowhere
+        assert elsewhere.opened(f"BBB{number}") > 1.0
+    assert len(elsewhere._opened) == 5 + 2

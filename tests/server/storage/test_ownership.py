@@ -35,6 +35,7 @@ from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
+from server.storage.postgresql.url import senseless
 from server.tables.table import Table
 from tests.server.peer import (
     TIMEOUT,
@@ -230,7 +231,7 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(
         made += 1
         relay.requests = True
         if made == 1:  # as while the certificate is replaced
-            raise WrongUrl("the URL makes no sense")
+            raise WrongUrl(senseless())
         connection = await connect(self)
         relay.requests = made != 2 and not keeping.done()
         return connection

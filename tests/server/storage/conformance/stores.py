@@ -110,10 +110,10 @@ BUSY = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND quer
 
 @contextlib.asynccontextmanager
 async def journal_at(
-    url: str, name: str = "node", most_archived: int = 10_000
+    url: str, name: str = "node", most_archived: int = 10_000, address: str = ""
 ) -> AsyncIterator[PostgresJournal]:
     """Open the journal in a database as the server with this name does."""
-    journal = await PostgresJournal.opened(Database(url), name, most_archived=most_archived)
+    journal = await PostgresJournal.opened(Database(url), name, address, most_archived=most_archived)
     try:
         yield journal
     finally:
