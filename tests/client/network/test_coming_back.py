@@ -1,0 +1,461 @@
+"""A lost connection is restored, with the seat and with what was not answered."""
+
+import asyncio
+import contextlib
+import dataclasses
+import itertools
+
+import pytest
+
+from client.network.connection import (
+    ConnectFailed,
+    NoAnswer,
+    Timeouts,
+    connected,
+)
+from client.network.refusals import describe_refusal
+from client.tables.news import Back, Closed, Lost
+from client.tables.table import Happened, TableClosed, TableModel
+from engine.board import Field
+from engine.events import Place
+from engine.game import Game
+from engine.pieces import Piece, Seat
+from engine.redaction import snapshot
+from engine.view import eyes_of
+from protocol.codes import Code
+from protocol.messages import (
+    Done,
+    Events,
+    Leave,
+    ListTables,
+    OpenTable,
+    Ping,
+    PlacePiece,
+    Pong,
+    Refused,
+    Resume,
+    Said,
+    Say,
+    Seated,
+    StartGame,
+    Tables,
+    Watch,
+    Watching,
+)
+from server.app import running
+from server.config import Config
+from tests.client.network.seated import SHORT_TIMEOUTS, TOKEN, events_frame, greet_and_wait, seat_joiner
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Act, Peer, next_update, queued_updates, scripted
+
+
+async def seat_returner(peer: Peer, seat: int = 0) -> None:
+    """Greet the client, which shows its token, and give it its seat at table ABCD back."""
+    await peer.welcome()
+    resume = await peer.receive(Resume)
+    assert (resume.table, resume.token) == ("ABCD", TOKEN)
+    await peer.send(Seated(resume.id, "ABCD", seat))
+
+
+async def test_a_move_survives_a_lost_connection(game: Game) -> None:
+    """The seat is resumed with its token, and the unanswered move is sent again under its id."""
+    sent: list[PlacePiece] = []
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.send(events_frame(game, 1, 5))
+        sent.append(await peer.receive(PlacePiece))
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        assert (resume.table, resume.token, resume.after) == ("ABCD", TOKEN, 5)
+        await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 6))
+        sent.append(await peer.receive(PlacePiece))
+        await peer.send(Done(sent[1].id))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Happened)
+        await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
+        assert sent[0] == sent[1]
+        lost, back, *_ = queued_updates(connection)
+        assert isinstance(lost, Lost)
+        assert 0 < lost.retry_in <= FAST_RETRIES.longest_pause
+        assert lost.reason == "The connection to the server was lost."
+        assert back == Back()
+        assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
+
+
+async def test_events_with_the_id_of_a_request_answer_it(game: Game) -> None:
+    """Events that carry the id of a request answer it."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        start = await peer.receive(StartGame)
+        frame = events_frame(game, 1)
+        await peer.send(Events(1, frame.events, id=start.id))
+        await peer.until_closed()
+
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.start()
+        assert connection.model.seq == len(game.events)
+
+
+async def test_a_spectator_watches_again(game: Game) -> None:
+    """Spectators have no token: they ask to watch from the last event they have."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        watch = await peer.receive(Watch)
+        await peer.send(Watching(watch.id, "ABCD"), events_frame(game, 1, 1))
+        await peer.send(Pong((await peer.receive(Ping)).id))
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        watch = await peer.receive(Watch)
+        assert watch.after == 1
+        await peer.send(Watching(watch.id, "ABCD"))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.watch("ABCD")
+        await connection.ping()
+        await next_update(connection, Back)
+        assert connection.model.seq == 1
+
+
+def test_pauses_grow_and_differ_between_clients() -> None:
+    """Pauses grow from a tenth of a second to five, each within its bounds."""
+    pauses = [list(itertools.islice(Timeouts().pauses(), 9)) for _ in range(2)]
+    assert pauses[0] != pauses[1]
+    for one in pauses:
+        for number, pause in enumerate(one):
+            assert min(0.1 * 2**number, 2.5) <= pause <= min(0.2 * 2**number, 5.0)
+
+
+def test_a_minute_has_few_attempts() -> None:
+    """A server that is gone, or sends everybody away, is tried some twenty times a minute by each client."""
+    assert sum(itertools.islice(Timeouts().pauses(), 28)) > 60
+
+
+async def reset_at_once(peer: Peer) -> None:
+    peer.drop()
+
+
+async def close_at_once(peer: Peer) -> None:
+    await peer.socket.close(1001)
+
+
+async def close_after_the_welcome(peer: Peer) -> None:
+    await peer.welcome()
+    await peer.socket.close(1013)
+
+
+async def close_after_the_return(peer: Peer) -> None:
+    await seat_returner(peer)
+    await peer.socket.close(1001)
+
+
+@pytest.mark.parametrize(
+    "hostile", [reset_at_once, close_at_once, close_after_the_welcome, close_after_the_return]
+)
+async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act) -> None:
+    """However far a client gets before the connection ends again, each pause is longer than the last."""
+    timeouts = dataclasses.replace(FAST_RETRIES, first_pause=0.001, longest_pause=TIMEOUT)
+    attempts = 7
+
+    async def let_in(peer: Peer) -> None:
+        await seat_joiner(peer)
+        peer.drop()
+
+    async def end(peer: Peer) -> None:
+        await peer.socket.close(1008, "the end")
+
+    async with (
+        scripted(let_in, *[hostile] * attempts, end) as url,
+        connected(url, timeouts=timeouts) as connection,
+    ):
+        await connection.join("ABCD", "ann")
+        async with asyncio.timeout(TIMEOUT):
+            pauses = [update.retry_in async for update in connection.updates() if isinstance(update, Lost)]
+    assert len(pauses) == attempts + 1
+    assert all(0.001 * 2**number <= pause <= 0.002 * 2**number for number, pause in enumerate(pauses))
+
+
+async def test_in_the_lobby_nothing_is_resumed() -> None:
+    """Without a table, the client greets the server and repeats its requests."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(ListTables)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(Tables((await peer.receive(ListTables)).id, []))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        assert await connection.list_tables() == []
+
+
+async def test_a_seat_is_not_asked_for_twice() -> None:
+    """A lost OpenTable or JoinTable may have succeeded, so the player is told to check the list."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(OpenTable)
+        peer.drop()
+
+    async with scripted(act, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        with pytest.raises(NoAnswer, match="Check the list of tables"):
+            await connection.open_table(2, "ann")
+        await next_update(connection, Back)
+
+
+async def test_a_seat_is_not_asked_for_twice_at_another_server() -> None:
+    """Where the client was sent, it may have been given a seat before the connection broke."""
+
+    async def there(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(OpenTable)
+        peer.drop()
+
+    async with scripted(there, greet_and_wait) as address:
+
+        async def here(peer: Peer) -> None:
+            await peer.welcome()
+            about = {"address": address}
+            await peer.send(
+                Refused(Code.SERVER_STOPPING, "", (await peer.receive(OpenTable)).id, about=about)
+            )
+            await peer.until_closed()
+
+        async with scripted(here) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+            with pytest.raises(NoAnswer, match="Check the list of tables"):
+                await connection.open_table(2, "ann")
+            await next_update(connection, Back)  # there
+            await next_update(connection, Back)  # and there greet_and_wait
+
+
+async def test_a_player_who_was_leaving_does_not_resume() -> None:
+    """A Leave counts as done if the connection is lost before its answer."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.receive(Leave)
+        peer.drop()
+
+    async with scripted(act, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.leave()
+        assert connection.model.table is None
+        await next_update(connection, Back)
+
+
+async def test_leaving_clears_the_table() -> None:
+    """After Done the model is empty, and further messages from the table are ignored."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.send(Done((await peer.receive(Leave)).id), Said("bye", 1))
+        await peer.send(Pong((await peer.receive(Ping)).id))
+        await peer.until_closed()
+
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await connection.leave()
+        assert connection.model.table is None
+        await connection.ping()
+        assert queued_updates(connection) == []
+
+
+async def test_resuming_by_hand_keeps_the_token() -> None:
+    """A client that was restarted resumes with its token, and keeps it for the next time."""
+
+    async def act(peer: Peer) -> None:
+        await seat_returner(peer, 1)
+        await peer.receive(Say)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await seat_returner(peer, 1)
+        await peer.send(Done((await peer.receive(Say)).id))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        seated = await connection.resume("ABCD", TOKEN)
+        assert seated.seat == 1
+        await connection.say("hello")
+
+
+async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
+    """A client that gave up waiting for it returns to it as a player, not as a spectator."""
+    seat_given = asyncio.Event()
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        await seat_given.wait()
+        await peer.send(Seated(resume.id, "ABCD", 1))
+        await peer.receive(Ping)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await seat_returner(peer, 1)
+        await peer.send(Pong((await peer.receive(Ping)).id))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        connection._timeouts = SHORT_TIMEOUTS
+        with pytest.raises(NoAnswer):
+            await connection.resume("ABCD", TOKEN)
+        connection._timeouts = FAST_RETRIES
+        seat_given.set()
+        await connection.ping()
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "sentence"),
+    [
+        (4000, "your seat was taken over", "Your seat was taken over by another connection."),
+        (
+            1008,
+            "too many \x1b wrong tokens",
+            r"The server closed the connection: too many \x1b wrong tokens.",
+        ),
+    ],
+)
+async def test_final_closes(code: int, reason: str, sentence: str) -> None:
+    """The client does not reconnect after these close codes."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.socket.close(code, reason)
+
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        assert await next_update(connection, Closed) == Closed(code, sentence)
+        assert not connection.online
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013])
+async def test_the_client_reconnects_after_other_closes(code: int) -> None:
+    """It also goes on when new connections are lost at once."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.socket.close(code)
+
+    async def dropped(peer: Peer) -> None:
+        peer.drop()
+
+    async def busy(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.receive(Resume)
+        await peer.socket.close(1013, "later")
+
+    async def again(peer: Peer) -> None:
+        await seat_returner(peer)
+        await peer.until_closed()
+
+    async with (
+        scripted(act, dropped, busy, again) as url,
+        connected(url, timeouts=FAST_RETRIES) as connection,
+    ):
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Back)
+        assert connection.online
+
+
+@pytest.mark.parametrize(
+    "code",
+    [Code.TOO_SOON, Code.TOO_MANY_GUESSES, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED],
+)
+async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
+    """If everybody left, the game is in the archive, and there may be no room for it at once."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        peer.drop()
+
+    async def not_yet(peer: Peer) -> None:
+        await peer.welcome()
+        about = {"seconds": "1"} if code in {Code.TOO_SOON, Code.SERVER_STOPPING} else None
+        await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
+        await peer.until_closed()
+
+    async def again(peer: Peer) -> None:
+        await seat_returner(peer, 1)
+        await peer.until_closed()
+
+    async with scripted(act, not_yet, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        await next_update(connection, Back)
+        assert connection.online
+
+
+@pytest.mark.parametrize("code", ["bad-token", "no-such-table", "table-damaged"])
+async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
+    """The reader of the news is told why, and so is who waits for the table; the lobby answers."""
+
+    async def act(peer: Peer) -> None:
+        await seat_joiner(peer)
+        await peer.receive(Say)
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(Refused(code, "No.", (await peer.receive(Resume)).id, about={"table": "ABCD"}))
+        await peer.send(Tables((await peer.receive(ListTables)).id, []))
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.join("ABCD", "ann")
+        with pytest.raises(NoAnswer) as unanswered:
+            await connection.say("hello")
+        assert str(unanswered.value) == describe_refusal(Refused(code, "No.", about={"table": "ABCD"}))
+        assert (await next_update(connection, TableClosed)).refused.code == code
+        await next_update(connection, Back)
+        assert connection.model == TableModel()
+        assert await connection.list_tables() == []
+
+
+async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> None:
+    """A spectator who returns is told why, too."""
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(Watching((await peer.receive(Watch)).id, "ABCD"))
+        peer.drop()
+
+    async def again(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.send(
+            Refused("no-spectators", "No.", (await peer.receive(Watch)).id, about={"table": "ABCD"})
+        )
+        await peer.until_closed()
+
+    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.watch("ABCD")
+        assert (await next_update(connection, TableClosed)).refused.code == "no-spectators"
+        await next_update(connection, Back)
+        assert connection.online
+
+
+async def test_a_server_that_is_gone_for_good() -> None:
+    """After the time-out, waiting and later requests fail with the same sentence."""
+    timeouts = dataclasses.replace(FAST_RETRIES, keep_trying=0.05)
+    async with contextlib.AsyncExitStack() as staying:
+        async with running(Config()) as server:
+            peer = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
+            connection = await staying.enter_async_context(peer)
+            await connection.open_table(2, "ann")
+        assert (await next_update(connection, Lost)).reason == "The server stopped."
+        with pytest.raises(ConnectFailed, match="Gave up after"):
+            await connection.say("hello")
+        assert "Gave up after 0.05 seconds." in (await next_update(connection, Closed)).reason

@@ -1,0 +1,183 @@
+"""The greeting: who answers at an address, and what a player is told about it."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from client.network.connection import (
+    ConnectFailed,
+    Timeouts,
+    connected,
+)
+from client.network.transport import why_not
+from protocol.http import FULL
+from protocol.limits import VERSIONS
+from protocol.messages import (
+    Pong,
+    Refused,
+    Welcome,
+)
+from server.app import running
+from server.config import Config
+from tests.client.network.seated import SHORT_TIMEOUTS
+from tests.client.scripted import FAST_RETRIES, Peer, scripted
+
+
+async def test_hello_and_welcome() -> None:
+    """Hello offers every version and names the program; the server's name is kept."""
+
+    async def act(peer: Peer) -> None:
+        hello = await peer.welcome()
+        assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
+        await peer.until_closed()
+
+    async with scripted(act) as url, connected(url, client="a test") as connection:
+        assert connection.online
+        assert connection.server == "a script"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(socket.EAI_NONAME, "no computer has this name"), (socket.EAI_AGAIN, "no name server answers")],
+)
+def test_a_name_that_is_not_found(number: int, said: str) -> None:
+    """The system's words are in English whatever the language, so they are left out."""
+    failed = why_not("ws://nosuch:7733", socket.gaierror(number, "Name or service not known"))
+    assert str(failed).startswith("ws://nosuch:7733 cannot be found: ")
+    assert said in str(failed)
+    assert "service" not in str(failed)
+
+
+async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> ConnectFailed:
+    with pytest.raises(ConnectFailed) as failed:
+        async with connected(url, timeouts=timeouts):
+            pass
+    return failed.value
+
+
+async def test_a_port_without_a_server() -> None:
+    """The error is one sentence, and the client may try again."""
+    async with running(Config()) as server:
+        url = f"ws://127.0.0.1:{server.port}"
+    failed = await connection_failure(url)
+    assert str(failed) == f"Nothing answers at {url}. Is the server running?"
+    assert not failed.final
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
+async def test_an_invalid_address(url: str) -> None:
+    """The error says how to write a server address."""
+    assert str(await connection_failure(url)) == f"{url} is not a server address. Write ws://HOST:PORT."
+
+
+@contextlib.asynccontextmanager
+async def tcp_server(answer: bytes | None) -> AsyncIterator[str]:
+    """Answer every TCP connection with the same bytes, or not at all."""
+
+    done = asyncio.Event()
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if answer is not None:
+            writer.write(answer)
+            writer.write_eof()
+        await reader.read()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        done.set()
+
+    server = await asyncio.start_server(served, "127.0.0.1", 0)
+    async with server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await done.wait()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence", "final"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is not a Palatinus server", True),
+        (b"220 mail.example ESMTP\r\n\r\n", "is not a Palatinus server", True),
+        (
+            b"HTTP/1.1 503 Full\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL.encode()),
+            "is too busy",
+            False,
+        ),
+        (b"HTTP/1.1 429 Wait\r\nContent-Length: 0\r\n\r\n", "is too busy", False),
+        (
+            b"HTTP/1.1 502 Bad\r\nContent-Length: 0\r\n\r\n",
+            "a proxy that cannot reach the game server (HTTP 502)",
+            False,
+        ),
+        (b"HTTP/1.1 503 None\r\nContent-Length: 4\r\n\r\nbusy", "a proxy that cannot reach", False),
+        (b"HTTP/1.1 504 Slow\r\nContent-Length: 0\r\n\r\n", "a proxy that cannot reach", False),
+        (b"", "was lost before it was established", False),
+        (b"HTTP/1.1 101 Switching", "was lost before it was established", False),
+        (None, "does not answer", False),
+    ],
+)
+async def test_other_kinds_of_servers(answer: bytes | None, sentence: str, final: bool) -> None:
+    """Other servers and silent ones are told apart from busy ones."""
+    async with tcp_server(answer) as url:
+        failed = await connection_failure(url, SHORT_TIMEOUTS if answer is None else FAST_RETRIES)
+    assert sentence in str(failed)
+    assert failed.final == final
+
+
+async def test_a_server_that_never_answers_hello() -> None:
+    """The client gives up after the time-out."""
+
+    async def act(peer: Peer) -> None:
+        await peer.socket.wait_closed()
+
+    async with scripted(act) as url:
+        assert "does not answer" in str(await connection_failure(url, SHORT_TIMEOUTS))
+
+
+@pytest.mark.parametrize(
+    ("greeting", "sentence"),
+    [
+        ("welcome", "is not a Palatinus server: a text frame"),
+        (b"", "is not a Palatinus server"),
+        (b"\xc1", "is not a Palatinus server"),
+        (b"\x81\xa1t\x01", "is not a Palatinus server"),
+    ],
+)
+async def test_a_server_that_answers_hello_with_nonsense(greeting: str | bytes, sentence: str) -> None:
+    """The client says in one sentence that this is not a Palatinus server."""
+
+    async def act(peer: Peer) -> None:
+        await peer.socket.send(greeting)
+        await peer.socket.wait_closed()
+
+    async with scripted(act) as url:
+        failed = await connection_failure(url)
+    assert sentence in str(failed)
+    assert failed.final
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            Refused("no-common-version", "This server speaks 9.\x1b[2J", versions=[9]),
+            r"This server speaks 9.\x1b[2J",
+        ),
+        (Welcome(9, "tomorrow's"), "does not speak this client's protocol"),
+        (Pong(1), "does not speak this client's protocol"),
+    ],
+)
+async def test_no_common_version(answer: Refused | Welcome | Pong, sentence: str) -> None:
+    """The server's own words are shown, with control characters escaped."""
+
+    async def act(peer: Peer) -> None:
+        await peer.send(answer)
+        await peer.socket.wait_closed()
+
+    async with scripted(act) as url:
+        failed = await connection_failure(url)
+    assert sentence in str(failed)
+    assert failed.final
