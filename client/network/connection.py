@@ -266,9 +266,11 @@ class Connection(Requests):
         waiting = self._waiting.get(answered)
         if waiting is not None and isinstance(message, Refused):
             there = elsewhere(message, self.address)
-            if there is not None and not waiting.sent_elsewhere and self._follows(waiting, message):
+            now, until = asyncio.get_running_loop().time(), waiting.sent_on_until
+            if there is not None and (until is None or now < until) and self._follows(waiting, message):
                 waiting.silence()
-                waiting.sent_elsewhere = waiting.undone = True
+                waiting.undone = True
+                waiting.sent_on_until = now + self._timeouts.sent_on if until is None else until
                 raise there
         token = self._tokens_sent.pop(answered, None)
         if token is not None and isinstance(message, Seated):

@@ -93,6 +93,7 @@ class Timeouts:
     closing: float = 2.0
     heartbeat: float = 20.0
     keep_trying: float = 120.0
+    sent_on: float = 15.0  # to find a table whose server has died: others take it up within a lease or so
     first_pause: float = 0.1
     longest_pause: float = 5.0
 

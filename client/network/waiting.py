@@ -4,8 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from client.language import _
 from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed
+from protocol.codes import Code
 from protocol.messages import (
     AtTable,
     Done,
@@ -25,6 +27,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
+from protocol.text import printable
 
 
 class RequestRefused(Exception):
@@ -60,7 +63,7 @@ class Waiting:
     kind: type[Answer]
     answer: asyncio.Future[Answer]
     alarm: asyncio.TimerHandle | None = None
-    sent_elsewhere: bool = False  # a server has told where the table is: it is asked for there, once
+    sent_on_until: float | None = None  # a server has told where the table is: it is looked for until then
     undone: bool = False  # it was refused there, and not sent since
 
     def silence(self) -> None:
@@ -83,7 +86,13 @@ class Waiting:
 
     def refuse(self, message: Refused) -> None:
         """Have the caller raise what the server refused."""
-        self.fail(RequestRefused(message.code, describe_refusal(message), message.rule, _retry_in(message)))
+        text = describe_refusal(message)
+        about = message.about or {}
+        if self.sent_on_until is not None and message.code == Code.TABLE_ELSEWHERE:
+            text = _("Table {table} cannot be reached at {address} now. Try again in a moment.").format(
+                table=printable(about.get("table", "")), address=printable(about.get("address", ""))
+            )
+        self.fail(RequestRefused(message.code, text, message.rule, _retry_in(message)))
 
 
 def _retry_in(message: Refused) -> int | None:

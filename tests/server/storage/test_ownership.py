@@ -6,6 +6,7 @@ import os
 import random
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -459,15 +460,38 @@ async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -
         await bruno.say("still here")
 
 
-async def test_a_client_is_sent_on_once(database: str) -> None:
+async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database: str) -> None:
+    """Whether to play, to watch or to come back: until another server has taken it up."""
+    async with (
+        node(database, "dies") as dies,
+        node(database, "lives") as lives,
+        client_at(f"ws://127.0.0.1:{dies.port}") as anna,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as bruno,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as carla,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as again,
+    ):
+        seated = await anna.open_table(3, "Anna")
+        assert seated.token is not None
+        os.kill(dies.process.pid, signal.SIGKILL)
+        await asyncio.gather(
+            bruno.join(seated.table, "Bruno"),
+            carla.watch(seated.table),
+            again.resume(seated.table, seated.token),
+        )
+        assert again.model.token == seated.token
+
+
+async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     """Two servers that send it to each other do not have it run in circles; and it keeps encryption."""
     async with running(Config(database=database, node="one")) as one, connected(one.port) as anna:
         code = (await anna.open(2, "Anna")).table
         async with running(Config(database=database, node="two")) as two:
             there = f"ws://127.0.0.1:{two.port}"
             await rows(database, f"UPDATE node SET address = '{there}' WHERE name = 'one' RETURNING term")  # noqa: S608 - our own
-            async with client_at(there) as bruno:
-                with pytest.raises(RequestRefused) as refused:
+            async with client_at(there, timeouts=replace(QUICK, sent_on=0.5)) as bruno:
+                with pytest.raises(
+                    RequestRefused, match=f"Table {code} cannot be reached at {there} now"
+                ) as refused:
                     await bruno.join(code, "Bruno")
                 assert refused.value.code == Code.TABLE_ELSEWHERE
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
