@@ -169,6 +169,9 @@ def test_what_is_no_message_is_found() -> None:
     tap.feed(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + b"\x82\x02{}" + b"\x81\x02{}")
     assert len(tap.damaged) == 2
     assert not tap.heard
+    page = Wiretap(1)
+    page.feed(b"HTTP/1.1 426 Upgrade Required\r\n\r\n\x82\x02{}")
+    assert not page.damaged
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its loops take no signals")

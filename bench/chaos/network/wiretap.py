@@ -150,6 +150,8 @@ class _Frames:
                 return
             self._plain = not head.startswith((b"HTTP/1.1 101 ", b"GET "))
             self._greeted, self._rest, self._cut = True, rest, len(head) + len(end)
+            if self._plain:
+                return
         at = 0
         while (found := _frame(self._rest, at)) is not None:
             begins = self._cut + at
