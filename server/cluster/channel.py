@@ -20,6 +20,7 @@ import asyncpg
 from server.cluster.codec import NotUnderstood, decode, encode
 from server.cluster.messages import VALID_FOR, Message
 from server.cluster.others import Known, Others
+from server.cluster.same_address import SameAddress
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
@@ -67,6 +68,7 @@ class Channel:
         self._number = 0  # of the last thing told
         self._batch: list[Outgoing] = []  # being told, or in doubt
         self._others = Others()
+        self._same_address = SameAddress()
         self._seen: dict[int, int] = {}  # by terms, the last number
         self._heard: dict[type[object], Callable[[Node, Any], None]] = {}
         self._watched: dict[type[object], Callable[[], None]] = {}
@@ -276,6 +278,7 @@ class Channel:
         if now >= self._next_tallies:
             tallies = [tally for tally in await telling.tallies(connection) if tally.term != term]
         self._others.know(await telling.nodes(connection))
+        self._same_address.look(self._others.nodes.values(), term, now)
         # What a server has told goes with its lease.
         self._seen = {term: last for term, last in self._seen.items() if term in self._others.nodes}
         for told in heard:

@@ -90,8 +90,9 @@ class Records:
         if len(self._waiting) >= _MOST_WAITING:
             return False
         # The name is the same at the next start, so that no record is written twice.
-        path = self._folder / f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
+        path = self._folder / f"{code}.txt"
         try:
+            path = self._folder / f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
             self._waiting[code] = path, recorded(events, names)
         except Exception:  # whatever fails, it is the record of one game, and the others play on
             log.exception("the record could not be written", extra=about(path=str(path)))

@@ -125,7 +125,7 @@ class HeldLease:
                     if not self._leaves:
                         await self._taken_up(self._take_up(connection), holder)
                     pause = self._renewal_due - self._loop.time()
-                except (*FAILED, JournalError, Fenced) as error:
+                except (*FAILED, JournalError, ValueError, Fenced) as error:
                     self._failed(error)
                     self._wake.clear()  # what failed at once is not tried again at once
                     pause, self._renewal_due = _SECONDS_BETWEEN_TRIALS, -math.inf
@@ -250,7 +250,7 @@ class HeldLease:
                 if tables := await taking:
                     await holder.take_up(tables)
                     self._answer(tables)
-        except (*FAILED, JournalError, Fenced):
+        except (*FAILED, JournalError, ValueError, Fenced):
             self._fenced()
             raise
 

@@ -6,10 +6,13 @@ import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pytest
+
 from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
 from server.cluster.codec import encode
 from server.cluster.messages import PublicTable, Question, Remark
+from server.cluster.same_address import SameAddress
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
 from server.storage.postgresql.schema import prepare
@@ -156,6 +159,21 @@ async def test_what_is_known_of_servers_that_are_gone_does_not_grow(database: st
         await lease.give_up(house_.connection, house_.terms["restarts"] or 0)
         await eventually(lambda: tables(stays) == {})
         await eventually(lambda: not stays._seen)
+
+
+def test_servers_that_tell_the_same_address_are_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    """Once, and not when one is started again under another name."""
+    own, old = Node(1, "own", "ws://a", True, False), Node(2, "old", "ws://a", True, False)
+    other, silent = Node(3, "other", "ws://b", True, False), Node(4, "silent", "", True, False)
+    same = SameAddress()
+    for now in range(9):
+        same.look([own, old, other, silent], 1, now)
+    same.look([own, old._replace(runs=False), other, silent], 1, 20)
+    assert not caplog.records
+    for now in range(21, 60):
+        same.look([own, old, other, silent], 1, now)
+        same.look([own, silent, old], 4, now)
+    assert [record.msg for record in caplog.records] == ["another server has this one's address"]
 
 
 async def test_what_the_database_has_lost_is_told_anew(database: str, socket_folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -37,6 +37,7 @@ from server.storage.postgresql import lease
 from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.url import senseless
+from server.storage.reasons import Misfit
 from server.tables.table import Table
 from tests.server.peer import (
     TIMEOUT,
@@ -516,3 +517,20 @@ async def test_what_others_archive_is_known_everywhere(database: str) -> None:
 
 def table_at(server: Running, code: str) -> Table:
     return server.lobby.tables[code]
+
+
+async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked at again and again; the tables that are here go on meanwhile."""
+    looks = AsyncMock(side_effect=[Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
+    monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
+    journal = await PostgresJournal.opened(Database(database), "one", lease_seconds=1.0)
+    keeping = asyncio.create_task(journal.keep(Mock()))
+    try:
+        await eventually(lambda: looks.await_count > 2)
+        assert (keeping.done(), journal.node.leases) == (False, 1)
+    finally:
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+        await journal.close()

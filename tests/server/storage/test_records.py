@@ -1,5 +1,6 @@
 """Records of finished games that could not be written at once: each is written later, and once."""
 
+import asyncio
 import contextlib
 import random
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from engine.record import replayed
 from server.app import Running, running
 from server.config import Config, Limits
-from server.storage.records import RETRY_SECONDS
+from server.storage.journal import NoJournal
+from server.storage.records import RETRY_SECONDS, Records
 from server.storage.sqlite.journal_file import connected
 from server.storage.sqlite.tables_in_file import records_due
 from tests.server.manual_clock import ManualClock
@@ -162,3 +164,13 @@ async def test_games_that_ended_without_the_option_get_no_records_later(tmp_path
         peers = await finished_game(server.port, seed=2)
         await eventually(lambda: bool(list(records.glob("*.txt"))))
         check_record(records, peers)
+
+
+async def test_a_time_that_makes_no_sense_costs_one_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever has changed it in the database ends no server."""
+    async with asyncio.TaskGroup() as tasks:
+        records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
+        records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
+    assert "the record could not be written" in caplog.text
