@@ -27,7 +27,6 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    proxy_bind {address};
 {site}
 }}
 """
@@ -47,15 +46,19 @@ def nginx_before(port: int, folder: Path, certificate: Path | None, location: st
     else:
         site = re.sub(r"(ssl_certificate\w* +)\S+;", rf"\g<1>{certificate};", site)
         site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{own} ssl")
-    configuration = folder / "nginx.conf"
-    configuration.write_text(_MAIN.format(folder=folder, address=ADDRESS, site=site), encoding="utf-8")
-    command = ["nginx", "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(nginx_command(folder, f"proxy_bind {ADDRESS};\n{site}")) as process:
         try:
             _wait_for(own, process)
             yield own
         finally:
             process.terminate()
+
+
+def nginx_command(folder: Path, site: str) -> list[str]:
+    """Write a configuration that serves `site` into the folder, and return the command that runs it."""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_MAIN.format(folder=folder, site=site), encoding="utf-8")
+    return ["nginx", "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.attack.proxy import nginx_command
 from client.network.connection import connected as client_at
 from client.ui.web.pages import WebPages
 from server.config import Config
@@ -20,22 +21,6 @@ from tests.server.test_leaving import PATIENT, Node
 from tests.server.web.viewer import asked
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
-NGINX = """\
-worker_processes 1;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx.log crit;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-{site}
-}}
-"""
 
 
 def with_addresses(text: str, ports: Sequence[int]) -> str:
@@ -50,8 +35,7 @@ def nginx(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
     site = with_addresses((EXAMPLES / "nginx.conf").read_text(encoding="utf-8"), ports)
     site = re.sub(r" *(ssl_certificate|listen \[::\]).*\n", "", site)
     site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{own}")
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, site=site), encoding="utf-8")
-    return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+    return nginx_command(folder, site)
 
 
 def haproxy(folder: Path, own: int, ports: Sequence[int]) -> list[str]:

@@ -12,7 +12,7 @@ from server.tables.lobby import Lobby
 
 _SLEEPY: Final[dict[str, Any]] = {"nodes": 3, "faults": (Disturbance.SLEEP,) * 6, "kills": 1}
 _HELD_UP: Final[dict[str, Any]] = {"nodes": 3, "faults": (Disturbance.SILENCE,) * 8, "kills": 1}
-_NO_CHECK: Final = """
+NO_CHECK: Final = """
 DO $do$ DECLARE source text; BEGIN
     SELECT pg_get_functiondef(oid) INTO source FROM pg_proc
         WHERE proname = 'append_entries' AND pronamespace = current_schema::regnamespace;
@@ -28,7 +28,7 @@ def _do_not_fence() -> None:
     def prepare(right: Any) -> Any:
         async def wrong(connection: Any, database: Any) -> None:
             await right(connection, database)
-            await connection.execute(_NO_CHECK)
+            await connection.execute(NO_CHECK)
 
         return wrong
 

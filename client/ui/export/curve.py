@@ -9,7 +9,7 @@ from client.player.colouring import Colours
 from client.records.analysis import Analysis, Chances
 from client.records.recording import Recording
 from client.ui.draw.lines import wrapped
-from client.ui.export.svg import document, draw_chip, draw_path, finished, group_at, write
+from client.ui.export.svg import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.analysis import describe_change, describe_move, describe_progress, explain, percent
 from client.ui.texts.scoring import describe_result
@@ -25,18 +25,16 @@ _ROW: Final = 18.0  # of text
 _ROW_LENGTH: Final = 118  # characters
 _CHIPS_EVERY: Final = 8  # moments: a curve has its people's letter there
 _GRID: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-_STYLE: Final = """
-text { font-family: sans-serif; }
-.c { text-anchor: middle; }
-.b { font-weight: bold; }
-.e { text-anchor: end; }
-.faint { fill: #666666; }
+_STYLE: Final = (
+    TEXT_STYLE
+    + """\
 .grid { stroke: #d0d0d0; stroke-width: 1; }
 .deciding { stroke: #666666; stroke-width: 1.5; stroke-dasharray: 4 4; }
 .edge { fill: none; stroke: #222222; stroke-width: 5; stroke-linejoin: round; }
 .curve { fill: none; stroke-width: 3; stroke-linejoin: round; }
 .piece { stroke: #222222; stroke-width: 1.5; }
 """
+)
 
 
 def analysis_svg(recording: Recording, analysis: Analysis) -> str:

@@ -12,7 +12,7 @@ from client.language import _, counted
 from client.player.colouring import Colours
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.lines import wrapped
-from client.ui.export.svg import INK, document, draw_chip, draw_path, finished, group_at, write
+from client.ui.export.svg import INK, TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.pieces import KINDS, piece_words
 from client.ui.update.table.cursor import HEX_POSITIONS
@@ -33,12 +33,9 @@ _WIDTH: Final = 2 * _MIDDLE[0] + _LEGEND_GAP + _LEGEND - _MARGIN
 _HEIGHT: Final = 2 * _MIDDLE[1]
 _ROUND_THE_CENTRE: Final = ("#e1e7cb", "#e7e0ea")  # outer tiles in turn: no two that touch are alike
 _CENTRE_TILE: Final = "#f6e6bb"
-BOARD_STYLE: Final = """
-text { font-family: sans-serif; }
-.c { text-anchor: middle; }
-.b { font-weight: bold; }
-.e { text-anchor: end; }
-.faint { fill: #666666; }
+BOARD_STYLE: Final = (
+    TEXT_STYLE
+    + """\
 .field { stroke: #9a9a8c; stroke-width: 1; }
 .open { fill: none; stroke: #b4b4b4; stroke-width: 1; stroke-dasharray: 3 4; }
 .tile { stroke: #333333; stroke-width: 3.5; stroke-linecap: round; }
@@ -53,6 +50,7 @@ text { font-family: sans-serif; }
 .captive { fill: none; stroke: #b00020; stroke-width: 5; stroke-dasharray: 3 4; }
 .note { fill: #ffffff; stroke: #000000; stroke-width: 1.5; }
 """
+)
 
 # Each kind has a shape beside its letter: a coin, a field, a shield; a wolf has ears.
 _SHAPES: Final = {

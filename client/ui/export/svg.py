@@ -8,6 +8,13 @@ from client.ui.terminal.palette import PEOPLE_COLOURS
 from engine.pieces import People
 
 INK: Final = "#222222"  # of letters, unless they stand on a piece
+TEXT_STYLE: Final = """
+text { font-family: sans-serif; }
+.c { text-anchor: middle; }
+.b { font-weight: bold; }
+.e { text-anchor: end; }
+.faint { fill: #666666; }
+"""
 
 
 def document(title: str, style: str, width: int) -> ET.Element:

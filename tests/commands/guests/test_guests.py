@@ -16,15 +16,20 @@ PASSWORD = "aqua virgo"
 WORD = re.compile(r"[a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4}")
 
 
-async def begin_game(guest: Visitor) -> None:
+ENGLISH = ("A new table", "waiting for players", "PLAYERS", "to place")
+ITALIAN = ("Un tavolo nuovo", "in attesa di giocatori", "GIOCATORI", "da piazzare")
+
+
+async def begin_game(guest: Visitor, words: tuple[str, str, str, str] = ENGLISH) -> None:
     """Open a table for two, and begin a game against a bot."""
-    await guest.until("A new table")
+    lobby, waiting, *playing = words
+    await guest.until(lobby)
     guest.type("2o")
-    await guest.until("waiting for players")
+    await guest.until(waiting)
     guest.type("b")
     await guest.until("greedy-1")
     guest.type("s")
-    await guest.until("PLAYERS", "to place")
+    await guest.until(*playing)
 
 
 async def test_a_closed_window_keeps_the_seat_for_the_key(tmp_path: Path) -> None:
@@ -75,19 +80,10 @@ async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: 
             await plain.until("A new table")
             assert plain.raw.isascii()
             assert not italian.raw.isascii()
-        await begin_in_italian(italian)
+        await begin_game(italian, ITALIAN)
         italian.screen.resize(40, 120)
         italian.process.change_terminal_size(120, 40)
         await eventually(lambda: len(italian.shown.splitlines()[0]) > 100)
-
-
-async def begin_in_italian(guest: Visitor) -> None:
-    guest.type("2o")
-    await guest.until("in attesa di giocatori")
-    guest.type("b")
-    await guest.until("greedy-1")
-    guest.type("s")
-    await guest.until("GIOCATORI", "da piazzare")
 
 
 async def test_the_mouse_works(tmp_path: Path) -> None:

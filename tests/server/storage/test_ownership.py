@@ -13,6 +13,7 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
+from bench.chaos.broken.leases import NO_CHECK
 from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Address, Timeouts, elsewhere
@@ -56,15 +57,6 @@ from tests.server.storage.test_journal import resumed, table_facts
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 OPENED = Opened(2, random_layout=True, starting=None)
-NO_CHECK = """
-DO $do$ DECLARE source text; BEGIN
-    SELECT pg_get_functiondef(oid) INTO source FROM pg_proc
-        WHERE proname = 'append_entries' AND pronamespace = current_schema::regnamespace;
-    source := replace(source, 'IF NOT FOUND THEN', 'IF false THEN');
-    source := replace(source, 'IF not_owned IS NOT NULL THEN', 'IF false THEN');
-    EXECUTE source;
-END $do$
-"""
 
 
 @contextlib.asynccontextmanager
