@@ -258,7 +258,9 @@ class _Bot:
         with contextlib.suppress(OSError):  # without its seat, a stand-in plays for this bot from then on
             if self._held is not None:
                 self._seats.forget(self._held)
-            self._held = self._seats.keep(model.table, model.seat, self._name(self._number), model.token)
+            self._held = self._seats.keep(
+                model.table, model.seat, self._name(self._number), model.token, self.connection.house
+            )
 
     def _kept(self, table: str) -> HeldSeat | None:
         if self._seats is not None:

@@ -147,6 +147,11 @@ class Connection(Requests):
     def online(self) -> bool:
         return self._websocket is not None
 
+    @property
+    def house(self) -> tuple[str, ...]:
+        """Return the addresses at which this client's seat is known, as far as it has been told."""
+        return self._ways.known
+
     # -- requests that it keeps in mind -------------------------------------------------------------
 
     async def enter_lobby(self, name: str, tokens: Sequence[str] = ()) -> None:

@@ -28,6 +28,11 @@ class Ways:
         self._left: list[str] = []  # of this round
         self._sent_on = False  # the last attempt was made where the one before it had sent the client
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Return the addresses of the house that are known."""
+        return tuple(dict.fromkeys((self.given.url, self.at.url, *self._others)))
+
     def learn(self, others: Sequence[str]) -> None:
         """Take note of the other servers' addresses, if this one tells any; it does not tell its own."""
         told = [url for url in others if may_follow(url, self.given)]

@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -20,11 +20,13 @@ from msgspec import DecodeError, Struct, json
 from platformdirs import user_state_path
 
 from client.typed.address import same_server
+from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
 
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
-_LARGEST_FILE: Final = 4096  # bytes; a seat takes about 200
+_LARGEST_FILE: Final = 4096  # bytes; a seat takes about 200, and less than this with all addresses
+_MOST_ADDRESSES: Final = ADDRESSES_TOLD + 3
 
 if sys.platform == "win32":
     import msvcrt
@@ -48,6 +50,7 @@ class _Kept(Struct, frozen=True):
     seat: SeatNumber
     name: Name
     token: Token
+    house: list[str] = []  # where the same seat is known
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
@@ -77,10 +80,11 @@ def seats_folder() -> Path:
 
 
 class Seats:
-    """The seats held at one server; with `new`, only those that were kept through this object.
+    """The seats held at one server, or at another of the same house.
 
-    Every method raises OSError if the folder cannot be used. `damaged` are the files that could not be read
-    the last time; they are left alone until they are as old as a seat may get.
+    With `new`, they are only those that were kept through this object. Every method raises OSError if the
+    folder cannot be used. `damaged` are the files that could not be read the last time; they are left alone
+    until they are as old as a seat may get.
     """
 
     def __init__(self, folder: Path, server: str, *, new: bool = False) -> None:
@@ -117,9 +121,9 @@ class Seats:
             os.utime(wanted.path)
         return wanted
 
-    def keep(self, table: str, seat: int, name: str, token: str) -> HeldSeat:
-        """Keep a seat that this process sits in."""
-        content = json.encode(_Kept(1, self._server, table, seat, name, token))
+    def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
+        """Keep a seat that this process sits in; `house` are the servers' addresses at which it is known."""
+        content = json.encode(_Kept(1, self._server, table, seat, name, token, [*_usable(house)]))
         path = self._folder / f"{secrets.token_hex(8)}.json"
         draft = path.with_suffix(".new")
         with self._alone():
@@ -172,7 +176,8 @@ class Seats:
                 path.unlink()
                 return None
             kept = json.decode(content, type=_Kept)
-            if same_server(kept.server) != self._server or (self._new and path not in self._own):
+            known_at = (same_server(kept.server), *kept.house)
+            if self._server not in known_at or (self._new and path not in self._own):
                 return None
             closing.pop_all()
         return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, file)
@@ -186,6 +191,14 @@ class Seats:
         with open(self._folder / "lock", "wb", opener=_private) as lock:
             lock_file(lock.fileno(), wait=True)
             yield
+
+
+def _usable(house: Sequence[str]) -> Iterator[str]:
+    """Yield the addresses that can be compared with others, which servers have told, and may be anything."""
+    for each in house[:_MOST_ADDRESSES]:
+        if len(each) <= ADDRESS_LENGTH:
+            with contextlib.suppress(ValueError):
+                yield same_server(each)
 
 
 def _age(path: Path) -> float:

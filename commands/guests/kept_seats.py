@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,13 +34,13 @@ class GuestSeats(Seats):
             held.release()
         return max(found, key=_used, default=None)
 
-    def keep(self, table: str, seat: int, name: str, token: str) -> HeldSeat:
+    def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
         kept = sorted(self._free(), key=_used)
         for number, held in enumerate(kept):
             held.release()
             if number <= len(kept) - _MOST_SEATS:
                 self.forget(held)
-        held = super().keep(table, seat, name, token)
+        held = super().keep(table, seat, name, token, house)
         os.utime(self._kept_in)
         return held
 

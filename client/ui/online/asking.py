@@ -110,7 +110,8 @@ class Requests:
             case requests.Rematch():
                 seated = await connection.rematch()
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
-                self._keeper.keep(structs.replace(seated, token=connection.model.token), self._shown.ui.name)
+                seated = structs.replace(seated, token=connection.model.token)
+                self._keeper.keep(seated, self._shown.ui.name, connection.house)
             case requests.Vote(seat, agree):
                 await connection.vote(seat, agree=agree)
             case requests.Rename():
@@ -160,7 +161,7 @@ class Requests:
             private=request.private,
             hints=request.hints,
         )
-        self._keeper.keep(seated, name)
+        self._keeper.keep(seated, name, self._connection.house)
         if request.people is not None:
             await self._connection.choose_people(request.people)
         if self._options.filled and self._options.bots is not None:
@@ -236,7 +237,7 @@ class Requests:
                 self._shown.log(back_in_seat(held.name))
                 return
         seated = await self._connection.join(table, name)
-        self._keeper.keep(seated, name)
+        self._keeper.keep(seated, name, self._connection.house)
         if seated.taken_over is not None:
             self._shown.log(describe_taken_over(seated.taken_over))
 

@@ -1,6 +1,6 @@
 """The client's seat, kept for another time; nothing that goes wrong here ends a game."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from client.player.seats import HeldSeat, Seats
@@ -64,12 +64,12 @@ class SeatKeeper:
         self._tell_damage(self._seats)
         return self._held
 
-    def keep(self, seated: Seated, name: str) -> None:
-        """Keep a seat that the server has just given."""
+    def keep(self, seated: Seated, name: str, house: Sequence[str]) -> None:
+        """Keep a seat that one of a house's servers has just given."""
         if self._seats is None or seated.token is None:
             return
         try:
-            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token)
+            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, house)
         except OSError as error:
             self._tell(seat_not_kept(error))
         else:

@@ -65,6 +65,24 @@ class OtherClient:
         self._process.communicate()
 
 
+def test_a_seat_is_found_at_each_server_of_its_house(folder: Path) -> None:
+    """The one where it was taken may be gone for good; at any other server it is not shown."""
+    nonsense = ["ws://[", "ws://host:port", f"ws://{'x' * 5000}"]
+    house = [SERVER, *nonsense, "ws://second.example:7733/", "wss://[::2]:443/x"]
+    Seats(folder, SERVER).keep("KXQT", 1, "Ann", TOKEN, house).release()
+    for address in (SERVER, "ws://SECOND.example", "wss://[::2]:443/x/"):
+        seats = Seats(folder, address)
+        assert seats.tables() == {"KXQT"}
+        assert seats.tokens("Ann", 8) == (TOKEN,)
+        assert not seats.damaged
+    Seats(folder, SERVER).keep(
+        "LONG", 1, "Ann", TOKEN, [f"ws://{number:0250}" for number in range(99)]
+    ).release()
+    assert Seats(folder, f"ws://{0:0250}").tables() == {"LONG"}
+    assert Seats(folder, "ws://third.example").tables() == frozenset()
+    assert Seats(folder, "wss://second.example").tables() == frozenset()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "state" / "seats"

@@ -56,6 +56,7 @@ from tests.server.storage.conformance.stores import BUSY, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
+PATIENT = replace(QUICK, sent_on=TIMEOUT)
 OPENED = Opened(2, random_layout=True, starting=None)
 
 
@@ -459,9 +460,9 @@ async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database
         node(database, "dies") as dies,
         node(database, "lives") as lives,
         client_at(f"ws://127.0.0.1:{dies.port}") as anna,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as bruno,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as carla,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=QUICK) as again,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as bruno,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as carla,
+        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as again,
     ):
         seated = await anna.open_table(3, "Anna")
         assert seated.token is not None
