@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from http import HTTPStatus
 from typing import TypeAlias, TypeVar
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from client.network.connection import Connection, Timeouts
 from client.tables.news import Update
@@ -70,6 +73,11 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
     """
     waiting = list(acts)
     failed: list[BaseException] = []
+    path = f"/{secrets.token_hex(4)}"
+
+    def no_strangers(connection: ServerConnection, request: Request) -> Response | None:
+        """Refuse clients of another test that try to come back to a server which had this port."""
+        return None if request.path == path else connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "")
 
     async def play_act(socket: ServerConnection) -> None:
         assert waiting, "the client connected more often than the script has acts"
@@ -82,8 +90,10 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
         except (AssertionError, ConnectionClosed, TimeoutError) as error:
             failed.append(error)
 
-    async with serve(keep_errors, "127.0.0.1", 0, compression=None, close_timeout=1) as server:
-        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with serve(
+        keep_errors, "127.0.0.1", 0, compression=None, close_timeout=1, process_request=no_strangers
+    ) as server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
         server.close()
         await server.wait_closed()
     if failed:
