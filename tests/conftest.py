@@ -92,6 +92,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             importlib.import_module(name)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that in the end there are short ones for all processes."""
+    items.sort(key=lambda item: item.path.name != "test_chaos.py")
+
+
 @pytest.fixture
 def in_language() -> Iterator[Callable[[str], None]]:
     """Return what changes the language of all texts, until the test is over."""
