@@ -30,6 +30,7 @@ from server.config import Config
 from server.errors import TableLost
 from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
+from tests.server.cluster.house import LONG_LEASE
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
@@ -46,7 +47,7 @@ class Node:
     """A server that a test stops when it likes."""
 
     def __init__(self, database: str, name: str, config: Config | None = None) -> None:
-        self._config = replace(config or Config(), database=database, node=name)
+        self._config = replace(config or Config(), database=database, node=name, lease_seconds=LONG_LEASE)
         self._running = contextlib.AsyncExitStack()
         self._stopping: asyncio.Task[None] | None = None
 
@@ -182,7 +183,7 @@ async def test_many_tables_are_taken_up_a_few_at_a_time(
         return codes
 
     monkeypatch.setattr(held_lease, "_TAKEN_AT_ONCE", 2)
-    monkeypatch.setattr(held_lease, "_RENEWALS", 1e6)  # so that it is due again at once
+    monkeypatch.setattr(held_lease, "_RENEWALS", 1e9)  # so that it is due again at once
     monkeypatch.setattr(lease, "renew", renewed)
     monkeypatch.setattr(lease, "take_up", taken_up)
     async with Node(database, "after") as after:

@@ -96,7 +96,7 @@ async def test_a_server_that_stops_soon_is_not_ready() -> None:
 
 async def test_a_node_shows_its_lease(database: str) -> None:
     """It is alive but not ready while it cannot renew it, and counts what it loses with it."""
-    config = Config(database=database, node="first", lease_seconds=1.0, watched=True)
+    config = Config(database=database, node="first", lease_seconds=3.0, watched=True)
     store = PostgresStore(database)
     async with running(config) as server, connected(server.port) as peer:
 

@@ -263,6 +263,7 @@ class PostgresJournal(KeepingJournal):
             lambda connection: stored.archive(connection, self._lease.term, code, game, gone),
             lambda: gone.extend(begins()),
         )
+        self._archive_state = ()  # or it is as before if another server brings the table back at once
         self._appended.in_use.pop(code, None)
 
     async def _store_brought_back(self, code: str) -> None:

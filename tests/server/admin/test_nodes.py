@@ -21,6 +21,7 @@ from server.cluster.messages import Answer, Question
 from server.config import Config
 from server.storage.postgresql.telling import Node
 from tests.server.admin.admin_peer import answer, failure_of
+from tests.server.cluster.house import LONG_LEASE
 from tests.server.cluster.test_channel import House
 from tests.server.cluster.test_channel import house as shared_house
 from tests.server.peer import TIMEOUT, connected, eventually, full_table
@@ -32,7 +33,13 @@ NAMES = ["first", "second"]
 async def node(database: str, folder: Path, name: str, *, admin: bool = True) -> AsyncIterator[Running]:
     """Run a server that shares the database, with its admin socket in a folder of its own."""
     data = folder / name
-    config = Config(database=database, data=data, node=name, admin=data / SOCKET_NAME if admin else None)
+    config = Config(
+        database=database,
+        data=data,
+        node=name,
+        admin=data / SOCKET_NAME if admin else None,
+        lease_seconds=LONG_LEASE,
+    )
     async with running(config) as server:
         yield server
 

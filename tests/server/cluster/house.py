@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Final
 
 from server.app import Running, running
 from server.config import Config
+
+LONG_LEASE: Final = 120.0  # longer than a busy machine keeps any process from renewing it
 
 
 @contextlib.asynccontextmanager
@@ -14,7 +16,7 @@ async def house(url: str, *names: str, **options: Any) -> AsyncIterator[list[Run
     async with contextlib.AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
-                running(Config(database=url, node=name, lease_seconds=3, **options))
+                running(Config(database=url, node=name, lease_seconds=LONG_LEASE, **options))
             )
             for name in names
         ]

@@ -34,12 +34,13 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import TableLost
 from server.storage.entries import Hosted, Opened
-from server.storage.postgresql import lease
+from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.url import senseless
 from server.storage.reasons import Misfit
 from server.tables.table import Table
+from tests.server.cluster.house import LONG_LEASE
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -400,9 +401,11 @@ async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
 ) -> None:
     """If its server has stored the last move, and was gone before it had written the record."""
     records = tmp_path / "records"
-    async with running(Config(database=database, node="two", lease_seconds=3, records=records)) as two:
+    async with running(
+        Config(database=database, node="two", lease_seconds=LONG_LEASE, records=records)
+    ) as two:
         async with (
-            running(Config(database=database, node="one", lease_seconds=3)) as one,
+            running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
             game(one.port, 2) as peers,
         ):
             code = peers[0].code
@@ -415,8 +418,8 @@ async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
 async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
     """It was taken up by another server than the game before: players are sent there, to their seats."""
     async with (
-        running(Config(database=database, node="one", lease_seconds=3)) as one,
-        running(Config(database=database, node="two", lease_seconds=3)) as two,
+        running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
+        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
         client_at(f"ws://127.0.0.1:{one.port}") as anna,
         client_at(f"ws://127.0.0.1:{one.port}") as bruno,
     ):
@@ -430,6 +433,8 @@ async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
         journal._lease.take_no_more()
         one.lobby.tables[again].give_up()
         await rows(database, f"UPDATE game_table SET term = NULL WHERE code = '{again}' RETURNING code")  # noqa: S608 - our own
+        assert isinstance(two.lobby._journal, PostgresJournal)
+        two.lobby._journal._lease._wake.set()
         await eventually(lambda: again in two.lobby.tables)
         assert (await bruno.rematch()).table == again
         assert table_at(two, again).is_here(Seat(1))
@@ -440,11 +445,11 @@ async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
 async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
     """At the address that it was given first, where another server has the table by now."""
     async with (
-        running(Config(database=database, node="two", lease_seconds=3)) as two,
+        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
         client_at(f"ws://127.0.0.1:{two.port}", timeouts=QUICK) as bruno,
     ):
         async with (
-            running(Config(database=database, node="one", lease_seconds=3)) as one,
+            running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
             client_at(f"ws://127.0.0.1:{one.port}") as anna,
         ):
             code = (await anna.open_table(2, "Anna")).table
@@ -493,12 +498,15 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     assert elsewhere(told, Address("ws://b.example", "test")) is not None
 
 
-async def test_what_others_archive_is_known_everywhere(database: str) -> None:
+async def test_what_others_archive_is_known_everywhere(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A player comes back to an archived game at any server."""
+    monkeypatch.setattr(held_lease, "_RENEWALS", 2 * LONG_LEASE)  # it looks for them when it renews its lease
     limits = Limits(unattended_seconds=0.01)
     async with (
-        running(Config(database=database, node="one", lease_seconds=3, limits=limits)) as one,
-        running(Config(database=database, node="two", lease_seconds=3)) as two,
+        running(Config(database=database, node="one", lease_seconds=LONG_LEASE, limits=limits)) as one,
+        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
     ):
         async with game(one.port, 2) as peers:
             await play_on(peers, random.Random(6), moves=2)

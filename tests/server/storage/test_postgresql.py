@@ -161,6 +161,22 @@ async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> N
             assert await other.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
 
 
+async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_more(database: str) -> None:
+    """Though size and last rank of the archive are what they were when it was last looked at."""
+    connection = await Database(database).connect()
+    try:
+        async with journal_at(database, "one") as one, journal_at(database, "two") as two:
+            await one.append("ONCE", 0, ENTRIES)
+            await one.look_at_others(connection)
+            await one.archive("ONCE", ArchivedGame("", played=True))
+            await two.look_at_others(connection)
+            await two.bring_back("ONCE")
+            await one.look_at_others(connection)
+            assert not one.archived
+    finally:
+        await connection.close()
+
+
 async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster) -> None:
     """Nobody is told anything, the health page says so, and the game goes on when it is back."""
     chooser = random.Random(3)
