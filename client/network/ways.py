@@ -9,6 +9,7 @@ from protocol.limits import ADDRESSES_TOLD
 AT_ONCE: Final = 0.0
 WITHIN_A_ROUND: Final = 0.5
 NEXT_ROUND: Final = 1.0
+_MOST_AT_ONCE: Final = 2  # as when a client comes for a table, and the table moves
 _MOST_KNOWN: Final = ADDRESSES_TOLD + 1
 
 
@@ -26,7 +27,7 @@ class Ways:
         self._others: tuple[str, ...] = ()
         self._useless: set[str] = set()
         self._left: list[str] = []  # of this round
-        self._sent_on = False  # the last attempt was made where the one before it had sent the client
+        self._followed = 0  # times that the client has just been sent on, and followed at once
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ class Ways:
 
     def settled(self) -> None:
         """Take note that it has stayed there for a while."""
-        self._sent_on = False
+        self._followed = 0
 
     def turn(self, failure: ConnectFailed) -> float:
         """Go to the next address after a failure at this one; return how much of a pause to make before.
@@ -63,10 +64,12 @@ class Ways:
         if isinstance(failure, Elsewhere) and failure.url not in self._useless:
             self._go(failure.url)
             self._last = failure.url
-            # Not at once again and again: servers may send clients in circles.
-            self._sent_on = not self._sent_on
-            return AT_ONCE if self._sent_on else NEXT_ROUND
-        self._sent_on = False
+            if self._followed < _MOST_AT_ONCE:
+                self._followed += 1
+                return AT_ONCE
+            self._followed = 0  # servers may send clients in circles
+            return NEXT_ROUND
+        self._followed = 0
         pause = WITHIN_A_ROUND
         if not self._left:
             pause = NEXT_ROUND

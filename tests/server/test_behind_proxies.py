@@ -17,7 +17,7 @@ from client.network.connection import connected as client_at
 from client.ui.web.pages import WebPages
 from server.config import Config
 from tests.server.peer import TIMEOUT, eventually
-from tests.server.test_leaving import PATIENT, SENT_ON_TWICE, Node
+from tests.server.test_leaving import PATIENT, Node
 from tests.server.web.viewer import asked
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
@@ -88,8 +88,8 @@ async def test_players_find_their_tables_behind_one_name(
             await answers(port)
             async with (
                 client_at(f"{here}/first", timeouts=PATIENT) as anna,
-                client_at(f"{here}/second/", timeouts=SENT_ON_TWICE) as bruno,
-                client_at(here, timeouts=SENT_ON_TWICE) as carla,
+                client_at(f"{here}/second/", timeouts=PATIENT) as bruno,
+                client_at(here, timeouts=PATIENT) as carla,
             ):
                 code = (await anna.open_table(2, "Anna")).table
                 assert list(first.server.lobby.tables) == [code]
