@@ -4,25 +4,19 @@ import asyncio
 import contextlib
 import random
 import signal
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from msgspec import structs
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import PipeInput, create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from client.bots.brains import at_random
-from client.network.connection import Connection, connected
-from client.player.seats import Seats
+from client.network.connection import connected
 from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
-from client.tables.table import TableModel
 from client.ui import game as game_program
-from client.ui.game import Client, run
+from client.ui.game import run
 from client.ui.online.visit import Options
-from client.ui.update.state import Lobby, Quitting, Result, Ui, table_page
+from client.ui.update.state import Quitting, Ui, table_page
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -35,9 +29,7 @@ from protocol.messages import (
     ListTables,
     OpenTable,
     Refused,
-    Rematch,
     Resume,
-    Said,
     Say,
     Seated,
     SeatSummary,
@@ -52,67 +44,17 @@ from protocol.snapshot import snapshot_message
 from server.app import running
 from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted
+from tests.client.ui.keyboard import (
+    Keyboard,
+    gathering,
+    greet,
+    is_idle,
+    kept_seat_files,
+    options_with_kept_seat,
+    tables_in,
+)
 from tests.games import played
 from tests.server.manual_clock import FastClock
-
-
-class Keyboard:
-    """The keys of a terminal without a display, and the UI state that they lead to."""
-
-    def __init__(self, pipe: PipeInput) -> None:
-        self.press = pipe.send_text
-        self.changed = asyncio.Event()
-        self.client: Client | None = None
-
-    async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
-        """Wait until the client's state meets the condition."""
-        async with asyncio.timeout(TIMEOUT):
-            while self.client is None or not seen(self.client._shown.ui, self.client._connection.model):
-                self.changed.clear()
-                await self.changed.wait()
-
-
-@pytest.fixture
-async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        keyboard = Keyboard(pipe)
-
-        class ObservedClient(Client):
-            def __init__(self, options: Options, connection: Connection) -> None:
-                super().__init__(options, connection)
-                for name in ("show", "show_later"):
-                    monkeypatch.setattr(self._shown, name, self._observed(getattr(self._shown, name)))
-
-            def _observed(self, show: Callable[[Ui], None]) -> Callable[[Ui], None]:
-                def observed(ui: Ui) -> None:
-                    show(ui)
-                    keyboard.client = self
-                    keyboard.changed.set()
-
-                return observed
-
-        monkeypatch.setattr(game_program, "Client", ObservedClient)
-        yield keyboard
-
-
-def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
-    return ui.page.tables if isinstance(ui.page, Lobby) else ()
-
-
-def is_idle(ui: Ui, model: TableModel) -> bool:
-    """Tell whether the client is at a table and waits for no answer."""
-    return model.table is not None and not ui.busy
-
-
-def gathering(*names: str | None) -> TableState:
-    return TableState("KXQT", "gathering", [SeatSummary(name, name is not None) for name in names], 0)
-
-
-async def greet(peer: Peer, *tables: TableSummary) -> None:
-    """Greet the client and send it the list of tables."""
-    await peer.welcome()
-    asked = await peer.receive(ListTables)
-    await peer.send(Tables(asked.id, list(tables)))
 
 
 async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
@@ -458,163 +400,6 @@ async def test_a_bad_name_is_a_usage_error(name: str, capsys: pytest.CaptureFixt
 async def test_without_a_server_the_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert await run(Options("ws://127.0.0.1:9", "Ann")) == 1
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def kept_seat_files(folder: Path) -> list[bytes]:
-    return [path.read_bytes() for path in folder.glob("*.json")]
-
-
-def options_with_kept_seat(folder: Path, url: str) -> Options:
-    """Return the options of a player whose seat 1 at KXQT was kept earlier."""
-    seats = Seats(folder, url)
-    seats.keep("KXQT", 1, "Ann", "old-secret").release()
-    return Options(url, "Bob", table="KXQT", seats=seats)
-
-
-@pytest.mark.parametrize("code", ["bad-token", "no-such-table"])
-async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: str) -> None:
-    """The player is told, and takes a free seat, which is kept instead."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert (resume.table, resume.token, resume.after) == ("KXQT", "old-secret", 0)
-        await peer.send(Refused(code, "No.", resume.id))
-        join = await peer.receive(JoinTable)
-        assert join.name == "Bob"
-        await peer.send(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
-        await keys.until(is_idle)
-        await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
-        (content,) = kept_seat_files(tmp_path)
-        assert b"new-secret" in content
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
-
-    async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-    assert kept_seat_files(tmp_path) == []
-
-
-async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) -> None:
-    """Other refusals do not mean that the seat is lost."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(Refused("not-stored", "The disk is full.", resume.id))
-        tables = await peer.receive(ListTables)
-        await peer.send(Tables(tables.id, [TableSummary("KXQT", "Bob", 2, 2, "playing")]))
-        await keys.until(
-            lambda ui, _: (
-                isinstance(ui.page, Lobby) and ui.page.kept_seats == {"KXQT"} and ui.notice is not None
-            )
-        )
-        keys.press("q")
-        await peer.until_closed()
-
-    async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-    assert len(kept_seat_files(tmp_path)) == 1
-
-
-async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path: Path) -> None:
-    """Its player comes back to the result, under the name that the seat was taken with."""
-    game = played(GameOptions(2, random_layout=True), 1)
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(
-            Seated(resume.id, "KXQT", 1),
-            gathering("Cosima", "Ann"),
-            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
-        )
-        await keys.until(
-            lambda ui, model: (
-                model.view is not None and isinstance(ui.page, Result) and not kept_seat_files(tmp_path)
-            )
-        )
-        await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
-
-    async with scripted(act) as url:
-        assert await run(options_with_kept_seat(tmp_path, url)) == 0
-
-
-@pytest.mark.parametrize(
-    ("folder", "sentence"), [("file/seats", "cannot be saved for later"), ("seats", "is ignored")]
-)
-async def test_unusable_seat_files_do_not_end_the_game(
-    keys: Keyboard, tmp_path: Path, folder: str, sentence: str
-) -> None:
-    """An impossible folder and a damaged file lead to one sentence each."""
-    (tmp_path / "file").write_text("")
-    (tmp_path / "seats").mkdir()
-    (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
-
-    async def act(peer: Peer) -> None:
-        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
-        keys.press("\r")
-        join = await peer.receive(JoinTable)
-        await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
-        await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
-        assert keys.client is not None
-        assert "a-secret" not in repr(keys.client._shown.ui) + repr(keys.client._connection.model)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
-
-    async with scripted(act) as url:
-        assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
-
-
-def says(ui: Ui, text: str) -> bool:
-    return any(remark.text == text for remark in ui.talk.remarks)
-
-
-async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyboard, tmp_path: Path) -> None:
-    """The finished game's seat is forgotten, and its talk stays."""
-    game = played(GameOptions(2, random_layout=True), 1)
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        await peer.send(
-            Seated(join.id, "KXQT", 1, "a-secret"),
-            gathering("Cosima", "Ann"),
-            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
-            Said("again?", 0),
-        )
-        await keys.until(
-            lambda ui, _: isinstance(ui.page, Result) and says(ui, "again?") and not kept_seat_files(tmp_path)
-        )
-        keys.press("m")
-        rematch = await peer.receive(Rematch)
-        seats = [SeatSummary("Cosima", kept=True), SeatSummary("Ann", here=True)]
-        await peer.send(
-            Said("at once", 0),  # news that is heard only when the client is at the next table
-            Seated(rematch.id, "ABCD", 1),
-            TableState("ABCD", "gathering", seats, 1),
-        )
-        await keys.until(lambda ui, model: model.table == "ABCD" and model.view is None and not ui.busy)
-        await keys.until(lambda ui, _: says(ui, "again?") and not isinstance(ui.page, Result))
-        (content,) = kept_seat_files(tmp_path)
-        assert b"a-secret" in content
-        assert b"ABCD" in content
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
-
-    async with scripted(act) as url:
-        assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0
 
 
 def names_of(ui: Ui) -> list[str]:

@@ -43,8 +43,8 @@ from engine.game import Game, GameOptions
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from palatinus import _parser
+from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
 from tests.client.ui.draw.test_drawing import SIZES
-from tests.client.ui.draw.test_screens import LEVELS, PAGES, placing
 from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, reading_pages, text_of, ui_of
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START

@@ -12,7 +12,7 @@ from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
 from client.ui.texts.glyphs import UNICODE
 from engine.record import replayed
-from tests.client.ui.draw.test_screens import PAGES
+from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.pty_terminal import ROOT
 from tests.client.ui.terminal_picture import terminal_picture
 

@@ -1,19 +1,15 @@
-"""What the host of a table may do, what the others are told, and how a game goes on without a player."""
+"""What the host of a table may do, and what the others are told."""
 
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
-from client.bots.brains import at_random
 from engine.pieces import Seat
-from engine.redaction import snapshot
-from engine.view import eyes_of
-from protocol.absence import WAIT, Absence, ByBot, GameClock, MoveClock
-from protocol.codec import encode
+from protocol.absence import ByBot, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
@@ -26,26 +22,21 @@ from protocol.messages import (
     JoinTable,
     Leave,
     ListTables,
-    Ping,
     Refused,
     Rematch,
     Remove,
     Reseated,
     Resume,
-    Said,
-    Say,
     SeatBot,
     Seated,
-    Snapshot,
     StartGame,
     SubstituteNow,
-    Sync,
     Tables,
     TableState,
     Watch,
 )
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
-from server.app import Running, running
+from server.app import running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -56,11 +47,11 @@ from tests.server.peer import (
     full_table,
     game,
     memory_server,
-    peer_on_turn,
     play_on,
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.hosted import changed, play_moves_of_stand_in, play_to_the_end, served
 from tests.server.tables.states import state_where
 
 SETTINGS: tuple[Setting, ...] = (
@@ -84,43 +75,11 @@ REQUESTS: tuple[Callable[[int], ClientMessage], ...] = (
 )
 
 
-@contextlib.asynccontextmanager
-async def served(data: Path | None = None, time: ManualClock | None = None) -> AsyncIterator[Running]:
-    """Run a server with a quick stand-in, on a clock that only the test advances."""
-    clock = time or ManualClock()
-    config = Config(
-        data=data, stand_in=at_random, limits=Limits(stand_in_seconds=0), timers=lambda: clock, seed=1
-    )
-    async with running(config) as server:
-        yield server
-
-
-async def changed(host: Peer, *settings: Setting) -> None:
-    """Have the host change settings."""
-    for setting in settings:
-        await host.done(ChangeSetting(host.next_id(), setting))
-
-
 async def sent_away(peer: Peer) -> Code:
     """Wait until the peer is sent away, and return why."""
     while not isinstance(message := await peer.receive(), Refused) or message.id is not None:
         pass
     return Code(message.code)
-
-
-async def play_to_the_end(peers: list[Peer]) -> None:
-    """Play with whatever else moves until the game is over."""
-    rng = random.Random(1)
-    while peers[0].view is None or peers[0].view.result is None:
-        if (mover := peer_on_turn(peers)) is not None:
-            await mover.done(mover.random_move(rng))
-            await all_caught_up(peers, mover.seq)
-        else:
-            await peers[0].until(Events)
-            await all_caught_up(peers, peers[0].seq)
-
-
-# -- who may ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -140,9 +99,6 @@ async def test_a_lobby_client_cannot_use_them() -> None:
     async with memory_server() as server, connected(server.port) as peer:
         for request_of in REQUESTS:
             assert (await peer.refused(request_of(peer.next_id()))).code == Code.NOT_AT_A_TABLE
-
-
-# -- settings ---------------------------------------------------------------------------------------
 
 
 async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path: Path) -> None:
@@ -266,16 +222,6 @@ async def test_the_policy_changes_in_a_running_game() -> None:
         await play_to_the_end(peers[:1])
 
 
-async def play_moves_of_stand_in(peers: list[Peer], moves: int) -> None:
-    for _ in range(moves):
-        while not (await peers[0].until(Events)).events:
-            pass
-        await all_caught_up(peers[1:], peers[0].seq)
-
-
-# -- removing people --------------------------------------------------------------------------------
-
-
 async def test_a_player_is_removed_before_the_game() -> None:
     """The seat is free, the token void, and whoever was removed cannot come straight back, nor the name."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
@@ -360,9 +306,6 @@ async def test_the_host_cannot_remove_itself_or_nobody_or_a_player_who_is_there(
         assert (await host.refused(Remove(host.next_id(), 1))).code == Code.NOBODY_THERE
 
 
-# -- the host ---------------------------------------------------------------------------------------
-
-
 async def test_hosting_is_handed_on() -> None:
     """The new host may, the old one may not; a program cannot be host."""
     async with memory_server() as server, full_table(server.port, 3, programs={2}) as peers:
@@ -396,9 +339,6 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
         time.advance(Limits().host_grace_seconds)
         async with resumed(server.port, peers[2]) as (carla,):
             assert (await state_where(carla, lambda state: state.host != 1)).host == 2
-
-
-# -- seats ------------------------------------------------------------------------------------------
 
 
 async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
@@ -439,204 +379,3 @@ async def test_an_order_must_name_every_seat_once() -> None:
             assert refused.code == Code.BAD_MESSAGE
         await peers[0].done(StartGame(peers[0].next_id()))
         assert (await peers[0].refused(Arrange(peers[0].next_id()))).code == Code.ALREADY_STARTED
-
-
-# -- a game that would wait for ever ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("policy", [WAIT, MoveClock(3600)])
-async def test_a_bot_plays_at_once_for_a_player_who_has_left(tmp_path: Path, policy: Absence) -> None:
-    """Under the default policy too, and after a restart, until the player returns."""
-    async with served(tmp_path) as server, game(server.port, 2, absence=policy) as peers:
-        await play_on(peers, random.Random(1), moves=1)
-        request = SubstituteNow(peers[0].next_id(), 1)
-        assert (await peers[0].refused(request)).code == Code.NOT_AWAY
-        await peers[1].done(Leave(peers[1].next_id()))
-        await peers[0].done(SubstituteNow(peers[0].next_id(), 1))
-        await play_moves_of_stand_in(peers[:1], 1)
-        again = SubstituteNow(peers[0].next_id(), 1)
-        assert (await peers[0].refused(again)).code == Code.BOT_PLAYS_ALREADY
-        await peers[0].done(peers[0].random_move(random.Random(1)))
-        await play_moves_of_stand_in(peers[:1], 1)
-    async with served(tmp_path) as server, resumed(server.port, peers[0]) as (anna,):
-        await anna.done(anna.random_move(random.Random(2)))
-        await play_moves_of_stand_in([anna], 1)
-        async with resumed(server.port, peers[1]) as (bruno,):
-            await anna.done(anna.random_move(random.Random(3)))
-            await all_caught_up([anna, bruno], anna.seq)
-            assert bruno.legal is not None
-
-
-async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
-    """With what the seat may know from now on and no more; the old token is void, also after a restart."""
-    async with served(tmp_path) as server, game(server.port, 3, watched=True) as peers:
-        anna, bruno, carla, zoe = peers
-        await play_on(peers, random.Random(1), moves=7)
-        await bruno.done(Leave(bruno.next_id()))
-        async with connected(server.port) as late:
-            assert (await late.refused(JoinTable(7, anna.code, "Dario"))).code == Code.GAME_RUNNING
-        await anna.done(Remove(anna.next_id(), 1))
-        state = await state_where(carla, lambda state: state.seats[1].vacant)
-        assert state.seats[1].name == "Player 1"
-        await carla.done(Leave(carla.next_id()))
-        refused = await carla.refused(JoinTable(carla.next_id(), anna.code, "Clara"))
-        assert refused.code == Code.KNOWS_ANOTHER_HAND
-        await carla.resume(anna.code, carla.token, carla.seq)
-        assert (await bruno.refused(Resume(7, anna.code, bruno.token))).code == Code.BAD_TOKEN
-        await zoe.done(Leave(zoe.next_id()))
-        zoe.go_back_to(0, [])
-        refused = await zoe.refused(JoinTable(zoe.next_id(), anna.code, "player 2"))
-        assert refused.code == Code.NAME_TAKEN
-        seated = await zoe.join(anna.code, "Zoe")
-        assert (seated.seat, seated.taken_over) == (1, "Player 1")
-        await zoe.until(Snapshot)
-        held = table_of(server, peers).state.game
-        assert held is not None
-        assert zoe.seat is not None
-        assert zoe.view == snapshot(held.view, eyes_of(zoe.seat))
-        state = await state_where(anna, lambda state: state.seats[1].name == "Zoe")
-        assert not state.seats[1].vacant
-        facts = table_facts(table_of(server, peers).state)
-    async with served(tmp_path) as server:
-        assert table_facts(table_of(server, peers).state) == facts
-        async with connected(server.port) as gone, resumed(server.port, anna, zoe, carla) as again:
-            assert (await gone.refused(Resume(8, anna.code, bruno.token))).code == Code.BAD_TOKEN
-            check_views(table_of(server, again), again)
-            await play_on(again, random.Random(2))
-            assert again[0].view is not None
-            assert again[0].view.result is not None
-
-
-async def test_the_host_ends_a_game(tmp_path: Path) -> None:
-    """Nobody wins, nobody can move, hidden pieces stay hidden, and the players can play again."""
-    async with served(tmp_path) as server, game(server.port, 2, watched=True) as peers:
-        await play_on(peers, random.Random(1), moves=5)
-        await peers[0].done(EndGame(peers[0].next_id()))
-        for peer in peers:
-            state = await state_where(peer, lambda state: state.ended)
-            assert (state.stage, peer.legal) == ("over", None)
-        mover = peers[1]
-        assert mover.view is not None
-        await mover.done(Sync(mover.next_id(), 0))
-        assert mover.legal is None
-        assert (await peers[0].refused(EndGame(peers[0].next_id()))).code == "game-over"
-        facts = table_facts(table_of(server, peers).state)
-    async with served(tmp_path) as server, resumed(server.port, *peers[:2]) as again:
-        assert table_facts(table_of(server, again).state) == facts
-        assert all(peer.legal is None for peer in again)
-        assert isinstance(await again[1].ask(Rematch(again[1].next_id())), Seated)
-        assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
-        again[0].go_back_to(0, [])
-        await again[0].done(StartGame(again[0].next_id()))
-
-
-async def test_a_game_that_has_not_begun_cannot_be_ended() -> None:
-    async with memory_server() as server, full_table(server.port, 2) as peers:
-        assert (await peers[0].refused(EndGame(peers[0].next_id()))).code == Code.NOT_STARTED
-
-
-# -- what spectators say ------------------------------------------------------------------------------
-
-
-async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_runs() -> None:
-    """Neither at once nor later, to players who stay, sync or come back; before and after, all hear it."""
-    async with (
-        memory_server() as server,
-        full_table(server.port, 2, watched=True, random_layout=True) as peers,
-        connected(server.port) as other,
-    ):
-        *players, spectator = peers
-        await other.watch(players[0].code)
-        await changed(players[0], Quiet(on=True))
-        assert (await state_where(spectator, lambda state: state.quiet)).quiet
-        await spectator.done(Say(spectator.next_id(), "before"))
-        assert await players[1].until(Said) == Said("before", spectator=1)
-        await players[0].done(StartGame(players[0].next_id()))
-        await all_caught_up([*peers, other], players[0].seq)
-        await spectator.done(Say(spectator.next_id(), "a tip"))
-        assert await hears(other, "a tip") == 1
-        await players[1].done(Say(players[1].next_id(), "thanks"))
-        assert await hears(other, "thanks") is None
-        await players[0].done(Sync(players[0].next_id(), 0))
-        async with resumed(server.port, players[1]) as again:
-            await again[0].nothing_but_pong()
-            await play_to_the_end([players[0], *again])
-            await spectator.done(Say(spectator.next_id(), "after"))
-            for peer in (players[0], *again):
-                assert await hears(peer, "after") == 1
-                assert not any(b"a tip" in frame for frame in peer.frames)
-        assert not any(b"a tip" in frame for frame in players[1].frames)
-
-
-async def test_an_ended_game_is_quiet_no_more() -> None:
-    async with memory_server() as server, game(server.port, 2, watched=True) as (host, player, spectator):
-        await changed(host, Quiet(on=True))
-        await spectator.done(Say(spectator.next_id(), "a tip"))
-        await host.done(EndGame(host.next_id()))
-        await spectator.done(Say(spectator.next_id(), "a pity"))
-        assert await player.until(Said) == Said("a pity", spectator=1)
-
-
-async def hears(peer: Peer, text: str) -> int | None:
-    """Wait until the peer hears this; return the number of the spectator who said it."""
-    while (said := await peer.until(Said)).text != text:
-        pass
-    return said.spectator
-
-
-# -- private tables ---------------------------------------------------------------------------------
-
-
-async def listed(peer: Peer) -> bytes:
-    """Return the list of tables as it is sent to the peer."""
-    peer.id = 0
-    answer = await peer.ask(ListTables(0))
-    assert isinstance(answer, Tables)
-    return encode(answer)
-
-
-async def test_private_tables_change_no_byte_of_the_list() -> None:
-    """Neither when they are opened, nor while they are played, nor by their number or order."""
-    async with memory_server() as server, connected(server.port) as stranger, connected(server.port) as other:
-        await other.open(3, "Olga")
-        before = await listed(stranger)
-        async with game(server.port, 2, private=True) as peers:
-            assert await listed(stranger) == before
-            await changed(peers[0], Title("Secret"))
-            await play_on(peers, random.Random(1))
-            assert await listed(stranger) == before
-            await changed(peers[0], Private(on=False))
-            assert await listed(stranger) != before
-
-
-async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
-    """After too many wrong codes, a right and a wrong one are answered alike; listed tables are found."""
-    async with memory_server() as server, connected(server.port) as host, connected(server.port) as public:
-        private = (await host.open(3, private=True)).table
-        listed_table = (await public.open(3)).table
-        async with connected(server.port) as stranger:
-            most = Limits().wrong_codes_per_address
-            for number in range(most):
-                wrong = Watch(number, "AAAA") if number % 3 else Resume(number, "AAAA", "x")
-                assert (await stranger.refused(wrong)).code == Code.NO_SUCH_TABLE
-            answers = [
-                await stranger.refused(message)
-                for code in (private, "AAAA")
-                for message in (Watch(7, code), JoinTable(7, code, "X"), Resume(7, code, "x"))
-            ]
-            assert len({encode(answer) for answer in answers}) == 1
-            assert answers[0].code == Code.TOO_MANY_GUESSES
-            await stranger.join(listed_table, "Late")
-        await host.socket.close()
-        async with connected(server.port) as back:
-            await back.resume(private, host.token)
-
-
-async def test_a_private_table_is_joined_and_watched_by_its_code() -> None:
-    async with memory_server() as server, connected(server.port) as host, connected(server.port) as guest:
-        code = (await host.open(2, private=True)).table
-        assert (await host.until(TableState)).private
-        await guest.join(code, "Guest")
-        async with connected(server.port) as other:
-            await other.watch(code)
-            await other.ask(Ping(other.next_id()))

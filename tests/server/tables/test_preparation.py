@@ -27,8 +27,8 @@ from server.config import Config
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, full_table, game, memory_server, table_of
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.hosted import changed, served
 from tests.server.tables.states import state_where
-from tests.server.tables.test_host_powers import changed, served
 
 
 def ready_in(state: TableState) -> list[int]:

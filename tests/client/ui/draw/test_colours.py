@@ -15,7 +15,7 @@ from client.ui.draw.screen import drawn
 from client.ui.terminal.palette import style_for
 from client.ui.texts.glyphs import UNICODE
 from client.ui.update.state import Ui
-from tests.client.ui.draw.test_screens import over, placing
+from tests.client.ui.draw.sample_pages import over, placing
 from tests.client.ui.seen import assert_screen, text_of
 
 PALETTES = {

@@ -17,7 +17,7 @@ from client.ui.update.typed_line import ways_on
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import LobbyRemark, PersonOnline, SeatSummary, TableState, TableSummary
-from tests.client.ui.draw.test_screens import TABLES
+from tests.client.ui.draw.sample_pages import TABLES
 from tests.client.ui.seen import ADDRESS, after, assert_screen, request_after, text_of, typed
 
 NOWHERE = TableModel()

@@ -9,290 +9,52 @@ import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
-from client import levels
-from client.language import LANGUAGES, speak
+from client.language import LANGUAGES
 from client.records.past_games import PastGame
-from client.suggestion import Suggestion
-from client.tables.news import Announcement, Back, ServerStops
-from client.tables.table import Heard, TableModel
+from client.tables.news import Back
+from client.tables.table import TableModel
 from client.ui.draw.lines import plain
-from client.ui.draw.news_lines import news_lines
 from client.ui.draw.pages.reading import hands_table
 from client.ui.draw.pages.result import result_lines
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Act, ChooseLine, Hover, PointAt, Scrollable
+from client.ui.update.actions import Act, Hover, Scrollable
 from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys.offered import offered
-from client.ui.update.news import heard, suggested
+from client.ui.update.news import heard
 from client.ui.update.state import (
-    Announcements,
     History,
     Hosting,
     Lobby,
-    MenuPage,
     Notice,
     Outage,
-    Quitting,
-    Reading,
-    TableMenu,
-    TalkPage,
     Topic,
     Ui,
 )
-from client.ui.update.table.cursor import HEX_POSITIONS
-from client.ui.update.table.menu import choices
-from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally
-from engine.game import Game, GameOptions
+from engine.game import GameOptions
 from engine.pieces import Piece, Seat
-from engine.redaction import redacted
-from engine.view import SPECTATOR
 from protocol.absence import ByVote
-from protocol.messages import SeatSummary, SpectatorSummary, Standing, TableState, TableSummary
+from protocol.messages import SeatSummary, TableState, TableSummary
+from tests.client.ui.draw.sample_pages import (
+    PAGES,
+    SIZES,
+    TABLES,
+    counting,
+    placing,
+    talking,
+)
 from tests.client.ui.seen import (
     ADDRESS,
-    NAMES,
     after,
     assert_screen,
-    at_scoring_step,
     model_of,
-    played_until_turn_of,
     playing_of,
     reading_pages,
     text_of,
-    ui_of,
-    with_cursor,
 )
-from tests.engine.test_fairness import cheated
 from tests.games import begun, played
-
-LEVELS = tuple(level.name for level in levels.LEVELS)
-SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
-TABLES = (
-    TableSummary("KXQT", "Bob", 3, 1, "gathering"),
-    TableSummary("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
-)
-
-
-def placing(players: int = 4) -> tuple[Ui, TableModel]:
-    """Return a game after some turns, with Ann to place."""
-    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
-    model = model_of(game, 0, away=players - 1)
-    return after(ui_of(game, model), model, "tab", "l", "j"), model
-
-
-def counting(players: int) -> tuple[Ui, TableModel]:
-    """Return the page about hidden hands and influence."""
-    ui, model = placing(players)
-    return after(ui, model, "c"), model
-
-
-def foreseeing() -> tuple[Ui, TableModel]:
-    """Return a game with a farmer chosen, and a soldier beside the field pointed at."""
-    ui, model = placing(3)
-    assert model.view is not None
-    return after(with_cursor(ui, model.view.layout.hexes[Field("F2")]), model, "4"), model
-
-
-def hinted() -> tuple[Ui, TableModel]:
-    """Return a game with a move suggested."""
-    ui, model = placing()
-    assert model.state is not None
-    model.state = structs.replace(model.state, hints=True)
-    command = Place(Seat(0), Piece("Ef*"), Field("E2"))
-    return suggested(replace(ui, hosting=Hosting(hints=True)), Suggestion(command), model), model
-
-
-def laying() -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(3), 5, 3), 1)
-    model = model_of(game, 1)
-    return after(ui_of(game, model), model, "r", "r", "right"), model
-
-
-def over(step: int) -> tuple[Ui, TableModel]:
-    """Return a finished game at a step of its scoring, counted from the end if negative."""
-    game = played(GameOptions(3, random_layout=True), 11)
-    model = model_of(game, 0)
-    assert model.view is not None
-    return at_scoring_step(
-        ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step
-    ), model
-
-
-def checked(game: Game) -> tuple[Ui, TableModel]:
-    """Return the result of a game that this client has followed, and whose draws it has checked."""
-    model = model_of(game, None)
-    assert model.view is not None
-    for event in game.events:
-        model.draws.fold(redacted(event, SPECTATOR))
-    return at_scoring_step(ui_of(game, model), model, last_step(model.view)), model
-
-
-def evening() -> tuple[Ui, TableModel]:
-    """Return the result of the third game of three players."""
-    ui, model = over(-1)
-    assert model.state is not None
-    standings = (Standing(3, 1, 55), Standing(3, 2, 61), Standing(2, 0, 30))
-    seats = [
-        structs.replace(seat, standing=standing)
-        for seat, standing in zip(model.state.seats, standings, strict=True)
-    ]
-    able = replace(ui, hosting=Hosting(looks_back=True, saves=True))
-    return able, replace(model, state=structs.replace(model.state, seats=seats))
-
-
-def history() -> tuple[Ui, TableModel]:
-    """Return the list of thirty games, one of which cannot be read."""
-    games = []
-    for number in range(30):
-        seats = 2 + number % 3
-        names, points = NAMES[:seats], (14, 12, 9, 7)[:seats]
-        games.append(
-            PastGame(f"{number}.txt", "KXQT", 1.79e9 - 3600.0 * number, names, points, (number % 2,))
-        )
-    games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
-    return Ui("", page=History(tuple(games), chosen=1)), TableModel()
-
-
-def waiting() -> tuple[Ui, TableModel]:
-    state = TableState(
-        "KXQT",
-        "gathering",
-        [
-            SeatSummary("Ann", True, ready=True, people="E"),
-            SeatSummary("Bob", False, people="A", chosen=True),
-            SeatSummary(people="L"),
-        ],
-        0,
-    )
-    ui = Ui("Ann", ADDRESS, Hosting(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
-    return ui, TableModel("KXQT", Seat(0), state=state)
-
-
-def waiting_without_bots() -> tuple[Ui, TableModel]:
-    """Return the same table on a server that seats no bots."""
-    ui, model = waiting()
-    return replace(ui, hosting=Hosting()), model
-
-
-def waiting_for_nobody() -> tuple[Ui, TableModel]:
-    """Return the same table with a bot of the server in its last seat."""
-    ui, model = waiting()
-    assert model.state is not None
-    bot = SeatSummary("senator-1", here=True, level="senator", people="L")
-    model.state = structs.replace(model.state, seats=[*model.state.seats[:2], bot])
-    return ui, model
-
-
-def stopping() -> tuple[Ui, TableModel]:
-    """Return a running game on a server that is about to stop."""
-    ui, model = placing()
-    return heard(replace(ui, now=1.0), ServerStops(300), model), model
-
-
-def announced() -> tuple[Ui, TableModel]:
-    """Return two announcements over a running game."""
-    ui, model = stopping()
-    for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
-        ui = heard(ui, Announcement(text.strip()), model)
-    return ui, model
-
-
-def talking() -> tuple[Ui, TableModel]:
-    """Return a running game at which a player and two spectators have said something."""
-    ui, model = placing()
-    long = "Shall we have a remark that does not quite fit into the one line that it is given here?"
-    said = (Heard(Seat(1), long), Heard(None, "Lovely.", "Zoe", 1), Heard(None, "Indeed.", None, 7))
-    for each in said:
-        ui = heard(ui, each, model)
-    return ui, model
-
-
-def read() -> tuple[Ui, TableModel]:
-    """Return all that was said there."""
-    ui, model = talking()
-    return after(ui, model, "T"), model
-
-
-def ended() -> tuple[Ui, TableModel]:
-    """Return a game that its host has ended."""
-    ui, model = placing(3)
-    assert model.state is not None
-    model.legal = None
-    model.state = structs.replace(model.state, stage="over", ended=True)
-    return ui, model
-
-
-def menu() -> tuple[Ui, TableModel]:
-    """Return the menu of a table, open for its host before the game."""
-    ui, model = waiting()
-    assert model.state is not None
-    model.state = structs.replace(
-        model.state,
-        title="Friday",
-        private=True,
-        starting=1,
-        spectators=1,
-        watching=[SpectatorSummary(1, "Zoe")],
-    )
-    return after(ui, model, "o", "down", "down"), model
-
-
-def menu_of_bots() -> tuple[Ui, TableModel]:
-    """Return the page of the menu with the levels of the server's bots."""
-    ui, model = waiting()
-    return replace(ui, overlay=TableMenu(MenuPage.BOT, chosen=1)), model
-
-
-def menu_of_peoples() -> tuple[Ui, TableModel]:
-    """Return the page of the menu with the peoples, of which another player has chosen one."""
-    ui, model = waiting()
-    return after(ui, model, "p", "down"), model
-
-
-def quitting() -> tuple[Ui, TableModel]:
-    """Return the question whether to quit, over a running game."""
-    ui, model = placing()
-    return after(ui, model, "q"), model
-
-
-PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
-    "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
-    "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
-    "gathering": waiting,
-    "gathering-no-bots": waiting_without_bots,
-    "gathering-bot": waiting_for_nobody,
-    "menu": menu,
-    "menu-bots": menu_of_bots,
-    "menu-peoples": menu_of_peoples,
-    "quitting": quitting,
-    "ended": ended,
-    "laying": laying,
-    "placing": placing,
-    "foreseeing": foreseeing,
-    "hinted": hinted,
-    "placing-two": lambda: placing(2),
-    "counts": lambda: counting(4),
-    "counts-two": lambda: counting(2),
-    "scoring-soldier": lambda: over(1),
-    "scoring-piece": lambda: over(9),
-    "result": lambda: over(-1),
-    "result-evening": evening,
-    "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
-    "result-wrong": lambda: checked(cheated("tiles", random_layout=True)),
-    "history": history,
-    "stopping-lobby": lambda: (
-        Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
-        TableModel(),
-    ),
-    "stopping": stopping,
-    "announcement": announced,
-    "talking": talking,
-    "talk": read,
-}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -480,157 +242,6 @@ def test_the_rules_show_the_hands(players: int) -> None:
         assert int(cell.partition("+")[2 if second else 0]) == count
     assert int(rows[-2][column]) == sum(dealt.hands[0].values())
     assert int(rows[-1][column]) == dealt.soldierless_at
-
-
-SMALL_WINDOWS = (
-    ("placing", 79, 23),
-    ("placing", 60, 20),
-    ("placing", 20, 10),
-    ("laying", 40, 15),
-    ("scoring-piece", 40, 15),
-    ("scoring-soldier", 20, 10),
-    ("result", 30, 12),
-    ("result-wrong", 30, 12),
-    ("lobby", 40, 10),
-    ("gathering", 40, 12),
-    ("menu", 40, 12),
-    ("menu", 20, 8),
-    ("menu-bots", 20, 8),
-    ("quitting", 40, 12),
-    ("quitting", 20, 8),
-    ("counts", 44, 20),
-    ("counts-two", 30, 12),
-)
-
-
-def test_small_windows() -> None:
-    """They show the board around the cursor with the hand below it, or a short list."""
-    texts = []
-    for page, width, height in SMALL_WINDOWS:
-        ui, model = PAGES[page]()
-        frame = drawn(ui, model, UNICODE, width, height)
-        assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-        texts.append(f"{page} {width}x{height}\n\n{text_of(frame)}")
-    assert_screen("small", "\n".join(texts))
-
-
-@pytest.mark.parametrize("size", [(79, 23), (60, 20), (40, 15), (20, 10), (20, 8)])
-def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
-    """Every hex with the cursor is visible, and a click on it points at it."""
-    ui, model = placing()
-    for cell in HEX_POSITIONS:
-        there = with_cursor(ui, cell)
-        frame = drawn(there, model, UNICODE, *size)
-        line, text = next(
-            (at, plain(row)) for at, row in enumerate(frame.lines) if re.search("▐.{5}▌", plain(row))
-        )
-        assert frame.action_at(text.index("▐") + 3, line) == PointAt(cell)
-        assert all(each.column >= 0 and each.column + each.width <= size[0] for each in frame.targets)
-
-
-@pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
-def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
-    """Whatever lies over it: the menu, the question whether to quit, talk, announcements, texts."""
-    overlays = (
-        None,
-        Quitting(),
-        TalkPage(),
-        Announcements(("Cosima.",)),
-        *(TableMenu(page) for page in MenuPage),
-        *map(Reading, Topic),
-    )
-    for page in PAGES.values():
-        ui, model = page()
-        for overlay in overlays:
-            frame = drawn(replace(ui, overlay=overlay), model, UNICODE, *size)
-            assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
-            assert frame.seen
-            assert "The window" not in text_of(frame)
-
-
-@pytest.mark.parametrize("players", [2, 5])
-def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
-    """Also while the player is told something, and when others play again."""
-    game = played(GameOptions(players, random_layout=True), 11)
-    model = model_of(game, 0)
-    assert model.view is not None
-    assert model.state is not None
-    assert (result := model.view.result) is not None
-    model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
-    ui = at_scoring_step(ui_of(game, model), model, last_step(model.view))
-    for size in ((79, 23), (40, 12), (20, 8)):
-        for notice in (None, Notice("Saved as palatinus-KXQT.txt in /home/ann.")):
-            shown = text_of(drawn(replace(ui, notice=notice), model, UNICODE, *size))
-            points = [int(found) for found in re.findall(r"(?m)^ [ESLMA] .* (\d+) +\|", shown)]
-            assert points == sorted((tally.points for tally in result.tallies), reverse=True)
-            assert ("Saved" if notice else "again") in shown
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_question_whether_to_quit_is_whole_in_every_window(language: str) -> None:
-    speak(language)
-    try:
-        ui, model = placing()
-        asked = news_lines(replace(ui, overlay=Quitting(), log=()), 200, 1, "")
-        frame = drawn(replace(ui, overlay=Quitting()), model, UNICODE, 20, 8)
-    finally:
-        speak("en")
-    shown = " ".join(plain(row).strip() for row in frame.lines)
-    assert plain(asked[0]).strip() in shown
-
-
-@pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
-def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -> None:
-    """The line that the player is on is shown whole in any window, and a click on it chooses it."""
-    ui, model = menu()
-    lines = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, ui.talk)]
-    for at, words in enumerate(lines):
-        frame = drawn(replace(ui, overlay=TableMenu(chosen=at)), model, UNICODE, *size)
-        rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
-        shown = " ".join(plain(frame.lines[row]).strip("\u25ba ") for row in rows)
-        assert shown == words
-
-
-@pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
-def test_too_small_a_window_says_so(width: int, height: int) -> None:
-    """The message is cut to the window, and nothing is drawn beyond its edge."""
-    ui, model = placing()
-    frame = drawn(ui, model, UNICODE, width, height)
-    assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-    if width >= 19:
-        assert "20x8 or" in text_of(frame)
-
-
-@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 8)])
-@pytest.mark.parametrize("topic", [*Topic])
-def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[int, int]) -> None:
-    """Every word of every page is shown on the way to the end; back at the start, the first is again."""
-    ui, model = placing()
-    pages = [
-        drawn(replace(ui, overlay=each), model, UNICODE, 80, 24).lines[1:-1] for each in reading_pages(topic)
-    ]
-    whole = "\n".join(plain(content) for page in pages for content in page)
-    ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
-    seen, text, screens = first, first, 1
-    while Act.PAGE_DOWN in {key.action for key in offered(ui, model)}:
-        ui, text = shown_in(after(ui, model, "pagedown"), model, size)
-        seen, screens = seen + text, screens + 1
-    words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
-    assert words <= set(re.findall(r"\w+", seen))
-    assert topic is not Topic.HELP or ", Space: " in seen  # a key stands apart from what it does
-    for _ in range(screens):
-        ui, text = shown_in(after(ui, model, "pageup"), model, size)
-    assert "page 1 of" in text or topic is Topic.COUNTS
-    assert drawn(replace(ui, overlay=Quitting()), model, UNICODE, *size).seen
-
-
-def shown_in(ui: Ui, model: TableModel, size: tuple[int, int]) -> tuple[Ui, str]:
-    """Return what a window shows, and the state after it has told how far it can be scrolled."""
-    frame = drawn(ui, model, UNICODE, *size)
-    assert frame.seen
-    ui, request = updated(ui, Scrollable(frame.last_top), model)
-    assert request is None
-    return ui, text_of(frame)
 
 
 def test_the_field_under_the_mouse_is_explained() -> None:

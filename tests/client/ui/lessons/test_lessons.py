@@ -1,11 +1,6 @@
 """The lessons: every exercise can be done, the text agrees with the engine, and every page fits."""
 
-import functools
-import random
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,121 +8,37 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.draw.screen import drawn
 from client.ui.lessons.course import Course, Parting
-from client.ui.lessons.example import MOVES, NAMES, record_at
 from client.ui.lessons.goals import (
-    BeRefused,
     Catch,
     Earn,
-    Lay,
-    PlaceAny,
-    PlaceOn,
     PointTo,
     Read,
-    Walk,
-    act_of,
-    fulfilled,
-    influence_of,
 )
-from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, Shown
-from client.ui.lessons.progress import seen, text_of
-from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Hold, PointAt, Scrollable
+from client.ui.lessons.pages import PAGES, PUPIL
+from client.ui.texts.glyphs import UNICODE
 from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.keys.table import KEYS
-from client.ui.update.state import Lesson, Notice, Reading, Topic
-from engine.board import Field, has_spring
-from engine.events import Captured, Command, Event, HillScored, LayTile, Place, Placed, SoldierFled, TileLaid
-from engine.game import Game, RandomChance
-from engine.pieces import Kind, Piece, Seat, Wolf
-from engine.record import replayed
-from tests.client.ui.seen import assert_screen, shown_step
-from tests.client.ui.seen import text_of as screen_text
+from client.ui.update.state import Lesson, Notice
+from engine.board import Field
+from engine.events import Place
+from engine.pieces import Kind, Piece
+from tests.client.ui.lessons.pupil import (
+    TITLES,
+    course_at,
+    do_exercise,
+    game_of,
+    is_done,
+    page_titled,
+    play,
+    practice,
+    shown,
+    solutions,
+)
+from tests.client.ui.seen import shown_step
 from tests.examples import examples
 
-TITLES = [page.title for page in PAGES]
-HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
-
-
-def practice(record: str) -> Game:
-    """Return the game of a record, as `commands.playing.lessons.practice` does; each is read only once."""
-    return Game(_events_of(record), RandomChance(random.Random()))
-
-
-@functools.cache
-def _events_of(record: str) -> tuple[Event, ...]:
-    return tuple(replayed(record).events)
-
-
-def course_at(title: str, glyphs: GlyphSet = UNICODE) -> Course:
-    """Return the course, opened at this page."""
-    return Course("Ann", practice, glyphs, TITLES.index(title))
-
-
-def page_titled(title: str) -> LessonPage:
-    return PAGES[TITLES.index(title)]
-
-
-def game_of(page: LessonPage) -> Game:
-    return practice(record_at(page.moves))
-
-
-def solutions(page: LessonPage) -> Iterator[Command]:
-    """Yield the legal moves that do what the page asks."""
-    start = game_of(page)
-    for command in start.legal_commands():
-        if isinstance(command, Place) and command.piece.wolf and page.goal != PlaceAny(wolf=True):
-            continue  # the same as without the wolf
-        game = Game(start.events, RandomChance(random.Random(1)))
-        game.apply(command)
-        if fulfilled(page.goal, command, seen(game, page, "Ann")):
-            yield command
-
-
-def play(course: Course, command: Command) -> None:
-    """Make a move on the screen, with keys where possible."""
-    match command:
-        case LayTile():
-            course.press(str(command.position))
-            for _ in range(command.orientation):
-                course.press("r")
-        case Place():
-            assert course.model.view is not None
-            course.act(Hold(command.piece))
-            course.act(PointAt(course.model.view.layout.hexes[command.field]))
-    course.press("enter")
-
-
-def do_exercise(course: Course, page: LessonPage) -> None:
-    """Do what the page asks."""
-    assert course.model.view is not None
-    match page.goal:
-        case PointTo(field):
-            course.act(PointAt(course.model.view.layout.hexes[field]))
-        case BeRefused(field=field):
-            legal = game_of(page).view.hands[PUPIL]
-            piece = next(piece for piece in legal if piece.kind is not Kind.SOLDIER)
-            play(course, Place(PUPIL, piece, field or Field("F3")))
-        case Walk():
-            while not is_done(course):
-                course.press("right")
-        case Read():
-            pass
-        case _:
-            play(course, next(solutions(page)))
-
-
-def is_done(course: Course) -> bool:
-    return isinstance(course.ui.page, Lesson) and course.ui.page.done
-
-
-def shown(course: Course, glyphs: GlyphSet = UNICODE, width: int = 80, height: int = 24) -> str:
-    return screen_text(drawn(course.ui, course.model, glyphs, width, height))
-
-
-# -- the course -----------------------------------------------------------------------------------
 
 
 def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
@@ -307,307 +218,3 @@ def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
     lines = shown(course).splitlines()
     assert {get_cwidth(content) for content in lines} == {81}
     assert len(lines) == 24
-
-
-# -- what the pages say ---------------------------------------------------------------------------------
-
-
-def test_the_example_is_one_game() -> None:
-    """The engine plays the record of every page, and each is a beginning of the whole game."""
-    whole = game_of(replace(PAGES[0], moves=MOVES))
-    assert whole.over
-    for moves in range(MOVES):
-        events = game_of(replace(PAGES[0], moves=moves)).events
-        assert events == whole.events[: len(events)]
-    assert len([event for event in whole.events if isinstance(event, Placed)]) == 36
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if isinstance(page.goal, Earn | Catch)], ids=lambda page: page.title
-)
-def test_some_fields_solve_the_exercise_and_most_do_not(page: LessonPage) -> None:
-    """Nothing hidden matters for the exercise."""
-    found = {command.field for command in solutions(page) if isinstance(command, Place)}
-    assert 1 <= len(found) <= 21
-    view = seen(game_of(page), page, "Ann").view
-    assert view is not None
-    assert not any(isinstance(piece, Wolf) for piece in view.board.values())
-
-
-def test_the_first_pages_agree_with_the_engine() -> None:
-    view = game_of(page_titled("The land")).view
-    assert view.layout.hexes[Field("E1")]
-    assert (view.tiles[0] or view.tiles[1]) == view.tiles[0]
-    assert "(E=6)" in shown(course_at("The land"))
-    goal = page_titled("Fields and springs").goal
-    assert isinstance(goal, PointTo)
-    assert has_spring(goal.field)
-    assert isinstance(page_titled("Laying the land").goal, Lay)
-    view = game_of(page_titled("Your people")).view
-    assert sum(view.hands[PUPIL].values()) == 12
-    hand = shown(course_at("Your people"))
-    assert "1 Em  merchant" in hand
-    wolves = shown(course_at("The wolf"))
-    assert "2 Em* wolf merchant" in wolves
-    assert "4 Ef* wolf farmer" in wolves
-
-
-def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
-    """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
-    start = game_of(page_titled("Your people"))
-    assert start.view.start.starting == NAMES.index("Livia") + 1
-    assert [event.seat for event in start.events if isinstance(event, TileLaid | Placed)][::6] == [1, 1]
-    assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
-
-
-def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
-    """R5.1 to R5.4: at hill D, one soldier captures a merchant, and another flees."""
-    captures, flees = page_titled("A soldier captures"), page_titled("A soldier flees")
-    captured, fled = (act_of(seen(game_of(page), page, "Ann"), field_of(page)) for page in (captures, flees))
-    assert isinstance(captured, Captured)
-    assert (captured.seat, captured.taken, captured.farmers) == (1, ("D6",), ())
-    assert isinstance(fled, SoldierFled)
-    assert (fled.seat, fled.merchants, fled.farmers) == (2, ("D6",), ("D4",))
-    for page, words in (
-        (captures, "has 1 merchant and 0 farmers beside it: it captures the merchant on D6."),
-        (flees, "has 1 merchant and 1 farmer beside it: it flees."),
-    ):
-        course = course_at(page.title)
-        assert words not in " ".join(shown(course).split())
-        do_exercise(course, page)
-        assert shows_end_of(words, shown(course))
-
-
-def field_of(page: LessonPage) -> Field:
-    assert isinstance(page.goal, PointTo)
-    return page.goal.field
-
-
-def test_what_livia_sees_is_what_her_seat_sees() -> None:
-    """R4.2: the kind of the pupil's wolf and the pupil's hand are hidden."""
-    course = course_at("Through Livia's eyes")
-    assert course.model.view is not None
-    assert course.model.seat == 1
-    assert course.model.view.placed[Field("E5")] == Wolf("E*")
-    assert course.model.view.owners[Field("E5")] == PUPIL
-    assert list(course.model.view.hands) == [1]
-    assert "E?*" in shown(course)
-
-
-def test_the_pages_about_hands_agree_with_the_engine() -> None:
-    """R4.3: a hand of five whose one soldier must be placed, then a hand of one farmer."""
-    for title in ("No soldier at the end", "The soldier is due"):
-        hand = game_of(page_titled(title)).view.hands[PUPIL]
-        assert sum(hand.values()) == 5
-        assert hand[Piece("Es")] == 1
-    course = course_at("No soldier at the end")
-    do_exercise(course, page_titled("No soldier at the end"))
-    assert "Place a soldier now" in " ".join(shown(course).split())
-    goal = page_titled("The last piece").goal
-    assert isinstance(goal, PlaceOn)
-    game = game_of(page_titled("The last piece"))
-    assert game.view.hands[PUPIL] == {Piece("Ef"): 1}
-    assert game.view.remaining == [1, 0, 0]
-    game.apply(Place(PUPIL, Piece("Ef"), goal.field))
-    assert game.events == game_of(replace(PAGES[0], moves=MOVES)).events
-
-
-def test_the_pages_about_scoring_agree_with_the_engine() -> None:
-    """Hill A: a capture, and the pupil's soldier flees; hill D: a shared captive, and a tie."""
-    scoring = game_of(replace(PAGES[0], moves=MOVES)).view.scoring
-    on = {
-        hill: [
-            event
-            for event in scoring
-            if isinstance(event, SoldierFled | Captured | HillScored) and event.hill == hill
-        ]
-        for hill in "AD"
-    }
-    captured, fled, settled = on["A"]
-    assert isinstance(captured, Captured)
-    assert isinstance(fled, SoldierFled)
-    assert fled.seat == PUPIL
-    assert isinstance(settled, HillScored)
-    assert settled.leaders == (PUPIL,)
-    assert {each.kind for each in settled.pieces} == {Kind.MERCHANT, Kind.FARMER}
-    assert (captured.field, {*captured.taken, fled.field}) == ("A2", {"A1", "A3", "A4"})
-    (farmer,) = (each for each in settled.pieces if each.field == "A6")
-    assert (farmer.amount, sum(term.amount for term in farmer.terms if term.field == "A1")) == (8, 4)
-    one, other, tied = on["D"]
-    assert isinstance(one, Captured)
-    assert isinstance(other, Captured)
-    assert set(other.shared) <= set(one.taken)
-    assert other.shared
-    assert isinstance(tied, HillScored)
-    assert tied.leaders == (PUPIL, Seat(1))
-
-
-# -- the screen -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [(80, 24), (96, 31)], ids=str)
-def test_nothing_of_a_page_is_cut_off(size: tuple[int, int]) -> None:
-    assert_complete(UNICODE, size)
-
-
-def test_nothing_of_a_page_is_cut_off_in_ascii() -> None:
-    assert_complete(ASCII)
-
-
-@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
-def test_nothing_of_a_page_is_cut_off_in_other_languages(
-    language: str, in_language: Callable[[str], None]
-) -> None:
-    in_language(language)
-    assert_complete(UNICODE)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_nothing_is_cut_off_at_the_right(language: str, in_language: Callable[[str], None]) -> None:
-    """A panel half as wide again has the same words, in titles, hands and all else.
-
-    The exception is the field under the cursor, which is below the hand if there is room.
-    """
-    in_language(language)
-    for page in PAGES:
-        course = course_at(page.title)
-        for part in ("asked", "done"):
-            narrow, wide = (shown(course, UNICODE, width) for width in (80, 95))
-            cut, missing = words_of(narrow) - words_of(wide), words_of(wide) - words_of(narrow)
-            field = _("FIELD {field}").format(field="")
-            if page.shown is Shown.HAND and field not in narrow:
-                missing -= words_of(wide[wide.find(field) :])
-            assert not cut, (page.title, part)
-            assert not missing, (page.title, part)
-            do_exercise(course, page)
-
-
-def words_of(text: str) -> Counter[str]:
-    """Return the words of a screen without its bottom line, which shows more keys if there is room."""
-    return Counter(" ".join(line.rstrip("|") for line in text.splitlines()[:-1]).split())
-
-
-def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
-    """Check that title, text, exercise, answer and hand are shown in full."""
-    for page in PAGES:
-        course = course_at(page.title, glyphs)
-        for part in ("asked", "done"):
-            text = shown(course, glyphs, *size)
-            words = words_of(text)
-            for sentence in (*text_of(page, glyphs), *course.ui.log):
-                assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if page.shown is Shown.HAND and "1 Em" in text:
-                assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
-            do_exercise(course, page)
-        assert not glyphs.ascii or text.isascii()
-
-
-def test_the_longest_arithmetic_is_shown_in_full() -> None:
-    """It belongs to the farmer on the best field."""
-    page = page_titled("Farmers")
-    best = max((way for way in solutions(page) if isinstance(way, Place)), key=gain)
-    course = course_at(page.title)
-    play(course, best)
-    assert shows_end_of(course.ui.log[0], shown(course))
-
-
-def gain(command: Place) -> int:
-    game = game_of(page_titled("Farmers"))
-    game.apply(command)
-    influence = influence_of(seen(game, page_titled("Farmers"), "Ann"), command.field)
-    return 0 if influence is None else influence.amount
-
-
-def shows_end_of(sentence: str, text: str) -> bool:
-    """Tell whether the sentence's last words are on the screen."""
-    return " ".join(sentence.split()[-4:]) in " ".join(text.replace("|", " ").split())
-
-
-SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
-    "learn-laying-80x24": ("Laying the land", False, UNICODE, (80, 24)),
-    "learn-merchants-80x24": ("Merchants", False, UNICODE, (80, 24)),
-    "learn-farmers-done-80x24": ("Farmers", True, UNICODE, (80, 24)),
-    "learn-refused-ascii": ("What is refused", True, ASCII, (80, 24)),
-    "learn-livia-120x40": ("Through Livia's eyes", False, UNICODE, (120, 40)),
-    "learn-scoring-80x24": ("Scoring: the influence", False, UNICODE, (80, 24)),
-    "learn-end-80x24": ("The end", False, UNICODE, (80, 24)),
-}
-
-
-@pytest.mark.parametrize("name", SCREENS)
-def test_page(name: str) -> None:
-    """Pages as text; read the files to see them."""
-    title, finished, glyphs, size = SCREENS[name]
-    course = course_at(title, glyphs)
-    if finished:
-        do_exercise(course, page_titled(title))
-    assert_screen(name, shown(course, glyphs, *size))
-
-
-@pytest.mark.parametrize(
-    ("language", "size"),
-    [
-        *(("en", size) for size in ((20, 8), (40, 12), (60, 20), (79, 23))),
-        *((language, size) for language in LANGUAGES if language != "en" for size in ((20, 8), (60, 20))),
-    ],
-)
-def test_every_page_can_be_read_and_done_in_a_small_window(
-    language: str, size: tuple[int, int], in_language: Callable[[str], None]
-) -> None:
-    """All of its text and its task are shown on the way to the board; the board turns the page."""
-    in_language(language)
-    course = Course("Ann", practice, UNICODE)
-    for number, page in enumerate(PAGES):
-        assert isinstance(course.ui.page, Lesson)
-        assert course.ui.page.number == number
-        seen = scrolled(course, size)
-        while course.ui.page.reads:
-            course.press("pagedown")
-            seen += scrolled(course, size)
-        wanted = " ".join((*text_of(page, UNICODE), *course.ui.log))
-        words = {word for word in re.findall(r"\w+", wanted) if len(word) < size[0] - 4}
-        assert words <= set(re.findall(r"\w+", seen))
-        do_exercise(course, page)
-        assert is_done(course)
-        assert not course.ui.page.reads
-        scrolled(course, size)
-        course.press("pagedown")
-        if page is not PAGES[-1]:
-            assert course.ui.page.reads
-
-
-def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
-    """And a key that plays leads to the board."""
-    course = course_at("Merchants")
-    scrolled(course, (20, 8))
-    assert isinstance(course.ui.page, Lesson)
-    assert course.ui.page.reads
-    course.press("1")
-    assert not course.ui.page.reads
-    course.press("pageup")
-    assert course.ui.page.reads
-    course.act(Scrollable(0))  # in a large window both are seen
-    assert not course.ui.page.reads
-    assert course.ui.page.number == TITLES.index("Merchants")
-
-
-def scrolled(course: Course, size: tuple[int, int]) -> str:
-    """Return what a small window shows, after it has told how far it can be scrolled."""
-    frame = drawn(course.ui, course.model, UNICODE, *size)
-    assert frame.seen
-    course.act(Scrollable(frame.last_top))
-    return screen_text(drawn(course.ui, course.model, UNICODE, *size))
-
-
-def test_help_is_about_the_lesson() -> None:
-    """It has the keys of the exercise and of the pages, and none that need a table."""
-    course = course_at("Merchants")
-    course.press("?")
-    assert course.ui.overlay == Reading(Topic.HELP)
-    text = shown(course)
-    assert "the next page, at any time" in text
-    assert "north-west" in text
-    assert "say something" not in text
-    assert "older lines" not in text
-    course.press("escape")
-    assert "Lesson 5 of" in shown(course)

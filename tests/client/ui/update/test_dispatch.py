@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 
-import pytest
 from msgspec import structs
 
 from client.suggestion import Suggestion
@@ -11,77 +10,45 @@ from client.tables.table import TableModel
 from client.ui.draw.screen import drawn
 from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
-from client.ui.update.actions import Act, ChooseLine, Hold, PointAt
+from client.ui.update.actions import Act, Hold, PointAt
 from client.ui.update.dispatch import pressed, updated
 from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.keys.offered import offered
 from client.ui.update.keys.table import KEYS
-from client.ui.update.news import refused, suggested
-from client.ui.update.requests import Misread, Request
+from client.ui.update.news import suggested
 from client.ui.update.state import (
     Gathering,
     Hosting,
-    Lobby,
-    Notice,
-    Outage,
     Reading,
     Result,
     Scoring,
     Topic,
     Ui,
-    followed,
 )
 from client.ui.update.table.scoring_steps import last_step, steps
 from client.ui.update.table.selection import selected_piece
-from client.ui.update.typed_commands import meaning
 from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
-from engine.game import Game, GameOptions
+from engine.game import GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import PauseSummary, SeatSummary, TableState, TableSummary
+from protocol.messages import PauseSummary, TableState
 from tests.client.ui.seen import (
     after,
-    lobby_of,
     model_of,
     played_until_turn_of,
     playing_of,
     reading_pages,
     request_after,
     shown_step,
-    state_of,
     text_of,
     typed,
     ui_of,
     with_cursor,
 )
+from tests.client.ui.update.positions import LOBBY, laying, over, placing
 from tests.games import played
-
-TABLES = (TableSummary("KXQT", "Bob", 3, 1, "gathering"), TableSummary("ABCD", "Cosima", 5, 5, "playing"))
-LOBBY = TableModel()
-
-
-def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
-    model = model_of(game, seat)
-    return ui_of(game, model), model
-
-
-def laying() -> tuple[Ui, TableModel]:
-    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
-    model = model_of(game, 1)
-    return ui_of(game, model), model
-
-
-def over() -> tuple[Ui, TableModel]:
-    game: Game = played(GameOptions(3, random_layout=True), 1)
-    model = model_of(game, 0)
-    return ui_of(game, model), model
-
-
-# -- the lobby ------------------------------------------------------------------------------------
 
 
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
@@ -168,113 +135,6 @@ def free_field(model: TableModel) -> Field:
     return free_fields(model.view)[0]
 
 
-def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
-    ui = Ui("Ann", page=Lobby(TABLES))
-    assert request_after(ui, LOBBY, "enter") == requests.Join("KXQT")
-    assert request_after(ui, LOBBY, "down", "enter") == requests.Watch("ABCD")
-    held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
-    assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
-    assert request_after(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
-    assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
-
-
-def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
-    ui = Ui("Ann", page=Lobby(TABLES))
-    assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
-    assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
-    assert request_after(ui, LOBBY, "2", "o") == requests.Open(2)
-    assert request_after(ui, LOBBY, "r") == requests.Refresh()
-
-
-def test_the_lobby_chooses_who_starts() -> None:
-    """R3.1: a key goes through the seats and back to random; a seat beyond the players is dropped."""
-    ui = Ui("Ann")
-    opened = [request_after(ui, LOBBY, *"s" * presses, "o") for presses in range(5)]
-    assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
-    assert request_after(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
-    assert request_after(ui, LOBBY, *"sss2", "o") == requests.Open(2)
-
-
-def test_clicks_in_the_lobby() -> None:
-    """The first click chooses a line, and the second confirms it."""
-    ui, request = updated(Ui("Ann", page=Lobby(TABLES)), ChooseLine(1), LOBBY)
-    assert (lobby_of(ui).chosen, request) == (1, None)
-    assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
-
-
-def test_the_lobby_chooses_the_absence_policy() -> None:
-    """A key goes through the policies and back to waiting, and two others change the time."""
-    ui = Ui("Ann")
-    opened = [request_after(ui, LOBBY, *"a" * presses, "o") for presses in range(6)]
-    assert opened == [
-        requests.Open(3, absence=policy)
-        for policy in (WAIT, MoveClock(60), GameClock(900), ByVote(60), ByBot(60), WAIT)
-    ]
-    assert request_after(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
-    assert request_after(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
-    assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
-    assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
-    assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)
-
-
-def test_escape_leaves_the_lobby() -> None:
-    """For the start screen, if there is one."""
-    assert request_after(Ui("Ann"), LOBBY, "escape") == requests.Quit()
-    assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
-
-
-def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
-    ui = Ui("Ann")
-    opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
-    assert request_after(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
-    for wrong in (
-        "open 6",
-        "open 3 clock",
-        "open 3 starts:4",
-        "open 3 starts:",
-        "say",
-        "vote",
-        "vote maybe Bob",
-    ):
-        notice = after(ui, LOBBY, *typed(wrong)).notice
-        assert notice is not None
-        assert notice.refusal
-
-
-def test_without_a_connection_one_request_waits() -> None:
-    """A second one and a refresh are refused; if the connection is closed for good, so are all."""
-    lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
-    ui, request = pressed(lost, "enter", LOBBY)
-    assert (request, ui.busy) == (requests.Join("KXQT"), True)
-    assert ui.notice is not None
-    assert "will be sent" in ui.notice.text
-    again = after(ui, LOBBY, "enter")
-    assert again.notice is not None
-    assert again.notice != ui.notice
-    assert after(lost, LOBBY, "r").notice is not None
-    gone = replace(lost, lost=Outage("Your seat was taken over.", None))
-    assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
-    assert request_after(gone, LOBBY, "q") == requests.Quit()
-
-
-@pytest.mark.parametrize(("home", "way_out"), [(True, requests.GoHome()), (False, requests.Quit())])
-def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
-    """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
-    closed = Ui("Ann", hosting=Hosting(home=home), lost=Outage("Your seat was taken over.", None))
-    seats = [SeatSummary("Ann", here=True), SeatSummary()]
-    gathering_model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
-    ui = followed(closed, gathering_model)
-    assert request_after(ui, gathering_model, "escape") == way_out
-    assert {key.action for key in offered(ui, gathering_model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
-    _ui, model = placing()
-    shown = {key.action for key in offered(followed(closed, model), model)}
-    assert shown == {Act.COUNTS, Act.HELP, Act.RULES, Act.QUIT}
-    _ui, model = over()
-    shown = {key.action for key in offered(followed(closed, model), model)}
-    assert {Act.NEXT, Act.NEXT_HILL, Act.QUIT} <= shown
-    assert shown.isdisjoint({Act.CHAT, Act.COMMAND, Act.MENU})
-
-
 def test_a_spectator_watches_the_next_game_too() -> None:
     ui, _ = over()
     model = model_of(played(GameOptions(3, random_layout=True), 1), None)
@@ -282,64 +142,6 @@ def test_a_spectator_watches_the_next_game_too() -> None:
     assert model.state is not None
     model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
     assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
-
-
-def test_the_host_seats_bots() -> None:
-    """The only level at once; of several, one is chosen already. Otherwise a notice says why not."""
-    free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
-    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
-    one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
-    assert request_after(one, model, "b") == requests.SeatBot("greedy")
-    assert request_after(two, model, "b", "enter") == requests.SeatBot("greedy")
-    assert request_after(two, model, "b", "up", "enter") == requests.SeatBot("random")
-    levels = Ui("Ann", hosting=Hosting(levels=("slave", "plebeian", "citizen")))
-    assert request_after(levels, model, "b", "enter") == requests.SeatBot("plebeian")
-    assert request_after(levels, model, "b", "down", "enter") == requests.SeatBot("citizen")
-    full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))
-    guest = TableModel("KXQT", Seat(1), state=model.state)
-    notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
-    assert len(notices) == 3
-    assert None not in notices
-
-
-@pytest.mark.parametrize(
-    ("line", "request_made"),
-    [
-        ("bot", requests.SeatBot()),
-        ("bot greedy", requests.SeatBot("greedy")),
-        ("bot Greedy", requests.SeatBot("greedy")),
-        ("bot remove greedy-1", requests.Remove(1)),
-    ],
-)
-def test_bots_are_seated_and_removed_by_typed_commands(line: str, request_made: Request) -> None:
-    seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy"), SeatSummary()]
-    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
-    assert meaning(line, model) == request_made
-    assert isinstance(meaning("bot a b", model), Misread)
-    assert isinstance(meaning("bot remove", model), Misread)
-
-
-def test_keys_while_gathering() -> None:
-    model = TableModel("KXQT")
-    assert request_after(Ui("Ann"), model, "enter") == requests.Start()
-    assert request_after(Ui("Ann"), model, "escape") == requests.Leave()
-
-
-def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
-    """A spectator has none, and no question outlives the page that it was asked on."""
-    state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True), SeatSummary()], 0)
-    ui, model = (
-        followed(Ui("Ann"), TableModel("KXQT", Seat(0), state=state)),
-        TableModel("KXQT", Seat(0), state=state),
-    )
-    for answer, request in (("y", requests.Leave()), ("n", None), ("escape", None)):
-        assert request_after(ui, model, "escape") is None
-        assert request_after(ui, model, "escape", answer) == request
-    assert request_after(ui, TableModel("KXQT", state=state), "escape") == requests.Leave()
-    _ui, playing = laying()
-    asked = after(ui, model, "escape")
-    assert asked.overlay is not None
-    assert followed(asked, playing).overlay is None
 
 
 def test_spectators_are_not_offered_what_players_do() -> None:
@@ -356,9 +158,6 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     model.state, model.view = structs.replace(model.state, stage="gathering"), None
     ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Topic.HELP))
     assert "ready" not in text_of(drawn(ui, model, UNICODE, 80, 24))
-
-
-# -- laying ---------------------------------------------------------------------------------------
 
 
 def test_laying_turns_and_chooses_among_open_positions() -> None:
@@ -399,9 +198,6 @@ def test_clicks_while_laying() -> None:
     assert updated(ui, PointAt(HILLS[position]), model)[1] == LayTile(Seat(1), position, 0)
 
 
-# -- confirming moves ------------------------------------------------------------------------------
-
-
 def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
     """By keys, clicks and typed lines; Enter or the same click confirms, anything else cancels."""
     ui, model = laying()
@@ -434,9 +230,6 @@ def test_a_placement_is_confirmed_if_the_player_wants_it() -> None:
     assert playing_of(after(again, model, "escape")).piece is None
     sent, request = pressed(after(ui, model, "2", "enter"), "enter", model)
     assert (sent.asked, sent.busy, request) == (None, True, place)
-
-
-# -- placing --------------------------------------------------------------------------------------
 
 
 def test_the_cursor_moves_in_six_directions_and_stays_on_the_board() -> None:
@@ -521,138 +314,6 @@ def test_the_log_scrolls_within_its_length() -> None:
         assert after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
 
 
-# -- typing ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "request_"),
-    [
-        ("m* C4", Place(Seat(0), Piece("Em*"), "C4")),  # type: ignore[arg-type]
-        ("place F a1", Place(Seat(0), Piece("Ef"), "A1")),  # type: ignore[arg-type]
-        ("Lm* C4", Place(Seat(0), Piece("Lm*"), "C4")),  # type: ignore[arg-type]
-        ("es g6", Place(Seat(0), Piece("Es"), "G6")),  # type: ignore[arg-type]
-        ("lay 3 2", LayTile(Seat(0), 3, 2)),
-        ("lay 3", LayTile(Seat(0), 3, 0)),
-        ("say  m* C4 ", requests.Say("m* C4")),
-        ("leave", requests.Leave()),
-        ("start", requests.Start()),
-        ("join kxqt", requests.Join("KXQT")),
-        ("watch KXQT", requests.Watch("KXQT")),
-        ("open 4", requests.Open(4)),
-        ("open 2 random", requests.Open(2, random_layout=True)),
-        ("open starts:4 4", requests.Open(4, starting=Seat(3))),
-        ("open 2 starts:Me random", requests.Open(2, random_layout=True, starting=Seat(0))),
-        ("open starts:random", requests.Open(3)),
-    ],
-)
-def test_typed_commands(text: str, request_: requests.Request) -> None:
-    ui, model = placing(2)
-    assert request_after(ui, model, *typed(text)) == request_
-
-
-@pytest.mark.parametrize(
-    "text", ["s* C4", "m H9", "x", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "open 9", "say"]
-)
-def test_a_line_that_is_not_understood_can_be_corrected(text: str) -> None:
-    ui, model = placing()
-    ui = after(ui, model, *typed(text))
-    assert ui.notice is not None
-    assert ui.entry is not None
-    assert ui.entry.text == text
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("Em* B9", "There is no field B9. "),
-        ("place Em c7", "There is no field C7. "),
-        ("Xm B9", "'Xm B9' is not a command. "),
-        ("place Foo Bar", "'place Foo Bar' is not a command. "),
-    ],
-)
-def test_a_mistyped_placement_is_quoted_as_typed(text: str, sentence: str) -> None:
-    """The notice names the field if the field is wrong, and otherwise the whole line."""
-    ui, model = placing()
-    notice = after(ui, model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text.startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("open 9", "9 players cannot play. Choose 2 to 5."),
-        ("open never", "'never' is not an absence policy. "),
-        ("join abc", "'abc' is not a table code: "),
-        ("watch 1234", "'1234' is not a table code: "),
-        ("m*", "'m*' is not a command. Type a piece and a field, "),
-        ("foo", "'foo' is not a command. Press ? "),
-    ],
-)
-def test_a_notice_says_what_is_wrong_with_a_line(text: str, sentence: str) -> None:
-    ui, model = placing()
-    notice = after(ui, model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text.startswith(sentence)
-
-
-@pytest.mark.parametrize("text", ["stool 5", "Xm B9", "place Foo Bar"])
-def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
-    """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
-    model = TableModel("KXQT", Seat(0), state=state_of(2))
-    notice = after(followed(Ui("Ann"), model), model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text == f"'{text}' is not a command. Press ? for the list."
-
-
-def test_a_line_is_edited() -> None:
-    ui, model = placing()
-    keys = (
-        ":",
-        *"mx C",
-        "left",
-        "left",
-        "backspace",
-        "right",
-        "right",
-        "4",
-        "home",
-        "delete",
-        "f",
-        "end",
-        "left",
-    )
-    entry = after(ui, model, *keys).entry
-    assert entry is not None
-    assert (entry.text, entry.at) == ("f C4", 3)
-    assert after(ui, model, *keys, "c-u", "backspace").entry is None
-    assert after(ui, model, *keys, "escape").entry is None
-    assert after(ui, model, ":", "enter").entry is None
-
-
-def test_completion_stops_where_lines_differ() -> None:
-    ui, model = placing()
-    entry = after(ui, model, ":", "r", "tab").entry
-    assert entry is not None
-    assert entry.text == "rules"
-    entry = after(ui, model, ":", "m", "*", " ", "tab").entry
-    assert entry is not None
-    assert entry.text.startswith("m* ")
-    ui, model = laying()
-    entry = after(ui, model, ":", "l", "a", "tab").entry
-    assert entry is not None
-    assert entry.text.startswith("lay ")
-
-
-def test_earlier_lines_can_be_recalled() -> None:
-    ui, model = placing()
-    ui = after(ui, model, *typed("help"), "escape", *typed("rules"), "escape")
-    entries = [
-        after(ui, model, ":", *keys).entry for keys in (["up"], ["up", "up"], ["up", "up", "down", "down"])
-    ]
-    assert [entry.text for entry in entries if entry] == ["rules", "help", ""]
-
-
 def test_chat() -> None:
     ui, model = placing()
     assert request_after(ui, model, "t", *"hello q", "enter") == requests.Say("hello q")
@@ -679,9 +340,6 @@ def test_quitting_asks_once_while_a_game_runs() -> None:
     assert request_after(Ui("Ann"), LOBBY, "q") == requests.Quit()
     ended, model = over()
     assert request_after(ended, model, "q") == requests.Quit()
-
-
-# -- the scoring ----------------------------------------------------------------------------------
 
 
 def test_scoring_goes_on_back_and_to_the_end() -> None:
@@ -720,9 +378,6 @@ def test_every_piece_and_every_hill_has_its_step() -> None:
     assert len(steps(model.view)) == pieces + len(model.view.scoring)
 
 
-# -- the table of keys ----------------------------------------------------------------------------
-
-
 def test_no_key_has_two_meanings_in_one_context() -> None:
     meant = [(name, place) for key in KEYS for name in key.names for place in key.contexts]
     assert len(meant) == len(set(meant))
@@ -734,21 +389,6 @@ def test_help_and_quit_work_in_every_context() -> None:
         assert "c-c" in names
         closing_first = {KeyContext.TYPING, KeyContext.QUITTING, KeyContext.ANNOUNCEMENT}
         assert place in closing_first or "?" in names
-
-
-def test_a_refused_line_can_be_corrected() -> None:
-    """It is back when the server refuses it, and a line typed meanwhile stays."""
-    ui, model = placing()
-    waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
-    assert request is not None
-    assert waiting.entry is None
-    corrected = refused(waiting, "A1 is taken.")
-    assert corrected.entry is not None
-    assert corrected.entry.text == "m A1"
-    assert refused(replace(waiting, sent=None), "Something else.").entry is None
-    again = after(waiting, model, *typed("m A2"))
-    assert again.entry is not None
-    assert again.entry.text == "m A2"
 
 
 def test_the_counting_page_opens_and_closes() -> None:

@@ -26,8 +26,8 @@ from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, check_views, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.hosted import served
 from tests.server.tables.states import state_where
-from tests.server.tables.test_host_powers import served
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:

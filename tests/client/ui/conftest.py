@@ -1,0 +1,38 @@
+"""What several tests of the screen begin with."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from client.network.connection import Connection
+from client.ui import game as game_program
+from client.ui.game import Client
+from client.ui.online.visit import Options
+from client.ui.update.state import Ui
+from tests.client.ui.keyboard import Keyboard
+
+
+@pytest.fixture
+async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        keyboard = Keyboard(pipe)
+
+        class ObservedClient(Client):
+            def __init__(self, options: Options, connection: Connection) -> None:
+                super().__init__(options, connection)
+                for name in ("show", "show_later"):
+                    monkeypatch.setattr(self._shown, name, self._observed(getattr(self._shown, name)))
+
+            def _observed(self, show: Callable[[Ui], None]) -> Callable[[Ui], None]:
+                def observed(ui: Ui) -> None:
+                    show(ui)
+                    keyboard.client = self
+                    keyboard.changed.set()
+
+                return observed
+
+        monkeypatch.setattr(game_program, "Client", ObservedClient)
+        yield keyboard

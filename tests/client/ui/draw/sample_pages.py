@@ -1,0 +1,266 @@
+"""Every page with something on it, for the tests of what is drawn."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from msgspec import structs
+
+from client import levels
+from client.records.past_games import PastGame
+from client.suggestion import Suggestion
+from client.tables.news import Announcement, ServerStops
+from client.tables.table import Heard, TableModel
+from client.ui.update.news import heard, suggested
+from client.ui.update.state import (
+    History,
+    Hosting,
+    Lobby,
+    MenuPage,
+    TableMenu,
+    Ui,
+)
+from client.ui.update.table.scoring_steps import last_step
+from engine.board import Field
+from engine.events import Place
+from engine.game import Game, GameOptions
+from engine.pieces import Piece, Seat
+from engine.redaction import redacted
+from engine.view import SPECTATOR
+from protocol.messages import SeatSummary, SpectatorSummary, Standing, TableState, TableSummary
+from tests.client.ui.seen import (
+    ADDRESS,
+    NAMES,
+    after,
+    at_scoring_step,
+    model_of,
+    played_until_turn_of,
+    ui_of,
+    with_cursor,
+)
+from tests.engine.test_fairness import cheated
+from tests.games import played
+
+LEVELS = tuple(level.name for level in levels.LEVELS)
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+TABLES = (
+    TableSummary("KXQT", "Bob", 3, 1, "gathering"),
+    TableSummary("ABCD", "Eleonora di Toledo", 5, 5, "playing", True),
+)
+
+
+def placing(players: int = 4) -> tuple[Ui, TableModel]:
+    """Return a game after some turns, with Ann to place."""
+    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 3, 12), 0)
+    model = model_of(game, 0, away=players - 1)
+    return after(ui_of(game, model), model, "tab", "l", "j"), model
+
+
+def counting(players: int) -> tuple[Ui, TableModel]:
+    """Return the page about hidden hands and influence."""
+    ui, model = placing(players)
+    return after(ui, model, "c"), model
+
+
+def foreseeing() -> tuple[Ui, TableModel]:
+    """Return a game with a farmer chosen, and a soldier beside the field pointed at."""
+    ui, model = placing(3)
+    assert model.view is not None
+    return after(with_cursor(ui, model.view.layout.hexes[Field("F2")]), model, "4"), model
+
+
+def hinted() -> tuple[Ui, TableModel]:
+    """Return a game with a move suggested."""
+    ui, model = placing()
+    assert model.state is not None
+    model.state = structs.replace(model.state, hints=True)
+    command = Place(Seat(0), Piece("Ef*"), Field("E2"))
+    return suggested(replace(ui, hosting=Hosting(hints=True)), Suggestion(command), model), model
+
+
+def laying() -> tuple[Ui, TableModel]:
+    game = played_until_turn_of(played(GameOptions(3), 5, 3), 1)
+    model = model_of(game, 1)
+    return after(ui_of(game, model), model, "r", "r", "right"), model
+
+
+def over(step: int) -> tuple[Ui, TableModel]:
+    """Return a finished game at a step of its scoring, counted from the end if negative."""
+    game = played(GameOptions(3, random_layout=True), 11)
+    model = model_of(game, 0)
+    assert model.view is not None
+    return at_scoring_step(
+        ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step
+    ), model
+
+
+def checked(game: Game) -> tuple[Ui, TableModel]:
+    """Return the result of a game that this client has followed, and whose draws it has checked."""
+    model = model_of(game, None)
+    assert model.view is not None
+    for event in game.events:
+        model.draws.fold(redacted(event, SPECTATOR))
+    return at_scoring_step(ui_of(game, model), model, last_step(model.view)), model
+
+
+def evening() -> tuple[Ui, TableModel]:
+    """Return the result of the third game of three players."""
+    ui, model = over(-1)
+    assert model.state is not None
+    standings = (Standing(3, 1, 55), Standing(3, 2, 61), Standing(2, 0, 30))
+    seats = [
+        structs.replace(seat, standing=standing)
+        for seat, standing in zip(model.state.seats, standings, strict=True)
+    ]
+    able = replace(ui, hosting=Hosting(looks_back=True, saves=True))
+    return able, replace(model, state=structs.replace(model.state, seats=seats))
+
+
+def history() -> tuple[Ui, TableModel]:
+    """Return the list of thirty games, one of which cannot be read."""
+    games = []
+    for number in range(30):
+        seats = 2 + number % 3
+        names, points = NAMES[:seats], (14, 12, 9, 7)[:seats]
+        games.append(
+            PastGame(f"{number}.txt", "KXQT", 1.79e9 - 3600.0 * number, names, points, (number % 2,))
+        )
+    games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
+    return Ui("", page=History(tuple(games), chosen=1)), TableModel()
+
+
+def waiting() -> tuple[Ui, TableModel]:
+    state = TableState(
+        "KXQT",
+        "gathering",
+        [
+            SeatSummary("Ann", True, ready=True, people="E"),
+            SeatSummary("Bob", False, people="A", chosen=True),
+            SeatSummary(people="L"),
+        ],
+        0,
+    )
+    ui = Ui("Ann", ADDRESS, Hosting(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
+    return ui, TableModel("KXQT", Seat(0), state=state)
+
+
+def waiting_without_bots() -> tuple[Ui, TableModel]:
+    """Return the same table on a server that seats no bots."""
+    ui, model = waiting()
+    return replace(ui, hosting=Hosting()), model
+
+
+def waiting_for_nobody() -> tuple[Ui, TableModel]:
+    """Return the same table with a bot of the server in its last seat."""
+    ui, model = waiting()
+    assert model.state is not None
+    bot = SeatSummary("senator-1", here=True, level="senator", people="L")
+    model.state = structs.replace(model.state, seats=[*model.state.seats[:2], bot])
+    return ui, model
+
+
+def stopping() -> tuple[Ui, TableModel]:
+    """Return a running game on a server that is about to stop."""
+    ui, model = placing()
+    return heard(replace(ui, now=1.0), ServerStops(300), model), model
+
+
+def announced() -> tuple[Ui, TableModel]:
+    """Return two announcements over a running game."""
+    ui, model = stopping()
+    for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
+        ui = heard(ui, Announcement(text.strip()), model)
+    return ui, model
+
+
+def talking() -> tuple[Ui, TableModel]:
+    """Return a running game at which a player and two spectators have said something."""
+    ui, model = placing()
+    long = "Shall we have a remark that does not quite fit into the one line that it is given here?"
+    said = (Heard(Seat(1), long), Heard(None, "Lovely.", "Zoe", 1), Heard(None, "Indeed.", None, 7))
+    for each in said:
+        ui = heard(ui, each, model)
+    return ui, model
+
+
+def read() -> tuple[Ui, TableModel]:
+    """Return all that was said there."""
+    ui, model = talking()
+    return after(ui, model, "T"), model
+
+
+def ended() -> tuple[Ui, TableModel]:
+    """Return a game that its host has ended."""
+    ui, model = placing(3)
+    assert model.state is not None
+    model.legal = None
+    model.state = structs.replace(model.state, stage="over", ended=True)
+    return ui, model
+
+
+def menu() -> tuple[Ui, TableModel]:
+    """Return the menu of a table, open for its host before the game."""
+    ui, model = waiting()
+    assert model.state is not None
+    model.state = structs.replace(
+        model.state,
+        title="Friday",
+        private=True,
+        starting=1,
+        spectators=1,
+        watching=[SpectatorSummary(1, "Zoe")],
+    )
+    return after(ui, model, "o", "down", "down"), model
+
+
+def menu_of_bots() -> tuple[Ui, TableModel]:
+    """Return the page of the menu with the levels of the server's bots."""
+    ui, model = waiting()
+    return replace(ui, overlay=TableMenu(MenuPage.BOT, chosen=1)), model
+
+
+def menu_of_peoples() -> tuple[Ui, TableModel]:
+    """Return the page of the menu with the peoples, of which another player has chosen one."""
+    ui, model = waiting()
+    return after(ui, model, "p", "down"), model
+
+
+def quitting() -> tuple[Ui, TableModel]:
+    """Return the question whether to quit, over a running game."""
+    ui, model = placing()
+    return after(ui, model, "q"), model
+
+
+PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
+    "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
+    "gathering": waiting,
+    "gathering-no-bots": waiting_without_bots,
+    "gathering-bot": waiting_for_nobody,
+    "menu": menu,
+    "menu-bots": menu_of_bots,
+    "menu-peoples": menu_of_peoples,
+    "quitting": quitting,
+    "ended": ended,
+    "laying": laying,
+    "placing": placing,
+    "foreseeing": foreseeing,
+    "hinted": hinted,
+    "placing-two": lambda: placing(2),
+    "counts": lambda: counting(4),
+    "counts-two": lambda: counting(2),
+    "scoring-soldier": lambda: over(1),
+    "scoring-piece": lambda: over(9),
+    "result": lambda: over(-1),
+    "result-evening": evening,
+    "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
+    "result-wrong": lambda: checked(cheated("tiles", random_layout=True)),
+    "history": history,
+    "stopping-lobby": lambda: (
+        Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
+        TableModel(),
+    ),
+    "stopping": stopping,
+    "announcement": announced,
+    "talking": talking,
+    "talk": read,
+}

@@ -1,0 +1,68 @@
+"""A screen whose keys a test presses."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from prompt_toolkit.input import PipeInput
+
+from client.player.seats import Seats
+from client.tables.table import TableModel
+from client.ui.game import Client
+from client.ui.online.visit import Options
+from client.ui.update.state import Lobby, Ui
+from protocol.messages import (
+    ListTables,
+    SeatSummary,
+    Tables,
+    TableState,
+    TableSummary,
+)
+from tests.client.scripted import TIMEOUT, Peer
+
+
+class Keyboard:
+    """The keys of a terminal without a display, and the UI state that they lead to."""
+
+    def __init__(self, pipe: PipeInput) -> None:
+        self.press = pipe.send_text
+        self.changed = asyncio.Event()
+        self.client: Client | None = None
+
+    async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
+        """Wait until the client's state meets the condition."""
+        async with asyncio.timeout(TIMEOUT):
+            while self.client is None or not seen(self.client._shown.ui, self.client._connection.model):
+                self.changed.clear()
+                await self.changed.wait()
+
+
+def tables_in(ui: Ui) -> tuple[TableSummary, ...]:
+    return ui.page.tables if isinstance(ui.page, Lobby) else ()
+
+
+def is_idle(ui: Ui, model: TableModel) -> bool:
+    """Tell whether the client is at a table and waits for no answer."""
+    return model.table is not None and not ui.busy
+
+
+def gathering(*names: str | None) -> TableState:
+    return TableState("KXQT", "gathering", [SeatSummary(name, name is not None) for name in names], 0)
+
+
+async def greet(peer: Peer, *tables: TableSummary) -> None:
+    """Greet the client and send it the list of tables."""
+    await peer.welcome()
+    asked = await peer.receive(ListTables)
+    await peer.send(Tables(asked.id, list(tables)))
+
+
+def kept_seat_files(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.glob("*.json")]
+
+
+def options_with_kept_seat(folder: Path, url: str) -> Options:
+    """Return the options of a player whose seat 1 at KXQT was kept earlier."""
+    seats = Seats(folder, url)
+    seats.keep("KXQT", 1, "Ann", "old-secret").release()
+    return Options(url, "Bob", table="KXQT", seats=seats)

@@ -1,0 +1,159 @@
+"""What the lessons say agrees with the engine."""
+
+from dataclasses import replace
+
+import pytest
+
+from client.ui.lessons.example import MOVES, NAMES
+from client.ui.lessons.goals import (
+    Catch,
+    Earn,
+    Lay,
+    PlaceOn,
+    PointTo,
+    act_of,
+)
+from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
+from client.ui.lessons.progress import seen
+from engine.board import Field, has_spring
+from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid
+from engine.pieces import Kind, Piece, Seat, Wolf
+from tests.client.ui.lessons.pupil import (
+    course_at,
+    do_exercise,
+    game_of,
+    page_titled,
+    shown,
+    shows_end_of,
+    solutions,
+)
+
+
+def test_the_example_is_one_game() -> None:
+    """The engine plays the record of every page, and each is a beginning of the whole game."""
+    whole = game_of(replace(PAGES[0], moves=MOVES))
+    assert whole.over
+    for moves in range(MOVES):
+        events = game_of(replace(PAGES[0], moves=moves)).events
+        assert events == whole.events[: len(events)]
+    assert len([event for event in whole.events if isinstance(event, Placed)]) == 36
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if isinstance(page.goal, Earn | Catch)], ids=lambda page: page.title
+)
+def test_some_fields_solve_the_exercise_and_most_do_not(page: LessonPage) -> None:
+    """Nothing hidden matters for the exercise."""
+    found = {command.field for command in solutions(page) if isinstance(command, Place)}
+    assert 1 <= len(found) <= 21
+    view = seen(game_of(page), page, "Ann").view
+    assert view is not None
+    assert not any(isinstance(piece, Wolf) for piece in view.board.values())
+
+
+def test_the_first_pages_agree_with_the_engine() -> None:
+    view = game_of(page_titled("The land")).view
+    assert view.layout.hexes[Field("E1")]
+    assert (view.tiles[0] or view.tiles[1]) == view.tiles[0]
+    assert "(E=6)" in shown(course_at("The land"))
+    goal = page_titled("Fields and springs").goal
+    assert isinstance(goal, PointTo)
+    assert has_spring(goal.field)
+    assert isinstance(page_titled("Laying the land").goal, Lay)
+    view = game_of(page_titled("Your people")).view
+    assert sum(view.hands[PUPIL].values()) == 12
+    hand = shown(course_at("Your people"))
+    assert "1 Em  merchant" in hand
+    wolves = shown(course_at("The wolf"))
+    assert "2 Em* wolf merchant" in wolves
+    assert "4 Ef* wolf farmer" in wolves
+
+
+def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
+    """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
+    start = game_of(page_titled("Your people"))
+    assert start.view.start.starting == NAMES.index("Livia") + 1
+    assert [event.seat for event in start.events if isinstance(event, TileLaid | Placed)][::6] == [1, 1]
+    assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
+
+
+def test_the_pages_about_soldiers_agree_with_the_engine() -> None:
+    """R5.1 to R5.4: at hill D, one soldier captures a merchant, and another flees."""
+    captures, flees = page_titled("A soldier captures"), page_titled("A soldier flees")
+    captured, fled = (act_of(seen(game_of(page), page, "Ann"), field_of(page)) for page in (captures, flees))
+    assert isinstance(captured, Captured)
+    assert (captured.seat, captured.taken, captured.farmers) == (1, ("D6",), ())
+    assert isinstance(fled, SoldierFled)
+    assert (fled.seat, fled.merchants, fled.farmers) == (2, ("D6",), ("D4",))
+    for page, words in (
+        (captures, "has 1 merchant and 0 farmers beside it: it captures the merchant on D6."),
+        (flees, "has 1 merchant and 1 farmer beside it: it flees."),
+    ):
+        course = course_at(page.title)
+        assert words not in " ".join(shown(course).split())
+        do_exercise(course, page)
+        assert shows_end_of(words, shown(course))
+
+
+def field_of(page: LessonPage) -> Field:
+    assert isinstance(page.goal, PointTo)
+    return page.goal.field
+
+
+def test_what_livia_sees_is_what_her_seat_sees() -> None:
+    """R4.2: the kind of the pupil's wolf and the pupil's hand are hidden."""
+    course = course_at("Through Livia's eyes")
+    assert course.model.view is not None
+    assert course.model.seat == 1
+    assert course.model.view.placed[Field("E5")] == Wolf("E*")
+    assert course.model.view.owners[Field("E5")] == PUPIL
+    assert list(course.model.view.hands) == [1]
+    assert "E?*" in shown(course)
+
+
+def test_the_pages_about_hands_agree_with_the_engine() -> None:
+    """R4.3: a hand of five whose one soldier must be placed, then a hand of one farmer."""
+    for title in ("No soldier at the end", "The soldier is due"):
+        hand = game_of(page_titled(title)).view.hands[PUPIL]
+        assert sum(hand.values()) == 5
+        assert hand[Piece("Es")] == 1
+    course = course_at("No soldier at the end")
+    do_exercise(course, page_titled("No soldier at the end"))
+    assert "Place a soldier now" in " ".join(shown(course).split())
+    goal = page_titled("The last piece").goal
+    assert isinstance(goal, PlaceOn)
+    game = game_of(page_titled("The last piece"))
+    assert game.view.hands[PUPIL] == {Piece("Ef"): 1}
+    assert game.view.remaining == [1, 0, 0]
+    game.apply(Place(PUPIL, Piece("Ef"), goal.field))
+    assert game.events == game_of(replace(PAGES[0], moves=MOVES)).events
+
+
+def test_the_pages_about_scoring_agree_with_the_engine() -> None:
+    """Hill A: a capture, and the pupil's soldier flees; hill D: a shared captive, and a tie."""
+    scoring = game_of(replace(PAGES[0], moves=MOVES)).view.scoring
+    on = {
+        hill: [
+            event
+            for event in scoring
+            if isinstance(event, SoldierFled | Captured | HillScored) and event.hill == hill
+        ]
+        for hill in "AD"
+    }
+    captured, fled, settled = on["A"]
+    assert isinstance(captured, Captured)
+    assert isinstance(fled, SoldierFled)
+    assert fled.seat == PUPIL
+    assert isinstance(settled, HillScored)
+    assert settled.leaders == (PUPIL,)
+    assert {each.kind for each in settled.pieces} == {Kind.MERCHANT, Kind.FARMER}
+    assert (captured.field, {*captured.taken, fled.field}) == ("A2", {"A1", "A3", "A4"})
+    (farmer,) = (each for each in settled.pieces if each.field == "A6")
+    assert (farmer.amount, sum(term.amount for term in farmer.terms if term.field == "A1")) == (8, 4)
+    one, other, tied = on["D"]
+    assert isinstance(one, Captured)
+    assert isinstance(other, Captured)
+    assert set(other.shared) <= set(one.taken)
+    assert other.shared
+    assert isinstance(tied, HillScored)
+    assert tied.leaders == (PUPIL, Seat(1))

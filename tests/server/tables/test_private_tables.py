@@ -1,0 +1,80 @@
+"""Private tables: in no list, and found by their code alone."""
+
+import random
+
+from protocol.codec import encode
+from protocol.codes import Code
+from protocol.messages import (
+    JoinTable,
+    ListTables,
+    Ping,
+    Resume,
+    Tables,
+    TableState,
+    Watch,
+)
+from protocol.settings import Private, Title
+from server.config import Limits
+from tests.server.peer import (
+    Peer,
+    connected,
+    game,
+    memory_server,
+    play_on,
+)
+from tests.server.tables.hosted import changed
+
+
+async def listed(peer: Peer) -> bytes:
+    """Return the list of tables as it is sent to the peer."""
+    peer.id = 0
+    answer = await peer.ask(ListTables(0))
+    assert isinstance(answer, Tables)
+    return encode(answer)
+
+
+async def test_private_tables_change_no_byte_of_the_list() -> None:
+    """Neither when they are opened, nor while they are played, nor by their number or order."""
+    async with memory_server() as server, connected(server.port) as stranger, connected(server.port) as other:
+        await other.open(3, "Olga")
+        before = await listed(stranger)
+        async with game(server.port, 2, private=True) as peers:
+            assert await listed(stranger) == before
+            await changed(peers[0], Title("Secret"))
+            await play_on(peers, random.Random(1))
+            assert await listed(stranger) == before
+            await changed(peers[0], Private(on=False))
+            assert await listed(stranger) != before
+
+
+async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
+    """After too many wrong codes, a right and a wrong one are answered alike; listed tables are found."""
+    async with memory_server() as server, connected(server.port) as host, connected(server.port) as public:
+        private = (await host.open(3, private=True)).table
+        listed_table = (await public.open(3)).table
+        async with connected(server.port) as stranger:
+            most = Limits().wrong_codes_per_address
+            for number in range(most):
+                wrong = Watch(number, "AAAA") if number % 3 else Resume(number, "AAAA", "x")
+                assert (await stranger.refused(wrong)).code == Code.NO_SUCH_TABLE
+            answers = [
+                await stranger.refused(message)
+                for code in (private, "AAAA")
+                for message in (Watch(7, code), JoinTable(7, code, "X"), Resume(7, code, "x"))
+            ]
+            assert len({encode(answer) for answer in answers}) == 1
+            assert answers[0].code == Code.TOO_MANY_GUESSES
+            await stranger.join(listed_table, "Late")
+        await host.socket.close()
+        async with connected(server.port) as back:
+            await back.resume(private, host.token)
+
+
+async def test_a_private_table_is_joined_and_watched_by_its_code() -> None:
+    async with memory_server() as server, connected(server.port) as host, connected(server.port) as guest:
+        code = (await host.open(2, private=True)).table
+        assert (await host.until(TableState)).private
+        await guest.join(code, "Guest")
+        async with connected(server.port) as other:
+            await other.watch(code)
+            await other.ask(Ping(other.next_id()))

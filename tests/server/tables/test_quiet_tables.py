@@ -1,0 +1,67 @@
+"""What spectators say at a table that is quiet while the game runs."""
+
+from protocol.messages import (
+    EndGame,
+    Said,
+    Say,
+    StartGame,
+    Sync,
+)
+from protocol.settings import Quiet
+from tests.server.peer import (
+    Peer,
+    all_caught_up,
+    connected,
+    full_table,
+    game,
+    memory_server,
+)
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.hosted import changed, play_to_the_end
+from tests.server.tables.states import state_where
+
+
+async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_runs() -> None:
+    """Neither at once nor later, to players who stay, sync or come back; before and after, all hear it."""
+    async with (
+        memory_server() as server,
+        full_table(server.port, 2, watched=True, random_layout=True) as peers,
+        connected(server.port) as other,
+    ):
+        *players, spectator = peers
+        await other.watch(players[0].code)
+        await changed(players[0], Quiet(on=True))
+        assert (await state_where(spectator, lambda state: state.quiet)).quiet
+        await spectator.done(Say(spectator.next_id(), "before"))
+        assert await players[1].until(Said) == Said("before", spectator=1)
+        await players[0].done(StartGame(players[0].next_id()))
+        await all_caught_up([*peers, other], players[0].seq)
+        await spectator.done(Say(spectator.next_id(), "a tip"))
+        assert await hears(other, "a tip") == 1
+        await players[1].done(Say(players[1].next_id(), "thanks"))
+        assert await hears(other, "thanks") is None
+        await players[0].done(Sync(players[0].next_id(), 0))
+        async with resumed(server.port, players[1]) as again:
+            await again[0].nothing_but_pong()
+            await play_to_the_end([players[0], *again])
+            await spectator.done(Say(spectator.next_id(), "after"))
+            for peer in (players[0], *again):
+                assert await hears(peer, "after") == 1
+                assert not any(b"a tip" in frame for frame in peer.frames)
+        assert not any(b"a tip" in frame for frame in players[1].frames)
+
+
+async def test_an_ended_game_is_quiet_no_more() -> None:
+    async with memory_server() as server, game(server.port, 2, watched=True) as (host, player, spectator):
+        await changed(host, Quiet(on=True))
+        await spectator.done(Say(spectator.next_id(), "a tip"))
+        await host.done(EndGame(host.next_id()))
+        await spectator.done(Say(spectator.next_id(), "a pity"))
+        assert await player.until(Said) == Said("a pity", spectator=1)
+
+
+async def hears(peer: Peer, text: str) -> int | None:
+    """Wait until the peer hears this; return the number of the spectator who said it."""
+    while (said := await peer.until(Said)).text != text:
+        pass
+    return said.spectator
