@@ -12,6 +12,8 @@ from client.ui.game import Client
 from client.ui.online.visit import Options
 from client.ui.update.state import Lobby, Ui
 from protocol.messages import (
+    Done,
+    Leave,
     ListTables,
     SeatSummary,
     Tables,
@@ -66,3 +68,11 @@ def options_with_kept_seat(folder: Path, url: str) -> Options:
     seats = Seats(folder, url)
     seats.keep("KXQT", 1, "Ann", "old-secret").release()
     return Options(url, "Bob", table="KXQT", seats=seats)
+
+
+async def quit_table(keys: Keyboard, peer: Peer) -> None:
+    """Have the program end, and let it leave its table first."""
+    keys.press("q")
+    leave = await peer.receive(Leave)
+    await peer.send(Done(leave.id))
+    await peer.until_closed()

@@ -51,6 +51,7 @@ from tests.client.ui.keyboard import (
     is_idle,
     kept_seat_files,
     options_with_kept_seat,
+    quit_table,
     tables_in,
 )
 from tests.games import played
@@ -105,10 +106,7 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
         start = await peer.receive(StartGame)
         await peer.send(Done(start.id))
         await keys.until(is_idle)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=seat_bots)
@@ -158,10 +156,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         assert watch.table == "ABCD"
         await peer.send(Watching(watch.id, "ABCD"))
         await keys.until(is_idle)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async def send_list(peer: Peer) -> None:
         asked = await peer.receive(ListTables)
@@ -245,10 +240,7 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
         watch = await peer.receive(Watch)
         await peer.send(Watching(watch.id, "KXQT"))
         await keys.until(is_idle)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0

@@ -13,9 +13,7 @@ from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.messages import (
-    Done,
     JoinTable,
-    Leave,
     ListTables,
     Refused,
     Rematch,
@@ -36,6 +34,7 @@ from tests.client.ui.keyboard import (
     is_idle,
     kept_seat_files,
     options_with_kept_seat,
+    quit_table,
     tables_in,
 )
 from tests.games import played
@@ -57,10 +56,7 @@ async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: st
         await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
         (content,) = kept_seat_files(tmp_path)
         assert b"new-secret" in content
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(options_with_kept_seat(tmp_path, url)) == 0
@@ -107,10 +103,7 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
             )
         )
         await keys.until(lambda ui, _: ui.name == "Ann" and not ui.busy)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(options_with_kept_seat(tmp_path, url)) == 0
@@ -136,10 +129,7 @@ async def test_unusable_seat_files_do_not_end_the_game(
         await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert keys.client is not None
         assert "a-secret" not in repr(keys.client._shown.ui) + repr(keys.client._connection.model)
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
@@ -178,10 +168,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         (content,) = kept_seat_files(tmp_path)
         assert b"a-secret" in content
         assert b"ABCD" in content
-        keys.press("q")
-        leave = await peer.receive(Leave)
-        await peer.send(Done(leave.id))
-        await peer.until_closed()
+        await quit_table(keys, peer)
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0

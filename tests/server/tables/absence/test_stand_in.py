@@ -1,9 +1,11 @@
 """The stand-in: what it sees, when it fails, and when it thinks for long."""
 
 import asyncio
+import contextlib
 import logging
 import random
 import threading
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -21,6 +23,7 @@ from server.config import Choose
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,
+    Peer,
     check_views,
     eventually,
     game,
@@ -95,17 +98,25 @@ def held_brain() -> tuple[Choose, asyncio.Event, threading.Event]:
     return brain, thinks, may_move
 
 
+@contextlib.asynccontextmanager
+async def thinking_for(
+    peers: Sequence[Peer], thinks: asyncio.Event, may_move: threading.Event
+) -> AsyncIterator[None]:
+    """Have the first of them disconnect, and a held brain think for it until the context ends."""
+    try:
+        await disconnect(peers[0], peers[1])
+        await thinks.wait()
+        yield
+    finally:
+        may_move.set()
+
+
 async def test_a_thinking_stand_in_delays_nobody() -> None:
     """While it thinks for one table, other tables play on."""
     slow_brain, thinks, may_move = held_brain()
     async with served(stand_in=slow_brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        try:
-            await disconnect(peers[0], peers[1])
-            await thinks.wait()
-            async with game(server.port, 2) as others:
-                await play_on(others, random.Random(1), moves=2)
-        finally:
-            may_move.set()
+        async with thinking_for(peers, thinks, may_move), game(server.port, 2) as others:
+            await play_on(others, random.Random(1), moves=2)
         assert (await peers[1].until(Events)).by == "bot"
 
 
@@ -117,16 +128,12 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
         served(stand_in=slow_brain, pause=1.0, time=time) as server,
         game(server.port, 3, absence=ByBot(0)) as peers,
     ):
-        try:
-            await disconnect(peers[0], peers[1])
-            await thinks.wait()
+        async with thinking_for(peers, thinks, may_move):
             time.advance(4.0)  # as long as it may take at most
             await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
             policy = policy_of(server, peers)
             move = policy._substitute_move
             assert move is not None
-        finally:
-            may_move.set()
         await eventually(move.command.done)
         await peers[1].done(Say(peers[1].next_id(), "It has chosen."))
         time.advance(1.4)
@@ -144,9 +151,7 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
         served(stand_in=slow_brain, pause=1.0, time=time) as server,
         game(server.port, 2, absence=ByBot(0)) as peers,
     ):
-        try:
-            await disconnect(peers[0], peers[1])
-            await thinks.wait()
+        async with thinking_for(peers, thinks, may_move):
             time.advance(1.0)
             await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
             async with resumed(server.port, peers[0]) as (again,):
@@ -154,8 +159,6 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
                 assert (await peers[1].until(Events)).by is None
                 await peers[1].done(peers[1].random_move(random.Random(2)))
                 assert (await again.until(Events)).by is None
-        finally:
-            may_move.set()
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
         time.advance(1.0)
         assert (await peers[1].until(Events)).by == "bot"
