@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import time
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Final, Protocol
 
@@ -74,7 +75,8 @@ class HeldLease:
 
     @property
     def lapsed(self) -> bool:
-        return not self.held or self._loop.time() > self._valid_until
+        # Not by the clock of the loop: that of uvloop stands still within a round, however long this takes.
+        return not self.held or time.monotonic() > self._valid_until
 
     @property
     def seconds_left(self) -> float:

@@ -305,6 +305,7 @@ class SeatAdmission:
             await context.store(_taken(seat, player), *_choice(seat, player))
         if seat in context.state.bot_seats or seat in context.state.votes:
             await context.store_or_log(Returned(seat))
+            context.check_lease()  # it may have failed for that, and another server may have the table by now
         earlier = context.audience.seated.pop(seat, None)
         if earlier is not None:
             earlier.table, earlier.seat = None, None

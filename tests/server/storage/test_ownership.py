@@ -19,12 +19,16 @@ from client.network.connection import connected as client_at
 from client.network.transport import Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
 from engine.pieces import Seat
+from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
+    Events,
     JoinTable,
+    Leave,
     ListTables,
     Refused,
     Resume,
+    Seated,
     ServerMessage,
     Tables,
     Watch,
@@ -32,7 +36,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
-from server.errors import TableLost
+from server.errors import NotStoredNow, TableLost
 from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database, WrongUrl
@@ -257,6 +261,27 @@ async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.Monkey
         other = peer_on_turn(peers)
         assert other is not None
         assert (await other.refused(other.random_move(random.Random(1)))).code == Code.NOT_STORED
+
+
+async def test_whoever_comes_back_while_the_lease_runs_out_is_told_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though nobody asked for what could not be stored: that no bot has the seat any more."""
+    async with running(Config()) as server, game(server.port, 2, absence=ByBot(0)) as (_, gone):
+        await gone.done(Leave(gone.next_id()))
+        table = table_of(server, [gone])
+        await eventually(lambda: Seat(1) in table.state.bot_seats)
+        journal = table._context.journal
+
+        async def run_out(*_: object) -> None:
+            monkeypatch.setattr(type(journal), "lapsed", True)
+            raise NotStoredNow("the lease has run out")
+
+        monkeypatch.setattr(journal, "append", run_out)
+        async with connected(server.port) as again:
+            resume = Resume(again.next_id(), gone.code, gone.token, after=gone.seq)
+            assert (await again.refused(resume)).code == Code.NOT_STORED
+            assert not any(isinstance(message, Seated | Events) for message in again.received)
 
 
 @pytest.mark.parametrize("stored", [True, False])
