@@ -17,6 +17,7 @@ from server.config import Config
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened
+from server.storage.postgresql import line
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
 from tests.server.peer import (
@@ -206,6 +207,13 @@ async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster)
         assert table_facts(table_of(server, peers).state) == before
 
 
+@pytest.fixture
+def short_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an interruption count as short however long a busy machine takes for it."""
+    monkeypatch.setattr(line, "_BLIP_SECONDS", TIMEOUT)
+
+
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_short_interruption_refuses_nothing(database: str, socket_folder: Path) -> None:
     """As when PostgreSQL is started anew, and nobody moved meanwhile."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
@@ -216,6 +224,7 @@ async def test_a_short_interruption_refuses_nothing(database: str, socket_folder
         assert await journal.tables() == {"ONCE": ENTRIES}
 
 
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, socket_folder: Path) -> None:
     """The server looks whether it is there before it tells anybody anything."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
@@ -238,6 +247,7 @@ async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, so
         assert journal.not_stored <= 1
 
 
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_commit_that_never_arrived_is_refused(database: str, socket_folder: Path) -> None:
     """It can be asked for again."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
@@ -253,6 +263,7 @@ async def test_a_commit_that_never_arrived_is_refused(database: str, socket_fold
         assert await journal.tables() == {"ONCE": ENTRIES}
 
 
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_commit_that_is_still_under_way_is_waited_for(database: str, socket_folder: Path) -> None:
     """The connection is lost while the database is at work; it is neither refused too early nor doubled."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
@@ -276,6 +287,7 @@ async def test_a_commit_that_is_still_under_way_is_waited_for(database: str, soc
         assert stored == (ENTRIES if appending.exception() is None else ENTRIES[:1])
 
 
+@pytest.mark.usefixtures("short_interruption")
 async def test_what_the_old_connection_still_brings_is_not_accepted(database: str) -> None:
     """A commit that was on its way for long comes after the answer that it was not stored."""
     async with journal_at(database) as journal:
@@ -293,6 +305,7 @@ async def test_what_the_old_connection_still_brings_is_not_accepted(database: st
         await journal.append("ONCE", 1, [Hosted(0)])
 
 
+@pytest.mark.usefixtures("short_interruption")
 async def test_a_database_that_has_lost_commits_is_noticed(database: str) -> None:
     """As after a failover to a standby that had not everything: nothing is built upon what is gone."""
     async with journal_at(database) as journal:
