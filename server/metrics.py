@@ -53,6 +53,7 @@ class Gauges(Collector):
         self._takes_tables = takes_tables
         self._disk = None if data is None else Disk(data)
         self._disk_use: DiskUse | None = None
+        self._storing = True
         self._process = Process()
         self._counts = counts
         self._journal = journal
@@ -90,6 +91,7 @@ class Gauges(Collector):
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
         self._disk_use = None if self._disk is None else await self._disk.look()
+        self._storing = await self._journal.storing()
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 
     def describe(self) -> list[Metric]:
@@ -147,9 +149,7 @@ class Gauges(Collector):
             "Damaged tables that were set aside.",
             len(self._journal.codes_set_aside),
         )
-        yield GaugeMetricFamily(
-            "palatinus_storing", "1 unless the journal cannot be written.", not self._journal.failing
-        )
+        yield GaugeMetricFamily("palatinus_storing", "1 unless the journal cannot be written.", self._storing)
         yield GaugeMetricFamily(
             "palatinus_draining", "1 if the server stops soon.", self._drain.seconds_left() is not None
         )

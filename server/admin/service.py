@@ -112,7 +112,7 @@ class AdminService:
             case Snapshot():
                 return await self._snapshot()
             case Status():
-                return self._status(), None
+                return await self._status(), None
             case Tables():
                 return [self._table_report(table) for table in self._lobby.tables.values()], None
             case Who():
@@ -161,7 +161,8 @@ class AdminService:
 
     # -- looking ------------------------------------------------------------------------------------
 
-    def _status(self) -> StatusReport:
+    async def _status(self) -> StatusReport:
+        storing = await self._journal.storing()
         tables = self._lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
         data = self._config.journal_folder
@@ -180,7 +181,7 @@ class AdminService:
             None if data is None else str(data.absolute()),
             None if journal is None else _size(journal),
             None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),
-            self._journal.failing or self._journal.lapsed,
+            not storing,
             self._drain.seconds_left(),
             logging.getLevelName(logging.getLogger().level).lower(),
             self._node,

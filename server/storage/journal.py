@@ -38,10 +38,6 @@ class Journal(Protocol):
         """Return how long commits took."""
 
     @property
-    def failing(self) -> bool:
-        """Tell whether the last commit failed, or the journal is not in its place."""
-
-    @property
     def not_stored(self) -> int:
         """Return how many requests could not be stored."""
 
@@ -191,7 +187,6 @@ class NoJournal:
     codes_set_aside: Collection[str] = ()
     keeps_games = False
     lapsed = False
-    failing = False
     not_stored = 0
 
     def __init__(self) -> None:

@@ -153,10 +153,6 @@ class PostgresJournal(KeepingJournal):
         return self._appended.durations
 
     @property
-    def failing(self) -> bool:
-        return self._health.last_failed or not self._lease.held
-
-    @property
     def not_stored(self) -> int:
         return self._health.not_stored
 
@@ -201,7 +197,8 @@ class PostgresJournal(KeepingJournal):
         self._appended.in_use.pop(code, None)
 
     async def storing(self) -> bool:
-        return await self._health.answers() and not self.failing and not self.lapsed
+        answers = await self._health.answers()
+        return answers and not self._health.last_failed and self._lease.held and not self.lapsed
 
     async def tables(self) -> dict[str, list[Entry]]:
         codes = list(self._appended.in_use)

@@ -114,10 +114,6 @@ class SqliteJournal(KeepingJournal):
         self._watch()
 
     @property
-    def failing(self) -> bool:
-        return self._health.last_failed or self._files.fault is not None
-
-    @property
     def not_stored(self) -> int:
         return self._health.not_stored
 
@@ -128,7 +124,9 @@ class SqliteJournal(KeepingJournal):
         return None
 
     async def storing(self) -> bool:
-        return self._files.in_place() and await self._health.answers() and not self.failing
+        if not self._files.in_place() or not await self._health.answers():
+            return False
+        return not self._health.last_failed and self._files.fault is None
 
     async def tables(self) -> dict[str, list[Entry]]:
         try:

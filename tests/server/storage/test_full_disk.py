@@ -13,6 +13,7 @@ import pytest
 from protocol.codes import Code
 from protocol.messages import OpenTable
 from server.failures import RepeatedFailure
+from tests.server.admin.admin_peer import answer
 from tests.server.peer import TIMEOUT, connected, game, http_get, play_on
 from tests.server.process import Serving, serving
 
@@ -50,6 +51,19 @@ async def test_health_follows_the_disk_while_nobody_plays(tmp_path: Path) -> Non
                 await becomes(server.port, 503)
             await becomes(server.port, 200)
         await play_on(peers, random.Random(1), moves=2)
+
+
+async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: Path) -> None:
+    """Also if nothing has been stored since, and nobody has asked for the health page."""
+    async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
+        with full_disk(server):
+            await peer.refused(OpenTable(1, 2, "Anna"))
+            assert (await answer(tmp_path, "status"))["journal_failing"]
+            assert "palatinus_storing 0.0" in (await http_get(server.port, "/metrics"))[1]
+        async with asyncio.timeout(TIMEOUT):
+            while (await answer(tmp_path, "status"))["journal_failing"]:  # noqa: ASYNC110 - nor does this
+                await asyncio.sleep(0.05)
+        assert "palatinus_storing 1.0" in (await http_get(server.port, "/metrics"))[1]
 
 
 async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(tmp_path: Path) -> None:
