@@ -210,10 +210,15 @@ async def test_who_does_not_answer_is_named(
 
 
 async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
-    database: str, tmp_path: Path, socket_folder: Path, capsys: pytest.CaptureFixture[str]
+    database: str,
+    tmp_path: Path,
+    socket_folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They are not asked; and of one whose lease has run out, that is told."""
     first = tmp_path / "first"
+    monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
         node(relay.url, tmp_path, "first"),

@@ -1,5 +1,6 @@
 """The archive is that of all servers, also before each has looked what the others have changed there."""
 
+import math
 import random
 from typing import Any
 
@@ -20,6 +21,14 @@ async def nothing(*_: Any) -> None:
     """Look at nothing."""
 
 
+def look(server: Running) -> None:
+    """Have a server look soon what the others have changed, as it does with each renewal of its lease."""
+    journal = server.lobby._journal
+    assert isinstance(journal, PostgresJournal)
+    journal._lease._renewal_due = -math.inf
+    journal._lease._wake.set()
+
+
 async def archived_game(server: Running) -> list[Peer]:
     """Return the players of a game that this server has put into the archive."""
     async with game(server.port, 2) as peers:
@@ -35,6 +44,7 @@ async def test_players_of_an_archived_game_come_back_to_different_servers(
     """The first one brings it back; the second is told where it is, and has not lost the seat."""
     async with house(database, "one", "two", limits=AT_ONCE) as (one, two):
         first, second = await archived_game(one)
+        look(two)
         await eventually(lambda: first.code in two.lobby.archived)
         monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
         async with connected(one.port) as at_one, connected(two.port) as at_two:
@@ -55,5 +65,6 @@ async def test_a_game_that_another_server_has_just_archived_is_not_gone(
             patch.setattr(PostgresJournal, "look_at_others", nothing)
             first, _ = await archived_game(one)
             assert (await peer.refused(Resume(1, first.code, first.token, 0))).code == Code.NOT_STORED
+        look(two)
         await eventually(lambda: first.code in two.lobby.archived)
         await peer.resume(first.code, first.token)
