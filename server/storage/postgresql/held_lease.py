@@ -25,6 +25,7 @@ _SECONDS_TO_TAKE_UP: Final = 60.0
 _SECONDS_BETWEEN_TRIALS: Final = 0.25
 _TAKEN_AT_ONCE: Final = 20  # tables that are nobody's; others take the next ones, or this server a bit later
 _SECONDS_TO_WAIT: Final = 3.0  # for a table that somebody asks for
+_A_MOMENT: Final = 0.02  # seconds after which a lease that was to end has ended
 
 log = logging.getLogger(__name__)
 
@@ -162,6 +163,16 @@ class HeldLease:
                 await asyncio.shield(looked_for)
         except TimeoutError:
             raise NotStoredNow("the table is being taken up") from None
+
+    async def other_ends(self, seconds_left: float) -> bool:
+        """Wait for the end of another server's lease that should have been renewed by now.
+
+        Return whether that may have ended: its server is dead, most likely, or comes back at the last moment.
+        """
+        if not 0 < seconds_left < self._seconds / 2:
+            return False
+        await asyncio.sleep(min(seconds_left + _A_MOMENT, _SECONDS_TO_WAIT))
+        return True
 
     def _answer(self, codes: Iterable[str]) -> None:
         """Let those go on who asked for tables that were looked for."""

@@ -160,24 +160,33 @@ class PostgresJournal(KeepingJournal):
         return self._lease.held and code in self._appended.in_use
 
     async def whereabouts(self, code: str) -> str | None:
-        found = await self._jobs.read(lambda connection: lease.owner(connection, code))
+        found = await self._owner(code)
+        if (
+            found is not None
+            and found.term != self._lease.term
+            and await self._lease.other_ends(found.seconds_left)
+        ):
+            found = await self._owner(code)
         if found is None:
             return None
-        term, address, in_use, runs = found
+        term, address, in_use, seconds_left = found
         if not in_use:  # so it is in the archive, or damaged: this server learns it with the next look
             raise NotStoredNow("another server has just put the table away")
-        if runs and term != self._lease.term:
+        if seconds_left and term != self._lease.term:
             return address or None
         if self._departure is not None and (stays := self._departure.address()) is not None:
             return stays  # and takes it up
-        await self._lease.round_for(code, expired=term is not None and not runs)
+        await self._lease.round_for(code, expired=term is not None and not seconds_left)
         if not self.holds(code):
             raise NotStoredNow("another server is taking the table up")
         return None
 
     async def term_of(self, code: str) -> int | None:
-        found = await self._jobs.read(lambda connection: lease.owner(connection, code))
+        found = await self._owner(code)
         return None if found is None else found.term
+
+    async def _owner(self, code: str) -> lease.Owner | None:
+        return await self._jobs.read(lambda connection: lease.owner(connection, code))
 
     async def leave(self) -> Departure:
         self._lease.take_no_more()

@@ -107,19 +107,19 @@ async def _transaction(connection: Connection) -> AsyncIterator[None]:
 
 
 class Owner(NamedTuple):
-    """Whose a table is, if anybody's; whether it is in use, and whether that server's lease runs."""
+    """Whose a table is, if anybody's; whether it is in use, and how long that server's lease runs."""
 
     term: int | None
     address: str
     in_use: bool
-    runs: bool
+    seconds_left: float
 
 
 async def owner(connection: Connection, code: str) -> Owner | None:
     """Return whose a table is, None if there is none."""
     row = await connection.fetchrow(
         "SELECT game_table.term, coalesce(address, ''), place = '=',"
-        " coalesce(expires > clock_timestamp(), false)"
+        " coalesce(greatest(extract(epoch FROM expires - clock_timestamp()), 0), 0)::float8"
         " FROM game_table LEFT JOIN node ON node.term = game_table.term WHERE code = $1",
         code,
     )

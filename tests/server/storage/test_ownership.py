@@ -32,12 +32,13 @@ from protocol.messages import (
     ServerMessage,
     Tables,
     Watch,
+    Watching,
     Welcome,
 )
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow, TableLost
-from server.storage.entries import Hosted, Opened
+from server.storage.entries import Entry, Hosted, Opened, Taken
 from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
@@ -63,6 +64,9 @@ from tests.server.storage.test_journal import resumed, table_facts
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 PATIENT = replace(QUICK, sent_on=TIMEOUT)
 OPENED = Opened(2, random_layout=True, starting=None)
+IN_A_SECOND = (
+    "UPDATE node SET expires = clock_timestamp() + interval '1 second' WHERE name = 'gone' RETURNING 1"
+)
 
 
 @contextlib.asynccontextmanager
@@ -177,6 +181,23 @@ async def test_the_tables_of_a_server_that_is_gone_are_taken_up(database: str) -
         async with resumed(other.port, *peers) as again:
             await play_on(again, chooser)
             assert all(peer.view is not None and peer.view.result is not None for peer in again)
+
+
+async def test_who_comes_for_a_table_of_a_server_that_is_gone_waits_for_it(database: str) -> None:
+    """Nobody is sent to a server that has not renewed its lease: it ends soon, and the table is taken up."""
+    seated: list[Entry] = [OPENED, Taken(0, "Anna", token_hash="0" * 64)]
+    async with (
+        running(Config(database=database, node="other", lease_seconds=3)) as other,
+        journal_at(database, "gone") as gone,  # which renews nothing
+        connected(other.port) as bruno,
+    ):
+        await gone.append("ROMA", 0, seated)
+        await rows(database, IN_A_SECOND)
+        answer = await bruno.ask(Watch(1, "ROMA"))
+        while isinstance(answer, Refused) and answer.code == Code.NOT_STORED:  # the database is too young
+            answer = await bruno.ask(Watch(bruno.next_id(), "ROMA"))
+        assert isinstance(answer, Watching)
+        assert other.lobby.tables.keys() == {"ROMA"}
 
 
 async def listed(port: int, code: str) -> bool:
