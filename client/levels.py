@@ -34,7 +34,7 @@ LEVELS: Final = (
     LevelText(
         "senator",
         N_("Senator"),
-        N_("Imagines hundreds of games for each move and guesses your wolves; long plans escape it."),
+        N_("Imagines a thousand games for each move and guesses your wolves; long plans escape it."),
     ),
     LevelText(
         "consul",

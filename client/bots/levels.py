@@ -79,7 +79,7 @@ _BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "slave": slave,
         "plebeian": plebeian,
         "citizen": citizen,
-        "senator": SearchBrain(500, 2.0),
+        "senator": SearchBrain(1_000, 2.0),
         "consul": SearchBrain(30_000, 5.0),
     }
 )
