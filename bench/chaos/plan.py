@@ -83,6 +83,7 @@ class Plan:
     talk: float = 0.01  # of the news, on which a client says something
     lively: float = 0.5  # of the games: hosts use their powers, and players ask for pauses
     may_end: float = 0.2  # of the lively games: their hosts may end them
+    quiet: bool = False  # hosts of lively games keep what spectators say from the players
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
     operated: bool = True  # those who run the server use its admin socket
     nodes: int = 1  # more than one share a database

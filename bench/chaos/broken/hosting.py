@@ -145,6 +145,12 @@ def _list_private_tables() -> None:
     exchange(Lobby, "encoded_list", encoded_list)
 
 
-@mistake("quiet-table-disturbed", "tells players what spectators say at a quiet table", **LIVELY, talk=0.5)
+@mistake(
+    "quiet-table-disturbed",
+    "tells players what spectators say at a quiet table",
+    **LIVELY,
+    quiet=True,
+    talk=0.5,
+)
 def _disturb_quiet_tables() -> None:
     exchange(Audience, "broadcast_to_spectators", lambda _right: Audience.broadcast)

@@ -33,6 +33,7 @@ class Company:
     during: int  # ... and during it
     may_end: bool  # it may be ended by its host
     policies: tuple[Absence, ...]
+    quiet: bool = False  # its host keeps what spectators say from the players
     people: set[str] = field(default_factory=set)  # names of those who play there ...
     guests: set[str] = field(default_factory=set)  # ... and of programs in processes of their own
     closed: bool = False  # or about to be, by those who run the server
@@ -79,7 +80,7 @@ class Deeds:
         return leaves
 
     def _duty(self, connection: Connection, state: TableState, own: int) -> Deed | None:
-        """Return what somebody has to do, or the game might not go on."""
+        """Return what somebody has to do, or the game might not go on as it should."""
         if state.paused is not None:
             if own in {state.paused.seat, state.host} and self.rng.random() < _ENDS_A_PAUSE:
                 return "pauses ended", lambda: connection.ask_pause(on=False)
@@ -90,6 +91,8 @@ class Deeds:
             known = summary.name in self.company.people | self.company.guests
             if (self._is_away(summary) or summary.kept) and not known:
                 return "seats freed of nobody", lambda seat=seat: connection.remove(seat)
+        if self.company.quiet and not state.quiet:
+            return "settings changed", lambda: connection.change(Quiet(on=True))
         return None
 
     def _wish(self, connection: Connection, state: TableState, own: int) -> Deed | None:

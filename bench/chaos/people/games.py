@@ -245,7 +245,7 @@ class Games:
             attempt += 1
             company = None
             if game.lively:
-                company = Company(*game.deeds, game.may_end, self._plan.policies)
+                company = Company(*game.deeds, game.may_end, self._plan.policies, self._plan.quiet)
             players = [
                 self._player(
                     f"{self._plan.seed} player {number} {at} {attempt}",
