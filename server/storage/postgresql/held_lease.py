@@ -125,7 +125,7 @@ class HeldLease:
                         self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
                         if not await self._kept(connection, holder):
                             return
-                    if not self._leaves:
+                    if not self._leaves and await self._tables_wait(connection):
                         await self._taken_up(self._take_up(connection), holder)
                     pause = self._renewal_due - self._loop.time()
                 except (*FAILED, JournalError, ValueError, Fenced) as error:
@@ -212,6 +212,11 @@ class HeldLease:
         self.held = True
         self.leases += 1
         return await self._take_up(connection)
+
+    async def _tables_wait(self, connection: Connection) -> bool:
+        """Tell whether tables are to be taken up: if that is not answered, surely none are taken."""
+        async with asyncio.timeout(self._seconds):
+            return await lease.tables_wait(connection, self.term)
 
     async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
         codes = await lease.take_up(connection, self.term, _TAKEN_AT_ONCE, self._wanted)

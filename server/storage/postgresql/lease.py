@@ -126,6 +126,12 @@ async def owner(connection: Connection, code: str) -> Owner | None:
     return None if row is None else Owner(*row)
 
 
+async def tables_wait(connection: Connection, term: int) -> bool:
+    """Tell whether there is anything to `take_up`."""
+    query = "SELECT EXISTS (SELECT FROM game_table WHERE (term IS NULL OR offered = $1) AND place = '=')"
+    return bool(await connection.fetchval(query, term))
+
+
 async def take_up(
     connection: Connection, term: int, most: int | None = None, wanted: Collection[str] = ()
 ) -> list[str]:
