@@ -36,8 +36,8 @@ def place(terminal: Terminal, left: int, piece: str = "f*") -> None:
 
 
 def board_of(terminal: Terminal) -> list[str]:
-    """Return the board's lines without the cursor."""
-    return [re.sub("[▐▌]", "|", line[:48]) for line in terminal.lines[1:20]]
+    """Return the board's lines without the cursor, and without the mark of what was placed last."""
+    return [re.sub("[▐▌]", "|", line[:48]).replace("•", " ") for line in terminal.lines[1:20]]
 
 
 def test_left_and_continued(environment: dict[str, str]) -> None:
