@@ -21,7 +21,7 @@ from server.tables.online.limits import LobbyLimits
 from server.tables.online.people import People, Person, Place
 from server.tables.online.people_elsewhere import PeopleElsewhere
 from server.tables.online.remarks import Remarks
-from server.tables.seats.names import check_name
+from server.tables.seats.names import check_name, looks
 from server.timers import Timer, Timers
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class LobbyChat:
             self._people.rename(person, name, proofs)
         else:
             heard = self._remarks.count - self._remarks.repeated()
-            person = Person(session, name, heard, proofs)
+            person = Person(session, name, heard, proofs, looks(name))
             self._people.add(person)
             session.on_move = lambda: self._moved(session)
         person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
@@ -226,7 +226,7 @@ class LobbyChat:
         it. And who has gone on to another server is there, even if the connection here has not ended yet.
         """
         for person in self._people:
-            for other in self._elsewhere.alike(person.name):
+            for other in self._elsewhere.alike(person.looks):
                 is_own = not person.proofs.isdisjoint(other.proofs)
                 if person.since < other.since if is_own else person.since > other.since:
                     self.leave(person.session)

@@ -20,7 +20,8 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 class Person:
     """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
-    `shown` is the last list. `proofs` are the hashes of the tokens that came with the name, `since` when they
+    `shown` is the last list. `looks` are what the name may be mistaken for, kept to be compared with many.
+    `proofs` are the hashes of the tokens that came with the name, `since` when they
     came, in s since 1970.
     """
 
@@ -28,6 +29,7 @@ class Person:
     name: str
     heard: int
     proofs: frozenset[str]
+    looks: frozenset[str]
     shown: int = 0
     since: float = field(default_factory=time.time)
 
@@ -64,13 +66,13 @@ class People:
     def add(self, person: Person) -> None:
         """Take in somebody whose name is free."""
         self._by_session[person.session] = person
-        self._by_looks.update(dict.fromkeys(looks(person.name), person))
+        self._by_looks.update(dict.fromkeys(person.looks, person))
 
     def rename(self, person: Person, name: str, proofs: frozenset[str]) -> None:
         """Give somebody another name, which is free."""
         self._forget_name(person)
-        person.name, person.proofs = name, proofs
-        self._by_looks.update(dict.fromkeys(looks(name), person))
+        person.name, person.proofs, person.looks = name, proofs, looks(name)
+        self._by_looks.update(dict.fromkeys(person.looks, person))
 
     def remove(self, session: Session) -> Person | None:
         """Remove and return whoever has this session, if anybody."""
@@ -95,5 +97,5 @@ class People:
         return Online(first, len(people) - len(first))
 
     def _forget_name(self, person: Person) -> None:
-        for look in looks(person.name):
+        for look in person.looks:
             del self._by_looks[look]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from protocol.codes import Code
 from server.cluster.messages import Person
 from server.refusal import Refusal
-from server.tables.seats.names import looks
+from server.tables.seats.names import NamesInUse, looks
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -17,7 +17,8 @@ class PeopleElsewhere:
 
     def __init__(self) -> None:
         self.people: list[Person] = []
-        self._by_looks: dict[str, list[Person]] = {}
+        self._by_name: dict[str, list[Person]] = {}
+        self._names = NamesInUse()  # each is its own place
 
     def share(
         self, channel: "Channel", own: Callable[[], Mapping[str, Person]], changed: Callable[[], None]
@@ -29,25 +30,27 @@ class PeopleElsewhere:
 
         def learn() -> None:
             self.people = [person for _node, person in channel.holding(Person)]
-            self._by_looks = {}
+            for name in self._by_name.keys() - {person.name for person in self.people}:
+                self._names.put(name, ())
+            self._by_name = {}
             for person in self.people:
-                for look in looks(person.name):
-                    self._by_looks.setdefault(look, []).append(person)
+                self._by_name.setdefault(person.name, []).append(person)
+                self._names.put(person.name, (person.name,))
             changed()
 
         channel.on_change(Person, learn)
         return channel.keep_all(lambda: {f"person:{name}": person for name, person in own().items()})
 
-    def alike(self, name: str) -> Iterator[Person]:
-        """Yield those whose names look like this one, perhaps several times."""
-        for look in looks(name):
-            yield from self._by_looks.get(look, ())
+    def alike(self, wanted: frozenset[str]) -> Iterator[Person]:
+        """Yield those whose names may be mistaken for one of these looks."""
+        for place in self._names.places(wanted):
+            yield from self._by_name[place]
 
     def last_to_take(self, name: str) -> float:
         """Return when somebody last came under a name that looks like this one, 0 for never."""
-        return max((person.since for person in self.alike(name)), default=0.0)
+        return max((person.since for person in self.alike(looks(name))), default=0.0)
 
     def check_name(self, name: str, proofs: frozenset[str]) -> None:
         """Raise Refusal if somebody has a name that looks the same, and none of these proofs."""
-        if any(proofs.isdisjoint(person.proofs) for person in self.alike(name)):
+        if any(proofs.isdisjoint(person.proofs) for person in self.alike(looks(name))):
             raise Refusal(Code.NAME_IN_USE)

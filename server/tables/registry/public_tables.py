@@ -1,6 +1,6 @@
 """What everybody may know of the tables: private ones are hidden here."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +14,7 @@ from server.net.session import Session
 from server.net.tokens import hash_fits
 from server.tables.online.people import Place
 from server.tables.registry.tables_elsewhere import Elsewhere, TablesElsewhere
-from server.tables.seats.names import looks
+from server.tables.seats.names import NamesInUse, alike, looks
 from server.tables.state.persistent_state import Player
 from server.tables.table import Table
 
@@ -31,7 +31,8 @@ class PublicTables:
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables
-        self._elsewhere = TablesElsewhere(self._outdate)
+        self._elsewhere = TablesElsewhere(self._learn)
+        self._names = NamesInUse()  # at the tables in the list
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
         self._opened: dict[str, float] = {}  # when this server's were opened, in s since 1970
@@ -53,9 +54,25 @@ class PublicTables:
     def changed(self, code: str) -> None:
         """Take note that a table has changed, has come or has gone."""
         self._outdate()
+        self._note_names(code)
         if self._tell_others is not None:
             self._outdated[code] = None
             self._tell_others()
+
+    def _learn(self, codes: Iterable[str]) -> None:
+        """Take note that other servers have told something of these tables."""
+        self._outdate()
+        for code in codes:
+            self._note_names(code)
+
+    def _note_names(self, code: str) -> None:
+        names: list[str] = []
+        if (table := self._tables.get(code)) is not None:
+            if not table.state.private:
+                names = [player.name for player in table.state.players if player is not None]
+        elif (told := self._elsewhere.get(code)) is not None:
+            names = [holder.name for holder in told.holders]
+        self._names.put(code, tuple(names))
 
     def _outdate(self) -> None:
         self._listed = self._encoded = None
@@ -101,21 +118,21 @@ class PublicTables:
 
     def name_held(self, session: Session, name: str, proofs: Collection[str]) -> bool:
         """Tell whether the name looks like that of another's seat at a table in the list."""
-        wanted = looks(name)
 
-        def held(other: str, token_hash: str) -> bool:
-            return not looks(other).isdisjoint(wanted) and not any(
-                hash_fits(each, token_hash) for each in proofs
-            )
+        def is_own(other: str, stored: str) -> bool:
+            return not alike(name, other) or any(hash_fits(each, stored) for each in proofs)
 
-        for table in self._tables.values():
-            for seat, player in _holders(table):
-                sits_there = session.table is table and session.seat == seat
-                if not sits_there and held(player.name, player.token_hash):
-                    return True
-        return any(
-            held(holder.name, holder.token_hash) for table in self._other_tables() for holder in table.holders
-        )
+        for code in self._names.places(looks(name)):
+            if (table := self._tables.get(code)) is not None:
+                for seat, player in _holders(table):
+                    sits_there = session.table is table and session.seat == seat
+                    if not sits_there and not is_own(player.name, player.token_hash):
+                        return True
+            elif (told := self._elsewhere.get(code)) is not None and not all(
+                is_own(holder.name, holder.token_hash) for holder in told.holders
+            ):
+                return True
+        return False
 
     def _summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""

@@ -25,9 +25,12 @@ class Elsewhere(NamedTuple):
 
 
 class TablesElsewhere:
-    """What the other servers tell of their tables, by codes, and when tables were opened."""
+    """What the other servers tell of their tables, by codes, and when tables were opened.
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    `changed` is called with the codes of all that they tell, or told before.
+    """
+
+    def __init__(self, changed: Callable[[Collection[str]], None]) -> None:
         self._changed = changed
         self._tables: dict[str, Elsewhere] = {}
         # Also of tables that this server may take up; those told latest come last.
@@ -40,6 +43,7 @@ class TablesElsewhere:
         """
 
         def learn() -> None:
+            before = self._tables.keys()
             found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
             self._tables = {
                 table.summary.table: Elsewhere(
@@ -52,7 +56,7 @@ class TablesElsewhere:
                 self._opened[code] = table.opened
             while len(self._opened) > len(self._tables) + _MOST_TIMES:
                 del self._opened[next(iter(self._opened))]
-            self._changed()
+            self._changed(before | self._tables.keys())
 
         channel.on_change(PublicTable, learn)
         return channel.keep_all(lambda: {f"table:{code}": table for code, table in own().items()})

@@ -2,17 +2,29 @@
 
 import functools
 import unicodedata
+from typing import Final
 
 from protocol.codes import Code
 from protocol.text import mixes_alphabets, unsafe
 from server.refusal import Refusal
 from server.tables.seats.confusables import skeleton
 
+_MOST_LETTERS: Final = (
+    6  # that one character may stand for; U+FDFA stands for 18, and comparing it takes long
+)
+# Variation selectors, Unicode's and the Mongolian ones: they choose how the letter before them is written.
+_SHOWING_NOTHING: Final = dict.fromkeys(
+    (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x180B, 0x180E), 0x180F)
+)
+
 
 def check_name(name: str) -> None:
-    """Raise Refusal unless `name` may be shown to others and is what it looks like."""
+    """Raise Refusal unless `name` may be shown to others, is what it looks like, and is quickly compared."""
     if (reason := unsafe(name)) is not None:
         raise Refusal(Code(f"name-{reason.fault}"), **reason.about)
+    for character in name:
+        if len(unicodedata.normalize("NFKC", character)) > _MOST_LETTERS:
+            raise Refusal(Code.NAME_UNPRINTABLE, character=f"U+{ord(character):04X}")
     if mixes_alphabets(name):
         raise Refusal(Code.NAME_MIXED_ALPHABETS)
 
@@ -22,7 +34,7 @@ def alike(name: str, other: str) -> bool:
     return not looks(name).isdisjoint(looks(other))
 
 
-@functools.lru_cache(maxsize=4096)  # every name of the most tables that a server has by default
+@functools.lru_cache(maxsize=4096)  # who compares with many names keeps what this returned for them
 def looks(name: str) -> frozenset[str]:
     """Return what the name may be mistaken for: as it is, by its letters, and letter for letter."""
     plain = unicodedata.normalize("NFKC", name)
@@ -34,5 +46,29 @@ def looks(name: str) -> frozenset[str]:
 def _folded(name: str) -> str:
     """Return Unicode's compatibility caseless form, unspaced."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    shown = (letter for letter in folded if "VARIATION SELECTOR" not in unicodedata.name(letter, ""))
-    return "".join("".join(shown).split())
+    return "".join(folded.translate(_SHOWING_NOTHING).split())
+
+
+class NamesInUse:
+    """Where names are in use, by what they may be mistaken for: no name is compared with all others."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}  # by places, with their looks
+        self._places: dict[str, dict[str, None]] = {}  # by looks
+
+    def put(self, place: str, names: tuple[str, ...]) -> None:
+        """Note that these names, and no others, are in use at a place."""
+        before, old = self._names.pop(place, ((), frozenset[str]()))
+        new = old if names == before else frozenset[str]().union(*map(looks, names))
+        if names:
+            self._names[place] = names, new
+        for look in old - new:
+            del self._places[look][place]
+            if not self._places[look]:
+                del self._places[look]
+        for look in new - old:
+            self._places.setdefault(look, {})[place] = None
+
+    def places(self, wanted: frozenset[str]) -> list[str]:
+        """Return where a name is in use that may be mistaken for one with these looks."""
+        return list(dict.fromkeys(place for look in wanted for place in self._places.get(look, ())))
