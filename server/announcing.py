@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from server.config import Announce
+from server.failures import Tasks
 from server.logs import about
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ class Announcing:
     All of it happens in a task of its own. What fails is logged in one line, and tried again later.
     """
 
-    def __init__(
-        self, announce: Announce, tasks: asyncio.TaskGroup, *, host: str, port: int, tls: bool
-    ) -> None:
+    def __init__(self, announce: Announce, tasks: Tasks, *, host: str, port: int, tls: bool) -> None:
         self._announce = announce
         self._tasks = tasks
         self._host = host
@@ -38,7 +37,7 @@ class Announcing:
     def begin(self) -> None:
         """Announce the server from now on."""
         if self._task is None:
-            self._task = self._tasks.create_task(self._run())
+            self._task = self._tasks.keep(self._run, "being found")
 
     def end(self) -> None:
         """Say goodbye to those who have heard of it, and announce it no more."""

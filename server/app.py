@@ -13,6 +13,7 @@ from protocol.codes import CloseCode, CloseReason
 from server.config import Config
 from server.drain import Drain
 from server.errors import StartError, in_the_way
+from server.failures import Tasks
 from server.net.access import Access
 from server.net.addresses import reachable
 from server.net.clients import Clients
@@ -76,7 +77,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
             with _admin_endpoint(config) as endpoint:
                 fresh = chances(config.seed)
                 kept = await kept_tables(journal, fresh)
-                async with asyncio.TaskGroup() as tasks:
+                async with Tasks() as tasks:
                     server = ServerParts(config, access, journal, tasks, fresh, stop=stop)
                     await server.lobby.restore(kept)
                     server.share_tables(stop.set)
@@ -92,7 +93,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                         started(Running(port, server.lobby, server.clients, server.drain, server.renew))
                         server.announce_at(address, port)
                         if kept:
-                            tasks.create_task(server.lobby.shorten_journal())
+                            tasks.start(server.lobby.shorten_journal(), "shortening the journal")
                         await stop.wait()
                         server.announce_no_more()
                         await server.leave()

@@ -1,11 +1,21 @@
-"""Failures that repeat: a full disk fails every request, and must not fill the log as well."""
+"""Failures: what fails in one task ends that task alone, and what fails repeatedly must not fill the log."""
 
+import asyncio
+import logging
 import math
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from server.logs import about
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _SECONDS_BETWEEN_LINES: Final = 60.0
+_SECONDS_BEFORE_RESTART: Final = 1.0
 
 
 class RepeatedFailure:
@@ -40,3 +50,66 @@ class RepeatedFailure:
             return 0
         failures, self._told, self._untold, self._in_all = self._in_all, False, 0, 0
         return failures
+
+
+def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Start a task of the server; if it fails, that is logged, and nothing else ends."""
+    task = asyncio.create_task(work, name=name)
+    task.add_done_callback(_log_failure)
+    return task
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a task failed", extra=about(task=task.get_name()), exc_info=error)
+
+
+class Tasks:
+    """The tasks of a server: the context ends when all of them have, and cancels them if it fails."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> "Tasks":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                await self._ended()
+        finally:
+            self.cancel()
+            await self._ended()
+
+    def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Start a task as `start_task` does."""
+        task = start_task(work, name)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def keep(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> asyncio.Task[None]:
+        """Start a task that the server cannot do without: if it fails, it begins again a second later."""
+        return self.start(_kept(work, name), name)
+
+    def cancel(self) -> None:
+        """Cancel all that are under way."""
+        for task in self._running:
+            task.cancel()
+
+    async def _ended(self) -> None:
+        while self._running:
+            await asyncio.wait(self._running)
+
+
+async def _kept(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    failures = RepeatedFailure()
+    while True:
+        try:
+            return await work()
+        except Exception:
+            if failures.failed() > 0:
+                log.exception("a task failed", extra=about(task=name))
+        await asyncio.sleep(_SECONDS_BEFORE_RESTART)

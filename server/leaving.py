@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from server.errors import JournalError
+from server.failures import Tasks
 from server.logs import about
 from server.net.clients import Clients
 from server.storage.journal import Departure, SharedJournal
@@ -45,9 +46,9 @@ class Leaving:
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 self._departure = await self._journal.leave()
-                async with asyncio.TaskGroup() as tasks:
+                async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):
-                        tasks.create_task(self._give_tables(self._departure))
+                        tasks.start(self._give_tables(self._departure), "handing tables over")
         except (TimeoutError, JournalError) as error:
             log.warning("not all tables could be handed over", extra=about(reason=_why(error)))
         finally:

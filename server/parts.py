@@ -13,6 +13,7 @@ from server.announcing import Announcing
 from server.config import Config, Pages
 from server.counts import Counts
 from server.drain import Drain
+from server.failures import Tasks
 from server.leaving import Leaving
 from server.net.access import Access
 from server.net.clients import Clients
@@ -43,7 +44,7 @@ class ServerParts:
         config: Config,
         access: Access,
         journal: Journal,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         fresh: Iterator[RandomChance],
         *,
         stop: asyncio.Event,
@@ -93,7 +94,7 @@ class ServerParts:
 
     def _write_missing_records(self) -> None:
         if self._records is not None:
-            self._tasks.create_task(self._records.write_missing())
+            self._tasks.start(self._records.write_missing(), "writing records")
 
     def share_tables(self, stop: Callable[[], None]) -> None:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
@@ -110,8 +111,8 @@ class ServerParts:
             self._newcomers = Newcomers(self.channel)
             self.lobby.share(self.channel)
             self._sharing = [
-                self._tasks.create_task(journal.keep(holder)),
-                self._tasks.create_task(self.channel.run()),
+                self._tasks.keep(lambda: journal.keep(holder), "keeping the lease"),
+                self._tasks.keep(self.channel.run, "hearing other servers"),
             ]
             self._leaving = Leaving(self.lobby, self.clients, journal)
 
@@ -247,7 +248,7 @@ class ServerParts:
             "/readyz": gauges.ready,
             "/metrics": gauges.metrics,
         }
-        self._watching = self._tasks.create_task(gauges.watch_the_loop())
+        self._watching = self._tasks.start(gauges.watch_the_loop(), "watching the event loop")
 
     def _shown_site(self, pages: Pages) -> "Site":
         from server.web.site import Site  # noqa: PLC0415 - a game against bots starts without it

@@ -17,6 +17,7 @@ from server.app import Running, serve_until
 from server.config import Config
 from server.errors import HostError
 from server.event_loop import new_loop
+from server.failures import Tasks
 from server.logs import about, set_verbose
 from server.net.access import Access
 from server.net.addresses import reachable
@@ -57,23 +58,17 @@ async def _serve(
     config: Config, started: Callable[[list[str]], None], read_again: Callable[[], Renewal]
 ) -> None:
     stop, renew = asyncio.Event(), asyncio.Event()
-    renewing: asyncio.Task[None] | None = None
 
     def running(server: Running) -> None:
-        nonlocal renewing
-        renewing = asyncio.create_task(_renewed_on(renew, server, read_again))
+        tasks.keep(lambda: _renewed_on(renew, server, read_again), "renewing the configuration")
         scheme = "ws" if config.tls_cert is None else "wss"
         hosts = [f"[{host}]" if ":" in host else host for host in reachable(config.host)]
         started([f"{scheme}://{host}:{server.port}" for host in hosts])
 
     with _signals(stop, renew):
-        try:
+        async with Tasks() as tasks:
             await serve_until(stop, config, running)
-        finally:
-            if renewing is not None:
-                renewing.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await renewing
+            tasks.cancel()
 
 
 async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:

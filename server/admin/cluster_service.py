@@ -1,6 +1,5 @@
 """What the host can ask of all servers that share a database, at any one of them."""
 
-import asyncio
 from typing import Final, get_args
 
 import msgspec
@@ -28,6 +27,7 @@ from server.admin.messages import (
 from server.admin.other_nodes import OtherNodes
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
+from server.failures import Tasks
 from server.storage.journal import SharedJournal
 from server.storage.postgresql.telling import Node
 from server.tables.lobby import Lobby
@@ -47,7 +47,7 @@ class ClusterService:
         channel: Channel,
         journal: SharedJournal,
         lobby: Lobby,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
     ) -> None:
         self._service = service
         self._journal = journal

@@ -15,6 +15,7 @@ from server.admin.endpoint import Endpoint
 from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode, failure
 from server.admin.messages import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
 from server.errors import JournalError
+from server.failures import Tasks
 from server.logs import about
 from server.refusal import Refusal
 
@@ -30,7 +31,7 @@ Answer = tuple[Any, BinaryIO | None]
 
 @contextlib.asynccontextmanager
 async def admin_server(
-    endpoint: Endpoint, tasks: asyncio.TaskGroup, do: Callable[[Request], Awaitable[Answer]]
+    endpoint: Endpoint, tasks: Tasks, do: Callable[[Request], Awaitable[Answer]]
 ) -> AsyncIterator[None]:
     """Answer requests at `endpoint` with what `do` returns, while the context lasts."""
     open_now: set[asyncio.Task[None]] = set()
@@ -40,7 +41,7 @@ async def admin_server(
             writer.write(_failed(FailureCode.BUSY, FAILURE_TEXTS[FailureCode.BUSY], {}))
             writer.close()
             return
-        task = tasks.create_task(_serve(reader, writer, endpoint, do))
+        task = tasks.start(_serve(reader, writer, endpoint, do), "admin command")
         open_now.add(task)
         task.add_done_callback(open_now.discard)
 

@@ -12,6 +12,7 @@ from typing import Final
 from server.admin.failures import FailureCode
 from server.cluster.channel import Channel
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, Answer, Question
+from server.failures import Tasks
 from server.storage.postgresql.telling import Node
 
 SECONDS: Final = 5.0  # for an answer
@@ -35,7 +36,7 @@ class OtherNodes:
     """Asks the other servers, and has their questions answered: `answer` returns the line for one."""
 
     def __init__(
-        self, channel: Channel, tasks: asyncio.TaskGroup, answer: Callable[[str, bytes], Awaitable[bytes]]
+        self, channel: Channel, tasks: Tasks, answer: Callable[[str, bytes], Awaitable[bytes]]
     ) -> None:
         self._channel = channel
         self._tasks = tasks
@@ -85,7 +86,7 @@ class OtherNodes:
 
     def _asked(self, node: Node, question: Question) -> None:
         if len(self._answering) < _AT_ONCE:  # else it asks in vain
-            task = self._tasks.create_task(self._carry_out(node, question))
+            task = self._tasks.start(self._carry_out(node, question), "admin command")
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 

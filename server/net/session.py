@@ -14,6 +14,7 @@ from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import AtTable, GetRecord, Moved, Refused, Rematch, ServerMessage
 from server.counts import Counts
+from server.failures import Tasks
 from server.logs import about
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
@@ -68,7 +69,7 @@ class Session:
         self,
         connection: LimitedConnection,
         remote: Remote,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         most_bytes: int,
         counts: Counts,
     ) -> None:
@@ -148,4 +149,4 @@ class Session:
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:
         """Start the closing handshake without waiting for it."""
-        self._tasks.create_task(self.connection.close(code, reason))
+        self._tasks.start(self.connection.close(code, reason), "closing a connection")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from server.failures import RepeatedFailure
+from server.failures import RepeatedFailure, start_task
 from server.logs import about
 
 _SECONDS_BETWEEN_PROBES: Final = 1.0
@@ -58,7 +58,7 @@ class Health:
         if self._loop.time() < self._settled_at + _SECONDS_BETWEEN_PROBES:
             return True
         if self._probing is None:
-            self._probing = self._loop.create_task(self._probed())
+            self._probing = start_task(self._probed(), "trying the journal")
             self._probed_at = self._loop.time()
         left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
         _, waiting = await asyncio.wait((self._probing,), timeout=max(0.0, left))

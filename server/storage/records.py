@@ -12,7 +12,7 @@ from typing import Final
 from engine.events import Event
 from engine.record import recorded
 from server.errors import JournalError
-from server.failures import RepeatedFailure
+from server.failures import RepeatedFailure, Tasks
 from server.logs import about
 from server.storage.entries import Played, StoodIn, events_in
 from server.storage.journal import Journal
@@ -42,7 +42,7 @@ class Records:
     """
 
     def __init__(
-        self, folder: Path, most: int | None, journal: Journal, tasks: asyncio.TaskGroup, timers: Timers
+        self, folder: Path, most: int | None, journal: Journal, tasks: Tasks, timers: Timers
     ) -> None:
         self._folder = folder
         self._most = most
@@ -58,7 +58,7 @@ class Records:
     def game_over(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> None:
         """Write the record of a game that ended at this time, in seconds since 1970."""
         if self._put(code, events, names, ended):
-            self._tasks.create_task(self._write_waiting())
+            self._tasks.start(self._write_waiting(), "writing records")
 
     async def write_missing(self) -> None:
         """Write the records that an earlier process has left out."""
@@ -107,6 +107,10 @@ class Records:
                 except OSError as error:
                     self._fail(path, error)
                     return
+                except Exception:  # whatever fails, it is the record of one game: the next ones are written
+                    log.exception("the record could not be written", extra=about(path=str(path)))
+                    del self._waiting[code]
+                    continue
                 del self._waiting[code]
                 log.info("record written", extra=about(path=str(path)))
                 if failures := self._failures.works():
@@ -135,7 +139,7 @@ class Records:
             self._retry = self._timers.call_later(RETRY_SECONDS, self._try_again)
 
     def _try_again(self) -> None:
-        self._tasks.create_task(self._write_waiting())
+        self._tasks.start(self._write_waiting(), "writing records")
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,6 +1,5 @@
 """The lobby: what clients, the host of the server and tables ask of all tables."""
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
+from server.failures import Tasks
 from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
@@ -52,7 +52,7 @@ class Lobby:
         self,
         config: Config,
         journal: Journal,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         *,
         chances: Iterator[RandomChance],
         counts: Counts,

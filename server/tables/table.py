@@ -4,7 +4,6 @@ It handles requests and what falls due one by one, and hands them on: coming and
 what is asked at the table to the requests, the game to the moves.
 """
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -29,6 +28,7 @@ from protocol.messages import (
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError, TableLost
+from server.failures import Tasks
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -80,7 +80,7 @@ class Table:
         chat: ChatLimits,
         owner: TableOwner,
         timers: Timers,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         shares_draws: bool,
     ) -> None:
         self.code = code

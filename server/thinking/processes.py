@@ -7,11 +7,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from server.failures import Tasks
 from server.logs import about
 from server.thinking.cpu_share import CpuShare
 from server.thinking.messages import Answer, Question
 from server.thinking.turns import Turns
-from server.thinking.worker_process import WorkerLost, WorkerProcess
+from server.thinking.worker_process import WorkerProcess
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class ThinkingProcesses:
     """
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, share: float, seconds: float, idle_seconds: float = _IDLE_SECONDS
+        self, tasks: Tasks, share: float, seconds: float, idle_seconds: float = _IDLE_SECONDS
     ) -> None:
         self._tasks = tasks
         self._share = CpuShare(share, asyncio.get_running_loop().time)
@@ -61,10 +62,12 @@ class ThinkingProcesses:
             asked.answer.cancel()
             return asked.answer
         self._turns.add(asker, asked)
-        if self._idle:
-            self._idle.popleft().set_result(None)
-        elif len(self._working) < self._most:
-            task = self._tasks.create_task(self._work())
+        while self._idle:
+            if not (news := self._idle.popleft()).done():  # else its process has been idle for too long
+                news.set_result(None)
+                return asked.answer
+        if len(self._working) < self._most:
+            task = self._tasks.start(self._work(), "thinking")
             self._working.add(task)
             task.add_done_callback(self._working.discard)
         return asked.answer
@@ -120,7 +123,7 @@ class ThinkingProcesses:
                     if worker is None:
                         worker = await WorkerProcess.started()
                     answer = await worker.answer(asked.question)
-            except (WorkerLost, TimeoutError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - no question may end the task that answers all of them
                 self._share.use(time() - begun)
                 self._warn(error)
                 if worker is not None:

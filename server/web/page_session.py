@@ -1,6 +1,5 @@
 """A browser that watches: a spectator like any other, whose page is drawn on the server."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -11,6 +10,7 @@ from websockets.protocol import State
 from protocol import codes
 from protocol.messages import Moved, Refused, ServerMessage
 from server.counts import Counts
+from server.failures import Tasks
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session
@@ -32,7 +32,7 @@ class PageSession(Session):
         connection: LimitedConnection,
         remote: Remote,
         *,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         most_bytes: int,
         counts: Counts,
         changed: Callable[[], None],
@@ -72,4 +72,4 @@ class PageSession(Session):
 
     def end(self, code: CloseCode) -> None:
         """Start the closing handshake without waiting for it."""
-        self._tasks.create_task(self.connection.close(code))
+        self._tasks.start(self.connection.close(code), "closing a connection")

@@ -17,6 +17,7 @@ from protocol.messages import Watch
 from server.config import Limits, Pages
 from server.counts import Counts
 from server.errors import JournalError
+from server.failures import Tasks
 from server.logs import about
 from server.net.access import Access
 from server.net.addresses import Remote
@@ -72,7 +73,7 @@ class Site:
         *,
         access: Access,
         limits: Limits,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         counts: Counts,
     ) -> None:
         self._pages = pages
@@ -203,7 +204,7 @@ class Site:
             subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
             name = TABLES if code is None else f"{TABLES}/{code}"
             page = LivePage(name, subject, partial(self._drawn, asker=name), self._pages.gone)
-            shared = self._live[code] = _Shared(page, self._tasks.create_task(page.run()))
+            shared = self._live[code] = _Shared(page, self._tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:
             yield shared.page

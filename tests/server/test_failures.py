@@ -1,5 +1,7 @@
 """Failures of the server's own code harm one table or one file, and the others play on."""
 
+import asyncio
+import contextlib
 import random
 from pathlib import Path
 from typing import Any
@@ -8,13 +10,17 @@ import pytest
 
 from engine.record import names_in, replayed
 from protocol.codes import CloseCode, Code
-from protocol.messages import JoinTable, Leave, ListTables, Refused, Rematch, Sync, Tables
+from protocol.messages import EnterLobby, JoinTable, Leave, ListTables, Online, Refused, Rematch, Sync, Tables
 from server.app import running
 from server.config import Config
+from server.failures import Tasks
 from server.logs import describe
 from server.storage.journal import NoJournal
+from server.tables.online.lobby_chat import LobbyChat
 from server.tables.requests import Requests
+from tests.server.manual_clock import FastClock
 from tests.server.peer import (
+    TIMEOUT,
     Peer,
     connected,
     eventually,
@@ -57,6 +63,56 @@ async def test_a_failing_table_does_not_harm_the_others(
         assert [describe(record) for record in caplog.records if record.exc_info] == [
             f"table failed and is closed: table={table.code}"
         ]
+
+
+async def test_what_fails_in_one_task_ends_nothing_else(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log names the task; the next round of the lobby is told, and games go on."""
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async with (
+        running(Config(timers=FastClock)) as server,
+        game(server.port, 2) as peers,
+        connected(server.port) as listener,
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(LobbyChat, "_list_people", failing)
+            await listener.ask(EnterLobby(listener.next_id(), "Carla"))
+            await eventually(lambda: "a task failed" in caplog.text)
+        await listener.ask(EnterLobby(listener.next_id(), "Clara"))
+        await listener.until(Online)
+        await play_on(peers, random.Random(1), moves=3)
+    failed = [describe(each) for each in caplog.records if each.exc_info and "task" in each.getMessage()]
+    assert set(failed) == {'a task failed: task="telling the lobby"'}
+
+
+async def test_work_that_the_server_cannot_do_without_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.failures._SECONDS_BEFORE_RESTART", 0)
+    attempts: list[None] = []
+
+    async def works_the_third_time() -> None:
+        attempts.append(None)
+        if len(attempts) < 3:
+            raise RuntimeError("a mistake of ours")
+
+    async with Tasks() as tasks:
+        tasks.keep(works_the_third_time, "working")
+    assert len(attempts) == 3
+
+
+async def test_a_context_that_fails_or_is_cancelled_leaves_no_task() -> None:
+    with contextlib.suppress(ZeroDivisionError):
+        async with Tasks() as tasks:
+            sleeping = tasks.start(asyncio.sleep(TIMEOUT), "sleeping")
+            raise ZeroDivisionError
+    assert sleeping.cancelled()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0), Tasks() as tasks:
+            sleeping = tasks.start(asyncio.sleep(TIMEOUT), "sleeping")
+    assert sleeping.cancelled()
 
 
 async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(

@@ -8,6 +8,7 @@ import ssl
 from typing import cast
 
 from server.config import Limits
+from server.failures import start_task
 from server.net.addresses import Remote, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection
@@ -61,7 +62,7 @@ class AcceptedConnection(asyncio.Protocol):
         if self._tls is None:
             self._hand_over(transport)
         else:
-            self._handshake = asyncio.create_task(self._agree_on(self._tls, transport))
+            self._handshake = start_task(self._agree_on(self._tls, transport), "TLS handshake")
             # In the turn after the task's first one: then TLS has begun, and nothing has been read since.
             loop = asyncio.get_running_loop()
             loop.call_soon(loop.call_soon, self._hand_to_tls, transport)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from server.errors import JournalError, NotStored, TableLost
+from server.failures import start_task
 from server.storage.health import Health
 from server.storage.postgresql.database import Connection, Database, not_stored, reason_of
 from server.storage.postgresql.line import Fenced, Line
@@ -65,7 +66,7 @@ class Jobs:
         job = _Job(work, Uninterrupted(loop=self._loop), begins)
         self._waiting.append(job)
         if self._at_work is None and len(self._waiting) == 1:
-            self._at_work = self._loop.create_task(self._do_all())
+            self._at_work = start_task(self._do_all(), "working in the database")
         return await completed(job.done)
 
     async def _do_all(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from server.errors import NotStoredNow
+from server.failures import start_task
 from server.logs import about
 from server.storage.postgresql.database import (
     FAILED,
@@ -201,7 +202,7 @@ class Line:
         self._drop(reason_of(error) if error is not None else "the connection was closed")
         log.warning("the connection to the database is lost", extra=about(line=self._name, reason=self._why))
         if self._making is None:
-            self._making = self._loop.create_task(self._make_again())
+            self._making = start_task(self._make_again(), "connecting to the database")
 
     def _drop(self, why: str) -> None:
         connection, self._connection = self._connection, None
@@ -216,10 +217,10 @@ class Line:
         while True:
             try:
                 await self._make()
-            except (*FAILED, ValueError) as error:
-                self._why = reason_of(error)
             except Fenced:
                 self.end_term()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the tables cannot do without
+                self._why = reason_of(error)
             if self._connection is not None or self.fenced:
                 break
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

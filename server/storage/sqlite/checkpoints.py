@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from server.failures import start_task
 from server.logs import about
 from server.storage.reasons import reason_of
 from server.storage.sqlite.journal_file import connected
@@ -45,7 +46,7 @@ class Checkpoints:
         """Make a checkpoint now."""
         if self._at_work is None:
             self._entries = 0
-            self._at_work = asyncio.ensure_future(self._run())
+            self._at_work = start_task(self._run(), "making a checkpoint")
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

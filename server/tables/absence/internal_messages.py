@@ -1,12 +1,12 @@
 """Timers that fire at a table, as messages to itself."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from engine.pieces import Seat
+from server.failures import Tasks
 from server.timers import Timer, Timers
 
 
@@ -65,7 +65,7 @@ class Scheduler:
     def __init__(
         self,
         timers: Timers,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         deliver: Callable[[InternalMessage], Coroutine[Any, Any, None]],
     ) -> None:
         self.time = timers.time
@@ -87,4 +87,4 @@ class Scheduler:
 
     def _begin(self, message: InternalMessage) -> None:
         if not self._stopped:
-            self._tasks.create_task(self._deliver(message))
+            self._tasks.start(self._deliver(message), type(message).__name__)

@@ -16,6 +16,7 @@ from protocol.messages import Lay, PlacePiece
 from protocol.moves import command_of
 from protocol.snapshot import snapshot_message
 from server.config import Brain, Choose, Config, InProcess
+from server.failures import Tasks
 from server.logs import about
 from server.tables.absence.pace import Pace
 from server.thinking.fair_thread import FairThread
@@ -35,7 +36,7 @@ class StandIn:
     Brains that take long think in processes; the others in a thread, which is also there when no process is.
     """
 
-    def __init__(self, config: Config, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, config: Config, tasks: Tasks) -> None:
         self.levels = tuple(config.brains)
         self._choose = config.stand_in
         self._brains = {**config.former_brains, **config.brains}
@@ -61,7 +62,7 @@ class StandIn:
         brain = self._choose if level is None else self._brains.get(level, self._choose)
         if not isinstance(brain, InProcess):
             return self._quickly(brain, view, legal, origin)
-        thought = self._tasks.create_task(self._elsewhere(brain, view, legal, origin))
+        thought = self._tasks.start(self._elsewhere(brain, view, legal, origin), "thinking")
         self._thoughts.add(thought)
         thought.add_done_callback(self._thoughts.discard)
         return thought
@@ -80,16 +81,17 @@ class StandIn:
 
     async def _elsewhere(self, brain: InProcess, view: View, legal: Legal, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
-        question = question_about(brain, view, legal, self._rng.getrandbits(64))
         try:
+            question = question_about(brain, view, legal, self._rng.getrandbits(64))
             async with asyncio.timeout(self._seconds):
                 answer = await self._processes.ask(question, origin)
-        except (NoAnswer, TimeoutError):
-            self._complain_of_process("no answer in time")
-        else:
             if (command := _command_in(answer, legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
+        except (NoAnswer, TimeoutError):
+            self._complain_of_process("no answer in time")
+        except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
+            self._complain_of_process(f"raised {type(error).__name__}")
         return await self._quickly(self._simple, view, legal, origin)
 
     def _chosen(self, choose: Choose | None, view: View, legal: Legal) -> Command:

@@ -14,6 +14,7 @@ from protocol.messages import Online
 from protocol.text import unsafe
 from server.cluster.messages import Person as PersonTold
 from server.config import Limits
+from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal
@@ -45,7 +46,7 @@ class LobbyChat:
         self,
         limits: Limits,
         timers: Timers,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         *,
         place_of: Callable[[Session], Place],
         name_held: Callable[[Session, str, Collection[str]], bool],
@@ -161,20 +162,22 @@ class LobbyChat:
 
     def _begin(self) -> None:
         self._next_round, self._in_round = None, True
-        self._tasks.create_task(self._round(), name="telling the lobby")
+        self._tasks.start(self._round(), "telling the lobby")
 
     async def _round(self) -> None:
         """Tell everybody in the lobby what has changed."""
         self._changed_since = False
-        self._list_people()
         listeners = [person for person in self._people if person.listens]
-        for at, person in enumerate(listeners, start=1):
-            if self._people.of(person.session) is person:
-                self._tell(person)
-            if at % _GROUP == 0:
-                await asyncio.sleep(0)
-        self._in_round = False
-        self._not_before = self._timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
+        try:
+            self._list_people()
+            for at, person in enumerate(listeners, start=1):
+                if self._people.of(person.session) is person:
+                    self._tell(person)
+                if at % _GROUP == 0:
+                    await asyncio.sleep(0)
+        finally:  # even if it fails: there will be other rounds
+            self._in_round = False
+            self._not_before = self._timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
         if self._changed_since:
             self._begin_soon()
 

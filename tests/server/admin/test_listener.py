@@ -18,6 +18,7 @@ from server.admin.listener import admin_server
 from server.admin.messages import LINE_BYTES
 from server.app import Running, running
 from server.config import Config
+from server.failures import Tasks
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.peer import TIMEOUT, eventually, game, play_on
 
@@ -150,7 +151,7 @@ async def test_whoever_stalls_in_a_long_answer_is_cut(
         return "x" * 20_000_000, None
 
     with listening(tmp_path / SOCKET_NAME) as endpoint:
-        async with asyncio.TaskGroup() as tasks, admin_server(endpoint, tasks, do):
+        async with Tasks() as tasks, admin_server(endpoint, tasks, do):
             stalled = socket.socket(socket.AF_UNIX)
             stalled.connect(str(endpoint.path))
             stalled.sendall(b'{"v": 1, "ask": {"do": "status"}}\n')
@@ -179,7 +180,7 @@ async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
 
     with listening(tmp_path / SOCKET_NAME, by_unix_socket=False) as endpoint:
         port = endpoint.socket.getsockname()[1]
-        async with asyncio.TaskGroup() as tasks, admin_server(endpoint, tasks, do):
+        async with Tasks() as tasks, admin_server(endpoint, tasks, do):
             for token in ("", ', "token": ""', ', "token": "guessed"', ', "token": null', ', "token": "é"'):
                 assert (await said(port, token))["error"]["code"] == "bad-admin-token"
             assert not asked

@@ -1,6 +1,5 @@
 """Records of finished games that could not be written at once: each is written later, and once."""
 
-import asyncio
 import contextlib
 import random
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from engine.record import replayed
 from server.app import Running, running
 from server.config import Config, Limits
+from server.failures import Tasks
 from server.storage.journal import NoJournal
 from server.storage.records import RETRY_SECONDS, Records
 from server.storage.sqlite.journal_file import connected
@@ -170,7 +170,26 @@ async def test_a_time_that_makes_no_sense_costs_one_record(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whoever has changed it in the database ends no server."""
-    async with asyncio.TaskGroup() as tasks:
+    async with Tasks() as tasks:
         records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
         records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
+    assert "the record could not be written" in caplog.text
+
+
+async def test_a_record_that_fails_keeps_no_other_from_being_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def write(_: Records, path: Path, _text: str) -> None:
+        if "ONCE" in path.name:
+            raise RuntimeError("a mistake of ours")
+        written.append(path.name)
+
+    monkeypatch.setattr(Records, "_write", write)
+    async with Tasks() as tasks:
+        records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
+        for code in "ONCE", "NEXT":
+            records.game_over(code, (), ("Anna", "Bruno"), 0)
+    assert written == ["19700101-000000-NEXT.txt"]
     assert "the record could not be written" in caplog.text

@@ -21,9 +21,10 @@ from protocol.messages import Lay, PlacePiece, Snapshot
 from protocol.moves import command_of
 from protocol.snapshot import view_of
 from server.config import Choose, InProcess
+from server.failures import Tasks
 from server.tables.absence.stand_in import question_about
 from server.thinking.cpu_share import CpuShare
-from server.thinking.messages import Question
+from server.thinking.messages import Answer, Question
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
 from tests.client.bots.test_brains import with_swapped_wolves
@@ -57,7 +58,7 @@ async def processes(
     share: float = WHOLE, seconds: float = TIMEOUT, idle_seconds: float = TIMEOUT
 ) -> AsyncIterator[ThinkingProcesses]:
     """Answer questions while the context lasts; no process is left after it."""
-    async with asyncio.TaskGroup() as tasks:
+    async with Tasks() as tasks:
         thinking = ThinkingProcesses(tasks, share, seconds, idle_seconds)
         yield thinking
         thinking.close()
@@ -204,6 +205,29 @@ async def test_a_process_without_questions_ends() -> None:
         for _ in range(2):
             assert (await thinking.ask(ask_in(GAME, steady), "a")).move
             await eventually(lambda: not thinkers())
+
+
+async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
+    """Its task has been woken up and has not run yet."""
+    loop = asyncio.get_running_loop()
+    asked: list[asyncio.Future[Answer]] = []
+    failed: list[BaseException] = []
+
+    def ask_in_that_moment() -> None:
+        if not any(task.cancelling() for task in asyncio.all_tasks()):
+            loop.call_soon(ask_in_that_moment)
+            return
+        try:
+            asked.append(thinking.ask(ask_in(GAME, steady), "a"))
+        except asyncio.InvalidStateError as error:
+            failed.append(error)
+
+    async with processes(idle_seconds=0.05) as thinking:
+        await thinking.ask(ask_in(GAME, steady), "a")
+        ask_in_that_moment()
+        await eventually(lambda: bool(asked or failed))
+        assert not failed
+        assert (await asked[0]).move
 
 
 async def test_the_end_leaves_no_process(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_a_process_is_started_with_the_first_move_and_ends_with_the_server
     assert not thinkers()
 
 
-@pytest.mark.parametrize("brain", [raising, cheating])
+@pytest.mark.parametrize("brain", [raising, cheating, lambda *_: None])
 async def test_a_bot_whose_brain_fails_moves_all_the_same(
     brain: Choose, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -21,6 +21,7 @@ from protocol.messages import (
     Sync,
 )
 from server.config import Config
+from server.failures import Tasks
 from server.net.session import Session
 from server.storage.entries import (
     Entry,
@@ -198,7 +199,7 @@ def test_any_sequence_of_absences_and_votes(
         state = PersistentState(entries, RandomChance(random.Random(1)))
         state.fold_move(Played(0, StartGame(1), []), begun(state.options, 1).events)
         here: dict[Seat, Session] = {}
-        tasks = asyncio.TaskGroup()
+        tasks = Tasks()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
         scheduler = Scheduler(asyncio.get_running_loop(), tasks, fail_if_due)
         policy = ActingPolicy(state, here, stand_in, scheduler)
