@@ -1,10 +1,12 @@
 """The command line; only this module and `commands/` know both server and client."""
 
 import argparse
+import functools
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling
@@ -78,14 +80,13 @@ _ARGPARSE = (
     N_("invalid choice: %(value)r (choose from %(choices)s)"),
     N_("argument %(argument_name)s: %(message)s"),
     N_("invalid %(type)s value: %(value)r"),
-    N_("ambiguous option: %(option)s could match %(matches)s"),
     N_("ignored explicit argument %r"),
 )
 
 
 def _language(words: Sequence[str]) -> str:
     """Return the language to use; it is looked up before anything else, because the help is in it too."""
-    asked = Parser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    asked = Parser(add_help=False, exit_on_error=False)
     asked.add_argument("--lang", choices=LANGUAGES)
     try:
         found: str | None = asked.parse_known_args(words)[0].lang
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_false",
         help=_("let nobody find the servers that this program hosts, on the start screen too"),
     )
-    parser.add_argument("--version", action=Version)
+    parser.add_argument("-V", "--version", action=Version)
     parser.set_defaults(run=at_start_screen)
     commands = parser.add_subparsers(
         title=_("commands"), metavar=_("COMMAND"), description=_("without a command, the start screen opens")
@@ -133,9 +134,19 @@ def _parser() -> argparse.ArgumentParser:
         add_check,
     ):
         add(commands)
+    shown = commands.add_parser("help", help=_("show this help, or a command's"))
+    shown.add_argument(
+        "words", nargs="*", metavar=_("COMMAND"), help=_("the command, for example: tables export")
+    )
+    shown.set_defaults(run=functools.partial(_help, parser))
     for command in commands.choices.values():
         add_language(command)
     return parser
+
+
+def _help(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> NoReturn:
+    parser.parse_args([*arguments.words, "--help"])
+    raise AssertionError  # argparse has exited
 
 
 if __name__ == "__main__":

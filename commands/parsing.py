@@ -1,6 +1,7 @@
 """What the commands' parsers share: errors of one line, and arguments of more than one command."""
 
 import argparse
+import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,27 @@ class WrongUse(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error is one line."""
+    """A parser that takes options in full only, and whose error is one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse an unknown command with what may be meant instead of all that there are."""
+        known = action.choices
+        if not isinstance(known, dict) or value in known:  # only commands' names have parsers
+            super()._check_value(action, value)
+            return
+        option = next((each.option_strings[0] for each in self._actions if each.metavar == "DIR"), None)
+        if option is not None and Path(value).is_dir():
+            text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)
+        elif close := difflib.get_close_matches(value, known, 1):
+            text = _("there is no command {word}: do you mean {command}?").format(
+                word=repr(value), command=close[0]
+            )
+        else:
+            text = _("there is no command {word}").format(word=repr(value))
+        raise argparse.ArgumentError(None, text)
 
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
@@ -172,4 +193,5 @@ class Version(argparse.Action):
         from server.version import installed_version
 
         version = installed_version() or _("not installed")
-        parser.exit(message=f"palatinus {version}\n")
+        print(f"palatinus {version}")
+        parser.exit()

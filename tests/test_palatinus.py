@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands.parsing import data_folder
+from commands.serving.start_messages import print_start
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import _parser, main
@@ -238,3 +239,62 @@ def test_without_its_packages_it_says_how_to_get_them(tmp_path: Path) -> None:
 
 
 _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["plya"], "there is no command 'plya': do you mean play?"),
+        (["qqqq"], "there is no command 'qqqq' (see palatinus --help)"),
+        (["tables", "exprt"], "there is no command 'exprt': do you mean export?"),
+        (["help", "plya"], "do you mean play?"),
+        (["history", str(ROOT)], f"{ROOT} is a folder: write --records {ROOT}"),
+        (["join", "--nam", "Anna"], "unrecognized arguments: --nam"),
+        (["--vers"], "unrecognized arguments: --vers"),
+    ],
+)
+def test_misspelt_words_are_refused_with_what_may_be_meant(
+    words: list[str], answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without all commands that there are; an option counts only in full."""
+    assert answer in complaint(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["-V"], ["--version"]),
+        (["help"], ["--help"]),
+        (["help", "tables", "export"], ["tables", "export", "--help"]),
+    ],
+)
+def test_help_and_version_are_output(
+    words: list[str], same: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard output, however they are asked for."""
+    told = []
+    for each in (words, same):
+        with pytest.raises(SystemExit) as ending:
+            main(each)
+        assert not ending.value.code
+        told.append(capsys.readouterr())
+    assert told[0].out == told[1].out != ""
+    assert told[0].err == ""
+
+
+def test_what_a_host_is_told_breaks_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a terminal; a pipe gets every sentence in one line."""
+
+    def told() -> list[str]:
+        print_start(["ws://192.0.2.7:7733"], None, [], web=False, open_to_all=True)
+        return capsys.readouterr().out.splitlines()
+
+    piped = told()
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = told()
+    assert len(piped) == 3
+    assert max(map(len, shown)) <= 80
+    assert " ".join(" ".join(shown).split()) == " ".join(" ".join(piped).split())
