@@ -29,6 +29,13 @@ def policy_named(text: str) -> Absence:
     seconds = int(written[2]) * _UNITS[written[3]]
     least, most = BOUNDS[kind]
     if not least <= seconds <= most:
-        hint = _("{text!r} is out of range. Choose {least} to {most} seconds.")
-        raise BadPolicy(hint.format(text=text, least=least, most=most))
+        hint = _("{text!r} is out of range. Choose {least} to {most}.")
+        raise BadPolicy(hint.format(text=text, least=_written(least), most=_written(most)))
     return kind(seconds)
+
+
+def _written(seconds: int) -> str:
+    """Return a time as it is typed, in the largest unit that fits."""
+    fitting = (unit for unit in _UNITS if seconds and seconds % _UNITS[unit] == 0)
+    unit = max(fitting, key=lambda each: (_UNITS[each], each), default="")
+    return f"{seconds // _UNITS[unit]}{unit}"

@@ -1,7 +1,10 @@
 """What `palatinus serve` prints once it runs."""
 
 import contextlib
+import itertools
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,21 +30,33 @@ def _print(
     addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
 ) -> None:
     if file is not None:
-        print(_("The configuration is from {file}.").format(file=file))
-    print(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
+        _say(_("The configuration is from {file}.").format(file=file))
+    _say(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
     for address in addresses:
         print(f"  palatinus join {address}")
     if web:
-        print(_("Browsers show the tables at these addresses:"))
+        _say(_("Browsers show the tables at these addresses:"))
         for address in addresses:
             print(f"  {address.replace('ws', 'http', 1)}/")
     for each in more:
-        print(each)
+        _say(each)
     if open_to_all:
-        print(
+        _say(
             _(
                 "Anyone who reaches this computer can join, and what players send can be read on its way. "
                 "On the internet, use --tls-cert and --password-file."
             )
         )
     sys.stdout.flush()
+
+
+def _say(text: str) -> None:
+    """Print a text, broken between words where the terminal ends; a pipe gets it as it is."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = (
+            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+            for line in text.splitlines()
+        )
+        text = "\n".join(itertools.chain.from_iterable(lines))
+    print(text)

@@ -152,7 +152,7 @@ def _names(table: Table) -> list[str]:
 def _stage(table: Table) -> str:
     if table.lost:
         return _("lost")
-    stage = describe_stage(table.stage)
+    stage = describe_stage(table.stage, full=all(table.names))
     if table.damaged:
         return _("{stage}, damaged").format(stage=stage)
     return _("{stage}, archived").format(stage=stage) if table.archived else stage

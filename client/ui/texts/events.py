@@ -112,7 +112,8 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
     if model.table is None:
         return _("the lobby")
     if view is None:
-        return describe_stage("gathering")
+        state = model.state
+        return describe_stage("gathering", full=state is not None and all(seat.name for seat in state.seats))
     if view.turn is None:
         return _("one moment")
     mine = view.turn == model.seat

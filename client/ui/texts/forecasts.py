@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from client.language import _, listed
+from client.language import _, counted, listed
 from client.ui.texts.events import turned
 from client.ui.texts.scoring import bounds_text
 from engine.board import tile_of
@@ -50,12 +50,17 @@ def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
         return form.format(piece=found.piece, amount=bounds_text(found.gives), hill=tile_of(found.field))
     if found.acts == _FLIGHT:
         return _("{piece} here would flee.").format(piece=found.piece)
-    captives = listed(f"{names[seat]} {bounds_text(number)}" for seat, number in found.captives.items())
+    captives = listed(_describe_captives(number, names[seat]) for seat, number in found.captives.items())
     if Outcome.FLIGHT in found.acts:
-        form = _("{piece} here would flee or capture: {captives}.")
+        form = _("{piece} here would flee or capture {captives}.")
     else:
-        form = _("{piece} here would capture: {captives}.")
+        form = _("{piece} here would capture {captives}.")
     return form.format(piece=found.piece, captives=captives)
+
+
+def _describe_captives(number: Bounds, name: str) -> str:
+    form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
+    return form.format(n=bounds_text(number), name=name)
 
 
 def _describe_soldier(found: Forecast, soldier: SoldierBeside, names: Sequence[str]) -> str:
@@ -90,4 +95,5 @@ def _signed(bounds: Bounds) -> str:
     """Return a difference as far as it is known: `+2`, or `-2 to +1`."""
     if bounds.known:
         return f"{bounds.least:+}"
-    return _("{least} to {most}").format(least=f"{bounds.least:+}", most=f"{bounds.most:+}")
+    least, most = (f"{amount:+}" if amount else "0" for amount in (bounds.least, bounds.most))
+    return _("{least} to {most}").format(least=least, most=most)

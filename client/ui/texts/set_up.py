@@ -37,8 +37,9 @@ def describe_starting(seat: int | None, names: Sequence[str]) -> str:
     return _("{name} starts").format(name=names[seat])
 
 
-def describe_stage(stage: Stage) -> str:
-    return _(_STAGES[stage])
+def describe_stage(stage: Stage, *, full: bool = False) -> str:
+    """Return what a table is doing; `full` if no seat is free."""
+    return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
 
 
 def describe_policy(policy: Absence) -> str:

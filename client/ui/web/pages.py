@@ -235,7 +235,7 @@ def _page(
 
 
 def _table(table: TableSummary) -> Markup:
-    stage = describe_stage(table.stage)
+    stage = describe_stage(table.stage, full=table.taken == table.players)
     if table.deserted and table.stage == "playing":
         stage = _("playing, all away")
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)

@@ -107,7 +107,7 @@ def _now(state: TableState, view: View | None, names: Sequence[str]) -> str:
     if state.stage == "gathering":
         free = sum(seat.name is None for seat in state.seats)
         if not free:
-            return describe_stage("gathering")
+            return describe_stage("gathering", full=True)
         return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)
     if state.paused is not None:
         return _("{name} has paused the game.").format(name=names[state.paused.seat])

@@ -76,7 +76,7 @@ def test_all_tables_are_listed(
     assert cells[tables["playing"][0].code][1:3] == ["playing", "9"]
     assert cells[tables["ended"][0].code][1:3] == ["over", "9"]
     assert cells[tables["playing"][0].code][5] == "Player 0, Player 1, Player 2"
-    assert cells[tables["gathering"][0].code][1:3] == ["waiting for players", "0"]
+    assert cells[tables["gathering"][0].code][1:3] == ["waiting to start", "0"]
     assert all(
         re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", row[column]) for row in cells.values() for column in (3, 4)
     )

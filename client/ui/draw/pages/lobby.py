@@ -183,7 +183,7 @@ def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
 
 
 def _describe_stage(table: TableSummary) -> str:
-    stage = describe_stage(table.stage)
+    stage = describe_stage(table.stage, full=table.taken == table.players)
     return _("playing, all away") if table.deserted and table.stage == "playing" else stage
 
 

@@ -30,8 +30,8 @@ from engine.view import View
 
 COLUMNS = (  # with the room that they take
     (N_("captives"), 10),
-    (N_("1-discs"), 9),
-    (N_("2-discs"), 9),
+    (N_("discs 1"), 9),
+    (N_("discs 2"), 9),
     (N_("laurels"), 19),
     (N_("POINTS"), 8),
 )

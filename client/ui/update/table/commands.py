@@ -99,7 +99,7 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
 _EXAMPLES: Final = {
     "ready": "ready, ready off",
     "seat": "seat 3",
-    "people": "people S, people any",
+    "people": f"people {'/'.join(People)}, people any",
     "pause": "pause, pause off",
     "title": "title Friday's game",
     "private": "private on, private off",

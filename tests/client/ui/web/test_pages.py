@@ -7,6 +7,7 @@ import pytest
 import segno
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from client.language import LANGUAGES
 from client.ui.web.pages import WebPages, game_address
@@ -168,3 +169,12 @@ def test_a_table_without_a_free_seat_is_only_watched() -> None:
     assert way_in("playing", anna, bot) == watches
     assert way_in("playing", anna, SeatSummary("Bruno", vacant=True)) == joins
     assert way_in("over", anna, bot) == watches
+
+
+def test_a_full_table_waits_to_start() -> None:
+    """In the list and on its own page."""
+    full = TableSummary("KRTV", "Anna", 2, 2, "gathering")
+    assert "waiting to start" in PAGES.tables("en", [full])["tables"]
+    assert "waiting for players" in PAGES.tables("en", [structs.replace(full, taken=1)])["tables"]
+    state = TableState("KRTV", "gathering", [SeatSummary("Anna"), SeatSummary("Bruno")], 0)
+    assert table_parts(state, None, [], None)[0]["now"] == "waiting to start"
