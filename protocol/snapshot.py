@@ -1,6 +1,7 @@
 """A view as a Snapshot message, and back."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
@@ -13,7 +14,13 @@ from protocol.events import event_map, event_of, legal_message
 from protocol.messages import Snapshot
 
 
-def snapshot_message(view: View, seq: int, legal: Legal | None, clock: int | None = None) -> Snapshot:
+def snapshot_message(
+    view: View,
+    seq: int,
+    legal: Legal | None,
+    clock: int | None = None,
+    stood_in: Sequence[int] = (),
+) -> Snapshot:
     """Return the message for a started game's `view`, taken after event `seq`.
 
     `view` must already be redacted; it has the eyes of one seat or none.
@@ -32,6 +39,7 @@ def snapshot_message(view: View, seq: int, legal: Legal | None, clock: int | Non
         scoring=[event_map(event) for event in view.scoring],
         legal=None if legal is None else legal_message(legal),
         clock=clock,
+        stood_in=list(stood_in),
     )
 
 

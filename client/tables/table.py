@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from client.tables.draws import DrawsWitness
 from client.tables.soundness import check_speaker, check_table, check_view
-from engine.events import SeenEvent
+from engine.events import Placed, SeenEvent, WolfPlaced
 from engine.legal import Legal
-from engine.pieces import Seat
+from engine.pieces import Seat, Wolf
 from engine.view import SPECTATOR, View, eyes_of
 from protocol.codec import BadMessage, readable
 from protocol.codes import SENT_AWAY
@@ -21,10 +21,12 @@ from protocol.messages import (
     Refused,
     Reseated,
     Said,
+    SaidBefore,
     Seated,
     ServerMessage,
     Snapshot,
     Substitute,
+    TableRemark,
     TableState,
     Watching,
 )
@@ -35,16 +37,25 @@ from protocol.text import printable
 class Happened(Struct, frozen=True):
     """These events happened in the game, the last one number `seq`; the model already contains them.
 
-    `by` tells that the server's stand-in moved: a bot holds the seat, or its time was up.
+    `by` tells that the server's stand-in moved: a bot holds the seat, or its time was up. Among several
+    moves, those with the numbers in `stood_in` are the stand-in's.
     """
 
     events: tuple[SeenEvent, ...]
     seq: int
     by: Substitute | None = None
+    stood_in: tuple[int, ...] = ()
 
 
 class Refreshed(Struct, frozen=True):
-    """The model has changed as a whole; what happened in between is not listed."""
+    """The model has changed as a whole; what happened in between is not listed.
+
+    If nothing of the game was known, `before` are the placements so far, with the numbers from `first` on.
+    """
+
+    before: tuple[Placed | WolfPlaced, ...] = ()
+    first: int = 0
+    stood_in: tuple[int, ...] = ()
 
 
 class TableChanged(Struct, frozen=True):
@@ -57,13 +68,17 @@ class TableChanged(Struct, frozen=True):
 class Heard(Struct, frozen=True):
     """Somebody said something: a player, or the spectator with this number, who may have a name.
 
-    All is safe to show.
+    `remark` is the remark's own number. If it is told `again`, when this client comes to the table, `player`
+    is the name of the player who said it. All is safe to show.
     """
 
     seat: Seat | None
     text: str
     spectator: str | None = None
     number: int | None = None
+    remark: int | None = None
+    player: str | None = None
+    again: bool = False
 
 
 class TableClosed(Struct, frozen=True):
@@ -126,15 +141,20 @@ class TableModel:
                 view = view_of(message, self.seat)
                 self._check(view)
                 self.draws.look(view, self.state)
+                news = Refreshed() if self.view is not None else _before(view, message)
                 self.view, self.seq = view, message.seq
                 self._may(message.legal)
                 self.clock = message.clock
-                return (Refreshed(),)
+                return (news,)
             case Events() if self.table is not None:
                 return self._fold(message)
             case Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
                 return (self._heard(message),)
+            case SaidBefore(remarks) if self.table is not None:
+                for remark in remarks:
+                    check_speaker(remark.seat, self.state, self.view)
+                return tuple(map(_heard_before, remarks))
             case Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
                 self.clear()
                 return (TableClosed(message),)
@@ -174,7 +194,7 @@ class TableModel:
         self.seq, self.clock = last, message.clock
         self._may(message.legal)
         if events:
-            return (Happened(events, last, message.by),)
+            return (Happened(events, last, message.by, tuple(message.stood_in)),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
 
     def _heard(self, message: Said) -> Heard:
@@ -182,7 +202,7 @@ class TableModel:
         watching = () if self.state is None else self.state.watching
         name = next((each.name for each in watching if each.number == message.spectator), None)
         seat = None if message.seat is None else Seat(message.seat)
-        return Heard(seat, printable(message.text), name, message.spectator)
+        return Heard(seat, printable(message.text), name, message.spectator, message.number)
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""
@@ -197,6 +217,25 @@ class TableModel:
 
     def _may(self, legal: LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)
+
+
+def _heard_before(remark: TableRemark) -> Heard:
+    seat = None if remark.seat is None else Seat(remark.seat)
+    name = None if remark.name is None else printable(remark.name)
+    spectator, player = (name, None) if seat is None else (None, name)
+    return Heard(seat, printable(remark.text), spectator, remark.spectator, remark.number, player, again=True)
+
+
+def _before(view: View, message: Snapshot) -> Refreshed:
+    """Return the news of a game of which nothing was known: what was placed so far."""
+    placed = tuple(
+        WolfPlaced(view.owners[field], piece.people, field)
+        if isinstance(piece, Wolf)
+        else Placed(view.owners[field], piece, field)
+        for field, piece in view.placed.items()
+    )
+    first = message.seq - len(view.scoring) - len(placed) + 1
+    return Refreshed(placed, first, tuple(message.stood_in))
 
 
 def _safe(state: TableState) -> TableState:

@@ -104,11 +104,13 @@ from protocol.messages.table import (
     PauseSummary,
     PlayerRequest,
     Said,
+    SaidBefore,
     Say,
     SayReady,
     SeatSummary,
     SpectatorSummary,
     Standing,
+    TableRemark,
     TableState,
     Vote,
 )
@@ -175,6 +177,7 @@ __all__ = [
     "Reseated",
     "Resume",
     "Said",
+    "SaidBefore",
     "SaidInLobby",
     "Say",
     "SayInLobby",
@@ -197,6 +200,7 @@ __all__ = [
     "SubstituteNow",
     "Sync",
     "TableCode",
+    "TableRemark",
     "TableState",
     "TableSummary",
     "TableTitle",
@@ -251,6 +255,7 @@ ServerMessage: TypeAlias = (
     | Refused
     | Record
     | Said
+    | SaidBefore
     | Online
     | SaidInLobby
     | Announced

@@ -100,7 +100,10 @@ class DrawBegins(FromServer, frozen=True, tag="draw"):
 
 
 class Snapshot(FromServer, frozen=True, tag="snapshot"):
-    """The game as you may know it after event `seq`; `legal` only if you are on turn."""
+    """The game as you may know it after event `seq`; `legal` only if you are on turn.
+
+    `stood_in` are the numbers of the events that are moves of the stand-in, for seats that players hold.
+    """
 
     seq: Seq
     phase: Literal["laying", "placing", "over"]
@@ -114,13 +117,15 @@ class Snapshot(FromServer, frozen=True, tag="snapshot"):
     scoring: list[EventMap] = []
     legal: LegalMoves | None = None
     clock: Milliseconds | None = None
+    stood_in: list[Seq] = []
 
 
 class Events(FromServer, frozen=True, tag="events"):
     """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
 
     With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
-    made the move, for a seat that a bot holds or whose time was up. At a table with a clock, `clock` is how
+    made the move, for a seat that a bot holds or whose time was up; where several moves are sent again,
+    `stood_in` has the numbers of those that it made. At a table with a clock, `clock` is how
     many milliseconds the seat whose turn it is had left when the message was sent.
     """
 
@@ -131,6 +136,7 @@ class Events(FromServer, frozen=True, tag="events"):
     id: CommandId | None = None
     by: Substitute | None = None
     clock: Milliseconds | None = None
+    stood_in: list[Seq] = []
 
 
 class Record(FromServer, frozen=True, tag="record"):

@@ -13,6 +13,7 @@ from protocol.messages.fields import (
     Level,
     Milliseconds,
     PeopleName,
+    RemarkNumber,
     SeatNumber,
     Seconds,
     SpectatorNumber,
@@ -158,8 +159,28 @@ class TableState(FromServer, frozen=True, tag="table"):
 
 
 class Said(FromServer, frozen=True, tag="said"):
-    """A chat message, from a seat or from the spectator with this number."""
+    """A chat message, from a seat or from the spectator with this number.
+
+    By its own `number` it is recognised if it is sent again in SaidBefore.
+    """
 
     text: str
     seat: SeatNumber | None = None
     spectator: SpectatorNumber | None = None
+    number: RemarkNumber | None = None
+
+
+class TableRemark(Struct, frozen=True, omit_defaults=True):
+    """A chat message as it was sent in Said, with the name that its speaker had then."""
+
+    number: RemarkNumber
+    text: str
+    seat: SeatNumber | None = None
+    spectator: SpectatorNumber | None = None
+    name: str | None = None
+
+
+class SaidBefore(FromServer, frozen=True, tag="said-before"):
+    """The last chat messages that you were allowed to read, sent when you come to the table."""
+
+    remarks: list[TableRemark]

@@ -1,6 +1,6 @@
 """The sessions at a table, and what each of them receives: every frame is redacted for its reader."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.events import Event, SeenEvent
 from engine.game import Game
@@ -95,18 +95,24 @@ class Audience:
                 session.post(frame)
 
 
-def catch_up(session: Session, game: Game, after: int, clock: int | None, *, moves: bool) -> None:
+def catch_up(
+    session: Session, game: Game, after: int, clock: int | None, stood_in: Sequence[int], *, moves: bool
+) -> None:
     """Send what happened since event `after`: the missing events, or everything as a snapshot.
 
-    Without `moves` nobody may move now.
+    `stood_in` are the moves of the stand-in. Without `moves` nobody may move now.
     """
     eyes = _eyes(session)
     may = redacted_legal(_legal(game, clock) if moves else None, eyes)
     if 0 < after <= len(game.events):
         missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
-        session.send(_events_message(after + 1, missed, game.view.turn, may, clock=clock))
+        substituted = [number for number in stood_in if number > after]
+        session.send(
+            _events_message(after + 1, missed, game.view.turn, may, clock=clock, stood_in=substituted)
+        )
     else:
-        session.send(snapshot_message(snapshot(game.view, eyes), len(game.events), may, clock))
+        view = snapshot(game.view, eyes)
+        session.send(snapshot_message(view, len(game.events), may, clock, stood_in))
 
 
 def _eyes(session: Session) -> Eyes:
@@ -127,6 +133,7 @@ def _events_message(
     answers: int | None = None,
     by: Substitute | None = None,
     clock: int | None = None,
+    stood_in: Sequence[int] = (),
 ) -> Events:
     may = None if legal is None else legal_message(legal)
-    return Events(first, events, turn, may, answers, by, clock)
+    return Events(first, events, turn, may, answers, by, clock, list(stood_in))

@@ -1,12 +1,21 @@
-"""How much may be said: everyone at a table is sent it, so the table and the sender's address pay for it."""
+"""What is said at a table, and how much may be: everyone is sent it, so table and address pay for it."""
 
+import zlib
+from collections import Counter, deque
 from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from protocol.codes import Code
+from protocol.limits import LARGEST_ID, REMARKS_REPEATED
+from protocol.messages import Said, TableRemark
 from server.config import Limits
 from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
 from server.refusal import Refusal
+
+_Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators
 
 
 class ChatLimits:
@@ -29,3 +38,42 @@ class ChatLimits:
             raise Refusal(Code.TOO_MUCH_CHAT, seconds=wait)
         self._by_table.count(share, now)
         self._by_address.count(session.address, now)
+
+
+class Talk:
+    """The last remarks at a table, in memory only, for whoever comes back or comes later.
+
+    Each kind has room of its own: spectators cannot push out what players have said, and nobody can infer
+    from what is missing that others were told more.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._counts: Counter[_Kind] = Counter()
+        self._kept: dict[_Kind, deque[tuple[int, TableRemark]]] = {}
+
+    def add(self, said: Said, name: str | None, *, to_players: bool, to_spectators: bool) -> Said:
+        """Keep a message for a while; return it with the number by which it is known."""
+        kind = said.seat is not None, to_players, to_spectators
+        kept = self._kept.setdefault(kind, deque(maxlen=REMARKS_REPEATED))
+        self._count += 1
+        self._counts[kind] += 1  # of its kind alone, so that it does not show what one may not read
+        # With the text, because counts begin again with every server.
+        told = f"{self._counts[kind]} {said.seat} {said.spectator} {said.text}"
+        number = zlib.crc32(told.encode()) % LARGEST_ID + 1
+        kept.append((self._count, TableRemark(number, said.text, said.seat, said.spectator, name)))
+        return replace(said, number=number)
+
+    def read_by(self, *, player: bool) -> list[TableRemark]:
+        """Return what a player, or a spectator, may read of it, the latest last."""
+        kept = [
+            each
+            for (_, to_players, to_spectators), remarks in self._kept.items()
+            if (to_players if player else to_spectators)
+            for each in remarks
+        ]
+        return [remark for _, remark in sorted(kept, key=lambda each: each[0])]
+
+    def clear(self) -> None:
+        """Forget what was said."""
+        self._kept.clear()

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.pieces import Seat
-from protocol.messages import PauseSummary, TableState
+from protocol.messages import PauseSummary, SaidBefore, TableState
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -17,7 +17,7 @@ from server.tables.absence.internal_messages import AwayTooLong, Scheduler
 from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
-from server.tables.chat import ChatLimits
+from server.tables.chat import ChatLimits, Talk
 from server.tables.owner import TableOwner
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
@@ -44,6 +44,7 @@ class TableContext:
     owner: TableOwner
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     audience: Audience = field(default_factory=Audience)
+    talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
@@ -118,7 +119,13 @@ class TableContext:
         """Send the session the game's events since event `after`."""
         if self.state.game is not None:
             left = self.policy.time_left()
-            catch_up(session, self.state.game, after, left, moves=self.may_move)
+            catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
+
+    def welcome(self, session: Session, after: int) -> None:
+        """Send a session that has come to the table what happened since event `after`, and what was said."""
+        self.catch_up(session, after)
+        if remarks := self.talk.read_by(player=session.seat is not None):
+            session.send(SaidBefore(remarks))
 
     @property
     def may_move(self) -> bool:

@@ -157,11 +157,17 @@ class Requests:
 
     def _say(self, session: Session, text: str) -> None:
         """Send what the session says to everybody, or a spectator's tips to no player."""
-        audience, state = self._context.audience, self._context.state
-        spectator = audience.spectators.get(session)
+        context, state = self._context, self._context.state
+        spectator = context.audience.spectators.get(session)
+        name: str | None
         if spectator is None:
-            audience.broadcast(Said(text, session.seat))
-        elif state.quiet and state.stage == "playing":
-            audience.broadcast_to_spectators(Said(text, spectator=spectator.number))
+            said, name = Said(text, session.seat), state.names[session.player_seat()]
         else:
-            audience.broadcast(Said(text, spectator=spectator.number))
+            said, name = Said(text, spectator=spectator.number), spectator.name
+        to_players = spectator is None or not (state.quiet and state.stage == "playing")
+        to_spectators = not state.no_spectators
+        said = context.talk.add(said, name, to_players=to_players, to_spectators=to_spectators)
+        if to_players:
+            context.audience.broadcast(said)
+        else:
+            context.audience.broadcast_to_spectators(said)

@@ -333,6 +333,8 @@ class Table:
         if not self._context.audience:
             self.state.pack()
             self._requests.forget_record()
+            if self.state.stage == "over":
+                self._context.talk.clear()
         self._attendance.look()
 
     async def _archive_if_unattended(self) -> None:

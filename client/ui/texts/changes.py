@@ -146,6 +146,11 @@ def describe_stand_in(name: str) -> str:
     return _("{name}'s time is up: a bot makes the move.").format(name=name)
 
 
+def by_stand_in(sentence: str) -> str:
+    """Return a player's move as the log has it if a bot made it."""
+    return _("{move} (A bot moved.)").format(move=sentence)
+
+
 def announcement(text: str) -> str:
     """Return an announcement as the log has it: what is before the colon is longer than any name."""
     return _("Announcement by the host of the server: {text}").format(text=text)

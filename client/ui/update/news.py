@@ -21,6 +21,7 @@ from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableC
 from client.ui.texts.changes import (
     PresenceLine,
     announcement,
+    by_stand_in,
     describe_changes,
     describe_stand_in,
     server_stops,
@@ -63,7 +64,7 @@ from engine.events import (
 )
 from engine.forecast import forecast
 from engine.view import Phase
-from protocol.messages import Substitute, TableSummary
+from protocol.messages import TableSummary
 
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
@@ -72,9 +73,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
     """Return the UI state after news that the model already contains."""
     ui = followed(ui, model)
     match update:
-        case Happened(events, by=by):
-            return _happened(replace(ui, clock_at=ui.now), events, by, model)
-        case Refreshed():
+        case Happened():
+            return _happened(replace(ui, clock_at=ui.now), update, model)
+        case Refreshed(before, first, stood_in):
+            ui = logged(ui, _sentences(before, first, stood_in, names_at(model)))
             return _refreshed(replace(ui, clock_at=ui.now), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
@@ -251,13 +253,23 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
     return logged(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
 
 
-def _happened(ui: Ui, events: Sequence[SeenEvent], by: Substitute | None, model: TableModel) -> Ui:
-    if by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
+def _sentences(
+    events: Sequence[SeenEvent], first: int, stood_in: Sequence[int], names: Sequence[str]
+) -> list[str]:
+    """Return what happened from event `first` on, without the scoring: the log would give the end away."""
+    return [
+        by_stand_in(describe_event(event, names)) if number in stood_in else describe_event(event, names)
+        for number, event in enumerate(events, start=first)
+        if not isinstance(event, _SCORED)
+    ]
+
+
+def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
+    events = happened.events
+    if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
         ui = logged(ui, [describe_stand_in(names_at(model)[events[0].seat])])
-    # The walk-through shows the scoring; the log would give the end away.
-    ui = logged(
-        ui, [describe_event(event, names_at(model)) for event in events if not isinstance(event, _SCORED)]
-    )
+    first = happened.seq - len(events) + 1
+    ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
     for event in events:
         match event, table_page(ui):
             case TileDrawn(), Playing() as table:

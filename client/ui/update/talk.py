@@ -24,7 +24,7 @@ class Mute(Struct, frozen=True):
 class Remark(Struct, frozen=True):
     """What somebody said; `people` has the speaker's colour, once the game has given it.
 
-    What is said in the lobby has a `number`, by which it is known when it is told again.
+    By its `number` it is known when it is told again.
     """
 
     speaker: str
@@ -62,13 +62,17 @@ class Talk:
 
 def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: bool) -> Talk:
     """Return `talk` with what was just said; the player `name` need not read what is the player's own."""
-    called = spectator_name(said.number, said.spectator) if said.seat is None else names_at(model)[said.seat]
-    if not talk.hears(called) or (said.seat is None and not talk.hears(None)):
+    if said.seat is None:
+        called = spectator_name(said.number, said.spectator)
+    else:
+        called = said.player or names_at(model)[said.seat]
+    known = said.again and any(each.number == said.remark for each in talk.remarks)
+    if known or not talk.hears(called) or (said.seat is None and not talk.hears(None)):
         return talk
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
     unread = 0 if read or own else talk.unread + 1
     remarks = (*talk.remarks, _remark(said, called, model))[-REMARKS_KEPT:]
-    return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own)
+    return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
 
 
 def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, read: bool) -> Talk:
@@ -82,6 +86,7 @@ def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, re
 
 def _remark(said: Heard, called: str, model: TableModel) -> Remark:
     if said.seat is None:
-        return Remark(watching_name(called, said.spectator), said.text)
-    people = None if model.view is None else model.view.start.peoples[said.seat][0]
-    return Remark(called, said.text, people)
+        return Remark(watching_name(called, said.spectator), said.text, number=said.remark)
+    there = model.view is not None and called == names_at(model)[said.seat]  # and did not sit elsewhere then
+    people = model.view.start.peoples[said.seat][0] if model.view is not None and there else None
+    return Remark(called, said.text, people, said.remark)

@@ -71,7 +71,7 @@ class SeatAdmission:
             await self._context.store_or_log(Returned(seat))
         taken_over = gone.name if gone is not None and gone.vacant else None
         self.sit(session, seat, Seated(message.id, self._context.code, seat, token, taken_over))
-        self._context.catch_up(session, after=0)
+        self._context.welcome(session, after=0)
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give the session the seat that its token holds."""
@@ -111,7 +111,7 @@ class SeatAdmission:
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))
         context.broadcast_state()
-        context.catch_up(session, message.after)
+        context.welcome(session, message.after)
 
     def sit(self, session: Session, seat: Seat, answer: Seated) -> None:
         """Give the seat to the session, and send it `answer`."""
@@ -311,7 +311,7 @@ class SeatAdmission:
             earlier.table, earlier.seat = None, None
             earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
         self.sit(session, seat, Seated(id, context.code, seat))
-        context.catch_up(session, after)
+        context.welcome(session, after)
         if await context.give_seats_to_bots():  # the player who comes back may have voted
             context.broadcast_state()
 

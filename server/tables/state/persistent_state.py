@@ -89,6 +89,7 @@ class PersistentState:
         self.bot_seats: set[Seat] = set()  # for which the stand-in plays
         self.votes: dict[Seat, set[Seat]] = {}  # seats that agree, by the seat that a bot would play for
         self.players: list[Player | None] = []
+        self.stood_in: list[int] = []  # the events that are moves of the stand-in, for seats of players
         self._game: Game | None = None
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
         self.paused: Seat | None = None  # the seat for whose player the game is paused
@@ -269,6 +270,8 @@ class PersistentState:
                 self.chance = _chance(Bytes32(entry.seed), happened)
             self._game = Game(happened, self.chance)
         else:
+            if isinstance(entry, StoodIn) and Seat(entry.seat) not in self.bots:
+                self.stood_in.append(len(self.game.events) + 1)
             for event in happened:
                 self.game.fold(event)
         self.clocks.charge(Seat(entry.seat), entry.thought)

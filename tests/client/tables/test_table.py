@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from client.tables.table import Gap, Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.tables.table import (
+    Gap,
+    Happened,
+    Heard,
+    Refreshed,
+    TableChanged,
+    TableClosed,
+    TableModel,
+    TableUpdate,
+)
 from engine.board import FIELDS
+from engine.events import Placed, WolfPlaced
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -101,12 +111,21 @@ def test_events_in_frames_of_any_size_lead_to_the_view(game: Game, data: st.Data
         assert_knows(model, game)
 
 
+def assert_tells_the_placements(news: TableUpdate, game: Game, seat: Seat | None) -> None:
+    assert isinstance(news, Refreshed)
+    over = game.view.phase is Phase.OVER  # then all kinds are known
+    seen = [event if over else redacted(event, eyes(seat)) for event in game.events]
+    placed = [(n, event) for n, event in enumerate(seen, 1) if isinstance(event, Placed | WolfPlaced)]
+    assert list(enumerate(news.before, news.first)) == placed
+
+
 @given(games(), st.data())
 def test_a_snapshot_leads_to_the_same_view_as_the_events(game: Game, data: st.DataObject) -> None:
     """A latecomer knows as much as a client that was there from the start."""
     for seat in every_viewer(game):
         model = at_table(seat)
-        assert model.take(snapshot_frame(game, seat)) == (Refreshed(),)
+        (news,) = model.take(snapshot_frame(game, seat))
+        assert_tells_the_placements(news, game, seat)
         assert_knows(model, game)
         before = data.draw(st.integers(1, len(game.events)))
         model = at_table(seat)

@@ -8,15 +8,17 @@ import weakref
 import pytest
 
 from protocol.codes import CloseReason, Code
-from protocol.limits import ARRAY_LENGTH
+from protocol.limits import ARRAY_LENGTH, REMARKS_REPEATED
 from protocol.messages import (
     JoinTable,
     Leave,
     ListTables,
     OpenTable,
+    Ping,
     Refused,
     Resume,
     Said,
+    SaidBefore,
     Say,
     SeatSummary,
     StartGame,
@@ -26,6 +28,7 @@ from protocol.messages import (
     TableSummary,
     Watch,
 )
+from protocol.settings import Spectators
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
@@ -33,6 +36,8 @@ from server.net.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.hosted import changed
 from tests.server.tables.states import next_state_where
 
 
@@ -495,8 +500,39 @@ async def test_chat_reaches_everybody_at_the_table() -> None:
             chat = [message for message in peer.received if isinstance(message, Said)]
             while len(chat) < 2:
                 chat.append(await peer.until(Said))
-            assert chat == [Said("hello 🦊", 1), Said("I watch", spectator=1)]
+            assert [(said.text, said.seat, said.spectator) for said in chat] == [
+                ("hello 🦊", 1, None),
+                ("I watch", None, 1),
+            ]
         await other.nothing_but_pong()
+
+
+async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
+    """The last remarks of players and of spectators, with the names of then, as far as they were for all."""
+    async with (
+        memory_server(chat_per_table=100) as server,
+        full_table(server.port, 2) as peers,
+        connected(server.port) as late,
+    ):
+        host, player = peers
+        await changed(host, Spectators(allowed=False))
+        await host.done(Say(host.next_id(), "among us"))
+        await changed(host, Spectators(allowed=True))
+        await player.done(Say(player.next_id(), "hello"))
+        async with connected(server.port) as again:
+            await again.watch(host.code)
+            for number in range(REMARKS_REPEATED + 1):
+                await again.done(Say(again.next_id(), str(number)))
+        await late.watch(host.code)
+        told = await late.until(SaidBefore)
+        assert [(each.text, each.name) for each in told.remarks[:2]] == [("hello", "Player 1"), ("1", None)]
+        assert [each.text for each in told.remarks[1:]] == [str(1 + n) for n in range(REMARKS_REPEATED)]
+        await host.ask(Ping(host.next_id()))
+        heard = {said.text: said.number for said in host.received if isinstance(said, Said)}
+        async with resumed(server.port, player) as (back,):
+            told = await back.until(SaidBefore)
+            assert [each.text for each in told.remarks[:3]] == ["among us", "hello", "1"]
+            assert [each.number for each in told.remarks[:2]] == [heard["among us"], heard["hello"]]
 
 
 async def test_chat_is_limited_by_table_and_by_address() -> None:

@@ -18,7 +18,7 @@ from client.ui.update.keys.contexts import KeyContext, context_of
 from client.ui.update.news import at_next_table, gone_on, heard, listed, refused
 from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
 from client.ui.update.table.scoring_steps import last_step
-from client.ui.update.talk import REMARKS_KEPT, Talk
+from client.ui.update.talk import REMARKS_KEPT, Mute, Talk
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat
@@ -220,6 +220,32 @@ def test_talk_stands_apart_from_the_log() -> None:
     assert speakers == ["A spectator", "Zoe (spectator)", "spectator 7", "Bob"]
     assert ui.talk.remarks[-1].people == game.view.start.peoples[1][0]
     assert ui.talk.remarks[0].people is None
+
+
+def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
+    """A bot's moves for a player are marked; what is told again is not heard twice, nor from the muted."""
+    game = played(GameOptions(2, random_layout=True), 1, 6)
+    placed = tuple(event for event in game.events if isinstance(event, Placed))
+    model = model_of(game, 0)
+    ui = heard(Ui("Ann"), Refreshed(placed, 10, (11,)), model)
+    assert len(ui.log) == len(placed)
+    assert ["(A bot moved.)" in sentence for sentence in ui.log[:3]] == [False, True, False]
+    ui = heard(ui, Heard(Seat(1), "hi", remark=7), model)
+    again = (
+        Heard(Seat(1), "hi", remark=7, player="Bob", again=True),
+        Heard(None, "psst", "Eve", 3, 8, again=True),
+    )
+    for said in (*again, Heard(Seat(1), "Welcome", remark=9, player="Carla", again=True)):
+        ui = heard(ui, said, model)
+    assert [(each.speaker, each.text) for each in ui.talk.remarks] == [
+        ("Bob", "hi"),
+        ("Eve (spectator)", "psst"),
+        ("Carla", "Welcome"),
+    ]
+    assert ui.talk.unread == 3
+    assert ui.talk.remarks[2].people is None  # she has left since, and Bob plays on
+    muted = replace(ui, talk=ui.talk.after(Mute("Eve")))
+    assert heard(muted, Heard(None, "psst", "Eve", 3, 10, again=True), model).talk == muted.talk
 
 
 def test_what_was_said_counts_as_unread_until_the_player_reads_or_answers() -> None:

@@ -120,8 +120,13 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         assert {content["seat"] for events in bot_moves for content in events.events[:1]} == {1}
         check_views(table_of(server, peers), rest)
         assert not any(seat.bot for seat in (await peers[0].until(TableState)).seats)
-    async with served(tmp_path) as server:
+    async with served(tmp_path) as server, connected(server.port) as late:
         assert server.lobby.tables[peers[0].code].state.stage == "over"
+        numbers = [events.seq for events in bot_moves]
+        await late.watch(peers[0].code)
+        assert (await late.until(Snapshot)).stood_in == numbers
+        async with resumed(server.port, peers[1]) as (again,):
+            assert [each.stood_in for each in again.received if isinstance(each, Events)] == [numbers]
 
 
 async def test_the_time_until_a_bot_takes_over_is_sent() -> None:
