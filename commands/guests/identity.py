@@ -7,7 +7,8 @@ from typing import Final
 
 _CONSONANTS: Final = "bdfgklmnprstvz"
 _VOWELS: Final = "aeiou"
-_WORD: Final = re.compile(r"(?:[a-z]{4}-){3}[a-z]{4}")
+_PARTS: Final = 4
+_RIGHT_PARTS: Final = re.compile(f"(?:(?:[{_CONSONANTS}][{_VOWELS}]){{2}})+")
 
 
 def new_word() -> str:
@@ -16,9 +17,11 @@ def new_word() -> str:
     return "-".join(parts)
 
 
-def is_word(text: str) -> bool:
-    """Tell whether a text may be somebody's word, however it is capitalized."""
-    return _WORD.fullmatch(text.lower()) is not None
+def resembles_word(text: str) -> bool:
+    """Return whether a text may be somebody's word, even mistyped: a name would give most of it away."""
+    parts = re.findall("[a-z]+", text.lower())
+    right = sum(len(part) // 4 for part in parts if _RIGHT_PARTS.fullmatch(part))
+    return len(parts) >= _PARTS or right >= _PARTS - 1
 
 
 def of_word(word: str) -> str:

@@ -25,7 +25,15 @@ class GuestSeats(Seats):
     def __init__(self, folder: Path, server: str) -> None:
         super().__init__(folder, server)
         self._kept_in = folder
+        self._name_file = folder / "name"
         self._told: set[Path] = set()
+
+    @property
+    def name(self) -> str:
+        """Return the name under which the guest last took a seat; empty if that is not known."""
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return self._name_file.read_text("utf-8")
+        return ""
 
     def latest(self) -> HeldSeat | None:
         """Return the free seat that was used last, not held; raises OSError."""
@@ -41,6 +49,8 @@ class GuestSeats(Seats):
             if number <= len(kept) - _MOST_SEATS:
                 self.forget(held)
         held = super().keep(table, seat, name, token, house)
+        self._name_file.touch(mode=0o600)
+        self._name_file.write_text(name, "utf-8")
         os.utime(self._kept_in)
         return held
 

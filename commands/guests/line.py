@@ -32,7 +32,7 @@ class Line(asyncio.Protocol):
         speak: Callable[["Line"], asyncssh.SSHServerConnection],
     ) -> None:
         self.remote: Remote = UNKNOWN
-        self.way_in = ""
+        self._host, self._port = "", 0
         self._limits = limits
         self._arrived, self._left, self._speak = arrived, left, speak
         self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
@@ -47,14 +47,18 @@ class Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self.remote = remote_of(transport)
-        host, port = transport.get_extra_info("sockname")[:2]
-        self.way_in = f"ssh -p {port} {host}"
+        self._host, self._port = transport.get_extra_info("sockname")[:2]
         self._counted = self._arrived(self)
         if not self._counted:
             self._transport.abort()
             return
         self._ssh = self._speak(self)
         self._ssh.connection_made(_Wire(self._transport, self._sent))
+
+    def way_in(self, word: str | None = None) -> str:
+        """Return the command that leads here, or back here with a guest's word."""
+        user = "" if word is None else f"{word}@"
+        return f"ssh -p {self._port} {user}{self._host}"
 
     def data_received(self, data: bytes) -> None:
         if self._ssh is None or self._transport is None:

@@ -1,7 +1,7 @@
 """A guest's visit: the terminal client, for a player far away."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from client.language import _
@@ -32,12 +32,16 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody who has come in, and the word of those without an ssh key; `way_in` leads here."""
+    """Somebody who has come in, with the command that leads here.
+
+    `way_back`, for those without an ssh key, is the same with their secret word. Whoever has come by that has
+    no other `name` than the last one, which is kept with their seats.
+    """
 
     name: str
     address: str
-    word: str | None
     way_in: str
+    way_back: str | None = field(repr=False)
 
 
 def unable(term: str) -> bool:
@@ -54,18 +58,18 @@ async def play(
     back = how_to_come_back(guest)
     options = Options(
         server.url,
-        _name(guest.name),
+        _name(guest.name or seats.name),
         table=last_table(seats),
         suggest=suggested,
         access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
         seats=seats,
         looking_back=LookingBack(recording_of, None),
         parting=back,
-        reminder=back if guest.word is not None else "",
+        reminder=back if guest.way_back is not None else "",
         way_in=guest.way_in,
         device=device,
     )
-    if guest.word is not None:
+    if guest.way_back is not None:
         terminal.say(back)  # it stays on the terminal below the game
     visited = await visit(options)
     for _again in range(limits.password_tries):
@@ -87,18 +91,15 @@ async def play(
 
 def how_to_come_back(guest: Guest) -> str:
     """Return how a guest finds their seat again."""
-    if guest.word is None:
+    if guest.way_back is None:
         return _("Your seat is kept for your ssh key: connect again as you did this time, and you are back.")
-    text = _(
-        "Your word is {word}. It brings you back to your seat, also from another computer: connect again "
-        "with {word}@ before the host's name."
-    )
-    return text.format(word=guest.word)
+    text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
+    return text.format(command=guest.way_back)
 
 
-def _name(login: str) -> str:
-    """Return the name that a guest plays under: the one they log in with, if that will do."""
-    name = login.strip()[:NAME_LENGTH].strip()
+def _name(wanted: str) -> str:
+    """Return the name that a guest plays under: the one wanted, if that will do."""
+    name = wanted.strip()[:NAME_LENGTH].strip()
     return name if name and fault_of(name) is None else _("Guest")
 
 

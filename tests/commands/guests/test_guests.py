@@ -37,7 +37,7 @@ async def test_a_closed_window_keeps_the_seat_for_the_key(tmp_path: Path) -> Non
     async with house(tmp_path) as here:
         async with visiting(here.port, key=key) as guest:
             await begin_game(guest)
-            assert "Your word" not in guest.shown
+            assert "Your way back" not in guest.shown
             guest.vanish()
         async with visiting(here.port, key=new_key()) as stranger:
             await stranger.until("A new table")
@@ -57,15 +57,37 @@ async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None
             async with visiting(here.port, name, size=(120, 40)) as guest:
                 await guest.until("You are back in your seat", "TILE")
                 guest.type("qy")
-                await eventually(lambda: "Your word is" in guest.shown)
+                await eventually(lambda: f"ssh -p {here.port} {word[0]}@127.0.0.1" in guest.shown)
                 assert await guest.ended() == 0
+
+
+async def test_a_word_is_nobodys_name(tmp_path: Path) -> None:
+    """Whoever reads a word takes the seat: who comes back by theirs has the last name, even in the lobby."""
+    async with house(tmp_path) as here, visiting(here.port, "onlooker", new_key()) as onlooker:
+        async with visiting(here.port, "bruno") as guest:
+            await guest.until("A new table")
+            guest.type("o")
+            await guest.until("waiting for players")
+            word = WORD.search(guest.raw.decode())
+            assert word is not None
+            guest.type("qy")
+            assert await guest.ended() == 0
+        async with visiting(here.port, f" {word[0].upper()}") as guest:
+            await guest.until("A new table", "bruno")
+            await onlooker.until("bruno")
+            guest.type("tave\r")
+            await onlooker.until("ave")
+            assert word[0].upper().encode() not in guest.raw
+            assert word[0].encode() not in onlooker.raw.lower()
+            guest.type(f"n\x15{word[0]}\r")
+            await guest.until("secret word")
 
 
 async def test_an_unknown_word_is_refused_and_guessing_ends(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         for _guess in range(10):
             async with visiting(here.port, "bado-bado-bado-bado") as guest:
-                await guest.until("No seat is kept for the word bado-bado-bado-bado.")
+                await guest.until("No seat is kept for this word.")
                 assert await guest.ended() == 1
         async with visiting(here.port, "bado-bado-bado-bado") as guest:
             await guest.until("Too many wrong words came from your address.")
@@ -162,7 +184,7 @@ async def test_guests_are_told_when_the_door_closes(tmp_path: Path) -> None:
         guest = await held.__aenter__()
         await begin_game(guest)
     assert await guest.ended() == 1
-    await guest.until("The host has stopped letting guests in.", "Your word is")
+    await guest.until("The host has stopped letting guests in.", "Your way back")
     await held.__aexit__(None, None, None)
 
 
