@@ -10,10 +10,11 @@ from protocol.messages import PauseSummary, SaidBefore, TableState
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
+from server.net.rate_limits import RateLimiter
 from server.net.session import Session
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
-from server.tables.absence.internal_messages import AwayTooLong, Scheduler
+from server.tables.absence.internal_messages import AwayTooLong, Scheduler, StateDue
 from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
@@ -27,6 +28,8 @@ from server.timers import Timer
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
+_STATES_AT_ONCE: Final = 20  # that everybody at a table is sent, whoever comes and goes ...
+_STATES_PER_SECOND: Final = 2.0  # ... and a second after that: each may have 3 KiB, and some lines are slow
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +54,8 @@ class TableContext:
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _retry: Timer | None = None
+    _states: RateLimiter = field(default_factory=lambda: RateLimiter(_STATES_AT_ONCE, _STATES_PER_SECOND))
+    _state_due: Timer | None = None  # until everybody is sent what has changed
 
     def begin_policy(self) -> None:
         """Let the absence policy begin: with a game, after a restart, or because it was changed."""
@@ -89,9 +94,28 @@ class TableContext:
         except JournalError as error:
             self.counts.journal_failed(error)
 
-    def broadcast_state(self) -> None:
-        """Send everyone the state of the table: who sits where, and who is here."""
+    def broadcast_state(self, newcomer: Session | None = None, *, at_once: bool = False) -> None:
+        """Send everyone the state of the table: who sits where, and who is here.
+
+        If it changes often, they are sent it later, with all that changes in the meantime; a `newcomer`, who
+        knows nothing yet, gets it immediately, and so does everyone when the game goes on (`at_once`).
+        """
         self.owner.table_changed(self.code)
+        if at_once:
+            self.send_state()
+        elif self._state_due is None:
+            if (wait := self._states.wait(self.scheduler.time())) == 0:
+                self.send_state()
+                return
+            self._state_due = self.scheduler.after(wait, StateDue())
+        if newcomer is not None and not at_once and not self.journal.lapsed:
+            newcomer.send(self.table_state())
+
+    def send_state(self) -> None:
+        """Send everyone the state of the table now."""
+        if self._state_due is not None:
+            self._state_due.cancel()
+            self._state_due = None
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
 

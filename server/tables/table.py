@@ -41,6 +41,7 @@ from server.tables.absence.internal_messages import (
     PauseOver,
     Scheduler,
     SharesDue,
+    StateDue,
     Unattended,
 )
 from server.tables.absence.stand_in import StandIn
@@ -322,6 +323,8 @@ class Table:
                 await self._pauses.end_by_itself(number)
             case SharesDue(commitment):
                 await self._game_start.time_is_up(commitment)
+            case StateDue():
+                self._context.send_state()
             case Unattended():
                 await self._archive_if_unattended()
             case _:

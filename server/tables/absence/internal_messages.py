@@ -54,8 +54,12 @@ class Unattended(Struct, frozen=True):
     """Nobody has been at the table for so long that it can be archived or forgotten."""
 
 
+class StateDue(Struct, frozen=True):
+    """So much has changed that not everybody was sent it yet."""
+
+
 InternalMessage: TypeAlias = (
-    FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | SharesDue | Unattended
+    FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | SharesDue | Unattended | StateDue
 )
 
 

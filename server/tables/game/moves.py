@@ -141,4 +141,4 @@ class Moves:
             context.owner.game_over(context.code, game, state.names, ended)
         clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
         if begins or ended is not None or clock_ran_out or pause_asked:
-            context.broadcast_state()
+            context.broadcast_state(at_once=True)

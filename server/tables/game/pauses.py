@@ -135,4 +135,4 @@ class Pauses:
         """Stop the clocks or let them go on, and tell everybody."""
         self._context.begin_policy()
         self._context.send_turn()
-        self._context.broadcast_state()
+        self._context.broadcast_state(at_once=True)

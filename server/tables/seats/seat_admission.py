@@ -110,7 +110,7 @@ class SeatAdmission:
         context.audience.add_spectator(session, message.name)
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))
-        context.broadcast_state()
+        context.broadcast_state(session)
         context.welcome(session, message.after)
 
     def sit(self, session: Session, seat: Seat, answer: Seated) -> None:
@@ -122,7 +122,7 @@ class SeatAdmission:
         session.send(answer)
         context.policy.player_came(seat)
         self.hosting.watch()
-        context.broadcast_state()
+        context.broadcast_state(session)
 
     async def disconnected(self, session: Session) -> None:
         """Remove a session whose connection is gone; the seat stays its player's, at least for a while."""

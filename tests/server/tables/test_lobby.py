@@ -487,6 +487,26 @@ async def test_spectators_are_limited() -> None:
         await late.watch(peers[0].code)
 
 
+async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
+    """One address made the server send 815 kB/s to each person at a table; newcomers see it at once."""
+    clock = ManualClock()
+    limits = Limits(burst=10**6, burst_per_address=10**6)
+    async with (
+        running(Config(limits=limits, timers=lambda: clock)) as server,
+        full_table(server.port, 2) as (anna, _),
+        connected(server.port) as stranger,
+    ):
+        for _ in range(60):
+            await stranger.watch(anna.code)
+            assert (await stranger.until(TableState)).spectators == 1
+            await stranger.done(Leave(stranger.next_id()))
+        await stranger.watch(anna.code)
+        await anna.done(Say(anna.next_id(), "still here"))
+        assert sum(isinstance(message, TableState) for message in anna.received) <= 20
+        clock.advance(1)
+        assert (await anna.until(TableState)).spectators == 1
+
+
 async def test_chat_reaches_everybody_at_the_table() -> None:
     """Players speak with their seat, spectators without one; nobody else receives it."""
     async with (

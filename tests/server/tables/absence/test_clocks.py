@@ -100,7 +100,7 @@ async def test_timers_are_handled_before_queued_requests() -> None:
         contextlib.AsyncExitStack() as stack,
     ):
         table, spectator = table_of(server, peers), peers[2]
-        crowd = [await stack.enter_async_context(connected(server.port)) for _ in range(20)]
+        crowd = [await stack.enter_async_context(connected(server.port)) for _ in range(8)]
         for newcomer in crowd:
             await newcomer.watch(peers[0].code)
         await disconnect(peers[1], spectator)
