@@ -6,7 +6,12 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
+
+# With -m, Python looks in the current folder first, where a folder may have the name of a package of ours.
+if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Path(__file__).parent):
+    del sys.path[0]
 
 from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling

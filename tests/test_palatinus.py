@@ -1,6 +1,7 @@
 """The command line for records: what is written where, and errors of one line."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -298,3 +299,19 @@ def test_what_a_host_is_told_breaks_between_words(
     assert len(piped) == 3
     assert max(map(len, shown)) <= 80
     assert " ".join(" ".join(shown).split()) == " ".join(" ".join(piped).split())
+
+
+def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path) -> None:
+    """With `python -m palatinus`, which looks in the current folder first."""
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / "__init__.py").write_text("raise SystemExit('not ours')", encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "palatinus", "-V"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("palatinus ")

@@ -136,7 +136,8 @@ def _owned(path: Path) -> Iterator[None]:
     try:
         if not _locked(file):
             raise StartError(
-                "another server is using the admin socket {file}. Stop it, or choose another --admin-socket",
+                "another server is using the admin socket {file}. Stop it, or choose another --data "
+                "for this one (with --memory, another --admin-socket)",
                 file=path,
             )
         yield
