@@ -24,6 +24,7 @@ from commands.guests.visit import Guest, Server, how_to_come_back, last_table, p
 from server.logs import about
 from server.net.connections.open_files import make_room_for
 from server.net.rate_limits import PerMinuteLimit
+from server.networks import shares
 
 log = logging.getLogger(__name__)
 
@@ -99,29 +100,30 @@ class Door:
     def _arrived(self, line: Line) -> bool:
         """Count a connection; tell whether there is room for it, and it does not come too soon."""
         now = asyncio.get_running_loop().time()
-        address = line.remote.counted_as
         limits = self._limits
-        if len(self._lines) >= limits.guests or self._addresses[address] >= limits.guests_per_address:
+        per_network = shares(line.remote.counted_as, limits.guests_per_address, limits.guests)
+        full = any(self._addresses[network] >= most for network, most in per_network)
+        if full or len(self._lines) >= limits.guests:
             log.info("guest refused: too many", extra=about(address=line.remote.name))
             return False
-        of_address = self._arrivals_from.get(address)
-        if of_address is None:
-            of_address = Bucket(2 * limits.guests_per_address, limits.arrivals_per_address, now)
-            self._arrivals_from[address] = of_address
-        if not (of_address.take(now) and self._arrivals.take(now)):
+        arrivals = [self._arrivals]
+        for network, most in per_network:
+            if network not in self._arrivals_from:
+                rate = limits.arrivals_per_address * most / limits.guests_per_address
+                self._arrivals_from[network] = Bucket(2 * most, rate, now)
+            arrivals.insert(-1, self._arrivals_from[network])
+        if not all(each.take(now) for each in arrivals):
             log.info("guest refused: too soon", extra=about(address=line.remote.name))
             return False
         self._lines.add(line)
-        self._addresses[address] += 1
+        self._addresses.update(line.remote.counted_as)
         loop = asyncio.get_running_loop()
         self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)
         return True
 
     def _left(self, line: Line) -> None:
         self._lines.discard(line)
-        self._addresses[line.remote.counted_as] -= 1
-        if not self._addresses[line.remote.counted_as]:
-            del self._addresses[line.remote.counted_as]
+        self._addresses -= Counter(line.remote.counted_as)
         self._in_time(line)
 
     def _in_time(self, line: Line) -> None:

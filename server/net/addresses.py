@@ -1,13 +1,13 @@
-"""Addresses: where others reach this server, and what the address of the other end counts as."""
+"""Addresses: where others reach this server, and where the other end of a connection is."""
 
 import asyncio
 import contextlib
-import hashlib
 import ipaddress
-import secrets
 import socket
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from server.networks import Networks, networks_of
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -51,32 +51,21 @@ def _own_addresses() -> list[str]:
     return []
 
 
-class Origins:
-    """Pseudonyms of addresses: fixed while this process runs, and impossible to trace back."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(16)  # never stored, so nobody can try all addresses
-
-    def of(self, address: str) -> str:
-        """Return the pseudonym of what an address counts as."""
-        return hashlib.blake2b(address.encode(), key=self._key, digest_size=8).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Remote:
     """Where a client is: what logs call it, what its address counts as, and the address if it is known."""
 
     name: str
-    counted_as: str
+    counted_as: Networks
     address: IpAddress | None
 
     @classmethod
     def at(cls, host: str, port: int | None = None) -> "Remote":
         name = host if port is None else f"{host}:{port}"
-        return cls(name, counted_as(host), ip_address_of(host.partition("%")[0]))
+        return cls(name, networks_of(host), ip_address_of(host.partition("%")[0]))
 
 
-UNKNOWN: Final = Remote("?", "?", None)
+UNKNOWN: Final = Remote("?", ("?",), None)
 
 
 def remote_of(transport: asyncio.BaseTransport) -> Remote:
@@ -94,16 +83,3 @@ def ip_address_of(text: str) -> IpAddress | None:
     if isinstance(found, ipaddress.IPv4Address):
         return found
     return None if found.scope_id else found.ipv4_mapped or found
-
-
-def counted_as(address: str) -> str:
-    """Return what an address counts as: an IPv6 address counts as its /64, which a household has whole."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((found.packed, 64), strict=False))

@@ -2,7 +2,11 @@
 
 import math
 from collections import OrderedDict, deque
-from typing import Final
+from typing import Final, TypeAlias
+
+from server.networks import Networks, shares
+
+Key: TypeAlias = str | Networks
 
 _MINUTE: Final = 60.0  # seconds
 
@@ -26,22 +30,32 @@ class RateLimiter:
 
 
 class PerMinuteLimit:
-    """At most `most` times within any minute, for each of many keys."""
+    """At most `most` times within any minute, for each of many keys.
+
+    If the key is what an address counts as, all addresses of a wider network together have a multiple of it.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._times: OrderedDict[str, deque[float]] = OrderedDict()  # the latest key comes last
 
-    def wait(self, key: str, now: float) -> int:
+    def wait(self, key: Key, now: float) -> int:
         """Return how many seconds `key` has to wait at time `now`, 0 for none."""
-        times = self._times.get(key)
-        if times is None or len(times) < self._most:
-            return 0
-        return max(0, math.ceil(times[0] + _MINUTE - now))
+        return max(self._wait(each, most, now) for each, most in self._shares(key))
 
-    def count(self, key: str, now: float) -> None:
+    def count(self, key: Key, now: float) -> None:
         """Count one time for `key` at time `now`."""
-        self._times.setdefault(key, deque(maxlen=self._most)).append(now)
-        self._times.move_to_end(key)
+        for each, most in self._shares(key):
+            self._times.setdefault(each, deque(maxlen=most)).append(now)
+            self._times.move_to_end(each)
         while next(iter(self._times.values()))[-1] + _MINUTE <= now:
             self._times.popitem(last=False)
+
+    def _shares(self, key: Key) -> list[tuple[str, int]]:
+        return shares((key,) if isinstance(key, str) else key, self._most)
+
+    def _wait(self, key: str, most: int, now: float) -> int:
+        times = self._times.get(key)
+        if times is None or len(times) < most:
+            return 0
+        return max(0, math.ceil(times[0] + _MINUTE - now))

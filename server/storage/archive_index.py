@@ -1,8 +1,10 @@
 """Which games are in the archive, and which one is removed when there are too many."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+
+from server.networks import networks_in, shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,13 @@ class Archived:
 class ArchiveIndex:
     """The archived games by their codes, in order of archiving.
 
-    An origin with more than `share` games has to give way before all others.
+    A network with more than its share has to give way before all others: `share` for a single address.
     """
 
     def __init__(self, share: int) -> None:
         self._share = share
         self._games: dict[str, Archived] = {}
-        self._by_origin: Counter[str] = Counter()
+        self._by_network: Counter[tuple[str, int]] = Counter()  # and its share
         self._last = 0
 
     def __len__(self) -> int:
@@ -52,10 +54,10 @@ class ArchiveIndex:
     def discard(self, code: str) -> Archived | None:
         """Take note that a game is no longer archived; return what `put_back` needs."""
         if (found := self._games.pop(code, None)) is not None:
-            origin = found.game.origin
-            self._by_origin[origin] -= 1
-            if not self._by_origin[origin]:
-                del self._by_origin[origin]
+            for network in self._networks(found.game):
+                self._by_network[network] -= 1
+                if not self._by_network[network]:
+                    del self._by_network[network]
         return found
 
     def put_back(self, games: Mapping[str, Archived]) -> None:
@@ -78,13 +80,18 @@ class ArchiveIndex:
     def least_worth(self) -> str:
         """Return the game to remove: the oldest that was never played, else the oldest.
 
-        It is one of the largest origin's games if that has more than its share.
+        It is one of those of the network that is largest for its share, if that has more than that.
         """
-        ((largest, count),) = self._by_origin.most_common(1)
-        only = largest if count > self._share else None
-        codes = [code for code, each in self._games.items() if only is None or each.game.origin == only]
+        largest = max(self._by_network, key=lambda each: self._by_network[each] / each[1])
+        codes: Iterable[str] = self._games
+        if self._by_network[largest] > largest[1]:
+            codes = (code for code, each in self._games.items() if largest[0] in each.game.origin)
+        codes = list(codes)
         return next((code for code in codes if not self._games[code].game.played), codes[0])
 
     def _add(self, code: str, archived: Archived) -> None:
         self._games[code] = archived
-        self._by_origin[archived.game.origin] += 1
+        self._by_network.update(self._networks(archived.game))
+
+    def _networks(self, game: ArchivedGame) -> list[tuple[str, int]]:
+        return shares(networks_in(game.origin), self._share)

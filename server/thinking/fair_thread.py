@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
@@ -26,7 +26,7 @@ class FairThread(Generic[T]):
         self._pause: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def do(self, work: Callable[[], T], asker: str) -> asyncio.Future[T]:
+    def do(self, work: Callable[[], T], asker: Sequence[str]) -> asyncio.Future[T]:
         """Do `work` when it is the asker's turn, unless the future is cancelled before."""
         wanted: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._turns.add(asker, (wanted, work))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,7 +53,7 @@ class ThinkingProcesses:
         self._next_line = -math.inf
         self._closed = False
 
-    def ask(self, question: Question, asker: str) -> asyncio.Future[Answer]:
+    def ask(self, question: Question, asker: Sequence[str]) -> asyncio.Future[Answer]:
         """Have the question answered when it is the asker's turn, unless the future is cancelled before.
 
         The future fails with NoAnswer.

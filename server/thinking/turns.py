@@ -1,32 +1,44 @@
 """A queue in which everybody who asks has a turn, whoever asks for more."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
 class Turns(Generic[T]):
-    """What waits, in the order in which it is to be done: one piece for each asker, then the next round."""
+    """What waits, in the order in which it is to be done: one piece for each asker, then the next round.
+
+    An asker is named by the groups that it belongs to as well, the largest last; these take turns first.
+    """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[T]] = {}  # in turn
+        self._here: deque[T] = deque()
+        self._groups: dict[str, Turns[T]] = {}  # in turn
 
-    def add(self, asker: str, work: T) -> None:
+    def __bool__(self) -> bool:
+        return bool(self._here or self._groups)
+
+    def add(self, asker: Sequence[str], work: T) -> None:
         """Let a piece of work wait for the asker's turn."""
-        self._waiting.setdefault(asker, deque()).append(work)
+        if asker:
+            self._groups.setdefault(asker[-1], Turns()).add(asker[:-1], work)
+        else:
+            self._here.append(work)
 
     def next(self) -> T | None:
         """Return the piece whose turn it is, which waits no longer; None if there is none."""
-        if not self._waiting:
-            return None
-        asker = next(iter(self._waiting))
-        queue = self._waiting.pop(asker)
-        work = queue.popleft()
-        if queue:
-            self._waiting[asker] = queue  # after all others
+        if not self._groups:
+            return self._here.popleft() if self._here else None
+        first = next(iter(self._groups))
+        group = self._groups.pop(first)
+        work = group.next()
+        if group:
+            self._groups[first] = group  # after all others
         return work
 
     def clear(self) -> None:
         """Forget all that waits."""
-        self._waiting.clear()
+        self._here.clear()
+        self._groups.clear()

@@ -25,6 +25,7 @@ from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Asked, Page
 from server.net.rate_limits import PerMinuteLimit
+from server.networks import Networks
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
 from server.thinking.fair_thread import FairThread
@@ -203,7 +204,7 @@ class Site:
         if (shared := self._live.get(code)) is None:
             subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
             name = TABLES if code is None else f"{TABLES}/{code}"
-            page = LivePage(name, subject, partial(self._drawn, asker=name), self._pages.gone)
+            page = LivePage(name, subject, partial(self._drawn, asker=(name,)), self._pages.gone)
             shared = self._live[code] = _Shared(page, self._tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:
@@ -219,7 +220,7 @@ class Site:
     ) -> Page:
         return Page(status, _HTML, await self._drawn(draw, asked.counted_as), self._headers)
 
-    async def _tables(self, language: str, asker: str) -> Parts:
+    async def _tables(self, language: str, asker: Networks) -> Parts:
         """Return the parts of the list as it is now."""
         sight = self._list.sight()
         if sight.key != self._list_version:
@@ -229,7 +230,7 @@ class Site:
             listed[language], _seconds = await self._drawn(partial(sight.draw, language), asker)
         return listed[language]
 
-    async def _drawn(self, draw: Callable[[], T], asker: str) -> T:
+    async def _drawn(self, draw: Callable[[], T], asker: Networks) -> T:
         """Return what `draw` returns, when it is the asker's turn."""
         drawn: T = await self._thread.do(draw, asker)
         return drawn

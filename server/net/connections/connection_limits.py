@@ -22,13 +22,13 @@ from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.freed_memory import FreedMemory
 from server.net.connections.plain_http import Asked, Page, Site, over_tls, page_response, upgrade_required
 from server.net.proxies import TrustedProxies
+from server.networks import Networks, shares
 
 log = logging.getLogger(__name__)
 
 _FORWARDED_FOR: Final = "X-Forwarded-For"
-_REFUSALS_PER_ADDRESS: Final = (
-    16  # connections beyond an address's limit that get an answer; more are just cut
-)
+_REFUSALS: Final = 64  # connections beyond the limit that get an answer; more are just cut ...
+_REFUSALS_PER_ADDRESS: Final = 16  # ... and of one address
 
 
 class RefusedFor(enum.StrEnum):
@@ -70,7 +70,7 @@ class ConnectionLimits:
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
         self.site: Site | None = None
         self._open: dict[SharingConnection, _Open] = {}
-        self._addresses: dict[str, Address] = {}
+        self._widest: dict[str, Address] = {}  # addresses, and networks with those inside them
         self._freed_memory = FreedMemory()
         self._stopping = False
         self.refused: Counter[RefusedFor] = Counter()
@@ -84,7 +84,7 @@ class ConnectionLimits:
     def opened(
         self, connection: SharingConnection, transport: asyncio.Transport, proxies: TrustedProxies
     ) -> bool:
-        """Count a connection and return True, unless its address has far too many for an answer.
+        """Count a connection and return True, unless there are far too many for an answer.
 
         If there is no room for it, another one is cut that nobody would miss.
         """
@@ -92,10 +92,14 @@ class ConnectionLimits:
             self.refused[RefusedFor.STOPPING] += 1
             return False
         remote = remote_of(transport)
-        trusted = proxies.trusts(remote.address)
-        # A proxy's own connections are its clients', and counted for them as soon as it has named them.
-        most = self._limits.connections if trusted else self._limits.connections_per_address
-        if (address := self._room_at(remote, most)) is None:
+        networks, most = remote.counted_as, self._limits.connections_per_address
+        if trusted := proxies.trusts(remote.address):
+            # A proxy's own connections are its clients', and counted for them as soon as it has named them.
+            networks, most = networks[:1], self._limits.connections
+        if (address := self._room_at(networks, most)) is None:
+            return False
+        if len(self._open) >= self._limits.connections + _REFUSALS:
+            self.refused[RefusedFor.FULL] += 1
             return False
         named_later = proxies if trusted and not proxies.header else None
         self._open[connection] = _Open(transport, remote, address, named_later)
@@ -105,13 +109,13 @@ class ConnectionLimits:
     def forwarded(self, connection: SharingConnection, remote: Remote) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `opened` does."""
         known = self._open[connection]
-        if (address := self._room_at(remote, self._limits.connections_per_address)) is None:
+        address = self._room_at(remote.counted_as, self._limits.connections_per_address)
+        if address is None:
             return False
         if known.address is not address:
-            self._uncount(connection, known)
+            known.address.remove(connection)
             address.add(connection)
         self._open[connection] = _Open(known.transport, remote, address, forwarded=True)
-        self._addresses[remote.counted_as] = address
         return True
 
     def remote(self, connection: ServerConnection) -> Remote:
@@ -126,39 +130,40 @@ class ConnectionLimits:
 
     def closed(self, connection: SharingConnection) -> None:
         """Stop counting a connection."""
-        self._uncount(connection, self._open.pop(connection))
+        self._open.pop(connection).address.remove(connection)
         self._freed_memory.connection_ended()
 
     def _known(self, connection: ServerConnection) -> _Open | None:
         return self._open.get(cast("SharingConnection", connection))
 
-    def _uncount(self, connection: SharingConnection, known: _Open) -> None:
-        known.address.remove(connection)
-        if not known.address and self._addresses.get(known.remote.counted_as) is known.address:
-            del self._addresses[known.remote.counted_as]
-
-    def _room_at(self, remote: Remote, most: int) -> Address | None:
+    def _room_at(self, networks: Networks, most: int) -> Address | None:
         """Return the address with room for one more connection than `most`, None if it has far too many."""
-        address = self._addresses.get(remote.counted_as)
-        if address is None:
-            address = Address(self._limits, most, asyncio.get_running_loop())
+        address: Address | None = None
+        for network, share in reversed(shares(networks, most, self._limits.connections)):
+            beside = self._widest if address is None else address.inside
+            address = beside.get(network) or Address(
+                network, beside, address, most=share, limits=self._limits, multiple=share / most
+            )
+        assert address is not None  # noqa: S101 - it counts as something
         self._make_room(address)
-        if len(address) >= most + _REFUSALS_PER_ADDRESS:
+        if any(len(each) >= each.most + _REFUSALS_PER_ADDRESS for each in address.and_around()):
             self.refused[RefusedFor.ADDRESS_FULL] += 1
             return None
-        self._addresses[remote.counted_as] = address
         return address
 
     def _make_room(self, address: Address) -> None:
         """Cut a connection that another one from `address` may take the place of, if that is needed."""
-        crowded = address
-        if len(address) < address.most:
+        full = next((each for each in address.and_around() if len(each) >= each.most), None)
+        if full is None:
             if len(self._open) < self._limits.connections:
                 return
-            crowded = max(self._addresses.values(), key=len)
-            if len(crowded) <= len(address) + 1:
+            *_, own = address.and_around()
+            crowd = max(self._widest.values(), key=lambda each: each.without_seat)
+            if crowd.without_seat <= own.without_seat + 1:
                 return
-        if (cut := crowded.dispensable()) is not None:
+        crowded = (full or crowd).most_crowded()
+        # Who has many connections does not keep others out by always opening new ones.
+        if (cut := crowded.dispensable(at_once=full is None)) is not None:
             crowded.remove(cut)
             self._open[cut].transport.abort()
 
@@ -182,7 +187,7 @@ class ConnectionLimits:
                 response.body = b""
             return response
         known = self._known(connection)
-        crowded = known is not None and len(known.address) > self._limits.connections_per_address
+        crowded = known is not None and self._is_crowded(known.address)
         if not room or crowded or len(self._open) > self._limits.connections:
             if room:  # otherwise it is counted already
                 self.refused[RefusedFor.ADDRESS_FULL if crowded else RefusedFor.FULL] += 1
@@ -191,6 +196,11 @@ class ConnectionLimits:
             asked = self._asked(connection, request, known)
             connection.protocol.origins = None if self.site.admits(asked) else [None]
         return None
+
+    def _is_crowded(self, address: Address) -> bool:
+        # What a proxy sends without a name is its own.
+        too_many = len(address) > self._limits.connections_per_address
+        return too_many or any(len(each) > each.most for each in address.and_around())
 
     def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> Asked:
         path, _, query = request.path.partition("?")

@@ -10,6 +10,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from server.networks import Networks
+
 _FOR_BROWSERS: Final = (
     "This is a Palatinus game server. It speaks to game clients, not to browsers.\n"
     "To play, run: palatinus join {scheme}://THIS_ADDRESS\n"
@@ -40,7 +42,7 @@ class Asked:
     secure: bool
     proxied: bool
     local: str
-    counted_as: str
+    counted_as: Networks
 
 
 class Site(Protocol):

@@ -18,6 +18,7 @@ from protocol.snapshot import snapshot_message
 from server.config import Brain, Choose, Config, InProcess
 from server.failures import Tasks
 from server.logs import about
+from server.networks import networks_in
 from server.tables.absence.pace import Pace
 from server.thinking.fair_thread import FairThread
 from server.thinking.messages import Answer, Question
@@ -77,14 +78,14 @@ class StandIn:
     def _quickly(
         self, brain: Choose | None, view: View, legal: Legal, origin: str
     ) -> asyncio.Future[Command]:
-        return self._thread.do(lambda: self._chosen(brain, view, legal), origin)
+        return self._thread.do(lambda: self._chosen(brain, view, legal), networks_in(origin))
 
     async def _elsewhere(self, brain: InProcess, view: View, legal: Legal, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
         try:
             question = question_about(brain, view, legal, self._rng.getrandbits(64))
             async with asyncio.timeout(self._seconds):
-                answer = await self._processes.ask(question, origin)
+                answer = await self._processes.ask(question, networks_in(origin))
             if (command := _command_in(answer, legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from protocol.codes import Code
 from server.config import Limits
-from server.net.rate_limits import PerMinuteLimit
+from server.net.rate_limits import Key, PerMinuteLimit
 from server.net.session import Session
 from server.refusal import Refusal
 
@@ -34,7 +34,7 @@ class LobbyLimits:
         """Count a name that the session wants; raises Refusal if there were too many lately."""
         self._count((self._named_by_connection, session.id), (self._named_by_address, session.address))
 
-    def _count(self, *limits: tuple[PerMinuteLimit, str]) -> None:
+    def _count(self, *limits: tuple[PerMinuteLimit, Key]) -> None:
         now = self._now()
         if (wait := max(limit.wait(key, now) for limit, key in limits)) > 0:
             raise Refusal(Code.TOO_MUCH_CHAT, seconds=wait)

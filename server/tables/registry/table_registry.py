@@ -13,9 +13,9 @@ from protocol.codes import Code
 from server.config import Limits
 from server.errors import CodeTaken, TableDamaged, TableLost
 from server.logs import about
-from server.net.addresses import Origins
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
+from server.networks import Origins, networks_in
 from server.refusal import Refusal
 from server.storage.entries import BotSeated, Continued, Entry, Freed, Kept, Opened, Taken, TokenRevoked
 from server.storage.journal import Journal, Part
@@ -236,16 +236,17 @@ class TableRegistry:
             finally:
                 self._going.discard(table)
 
-    def _worth(self, table: Table, origin: str | None) -> tuple[bool, bool, bool, bool, float]:
+    def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, float]:
         """Return a table's place in the order of archiving for an opener at `origin`.
 
-        First those that lose nothing, then those that `origin` opened; games that were played come last.
+        First those that lose nothing, then those opened from `origin` or near it; played games come last.
         """
+        near = set(networks_in(table.state.opened.origin)).intersection(networks_in(origin or ""))
         gathering = table.state.stage == "gathering"
         lost = gathering or not self._journal.keeps_games
         return (
             lost,
-            table.state.opened.origin != origin,
+            -len(near),
             lost and table.state.played,
             gathering,
             table.unattended_since or 0.0,

@@ -12,6 +12,7 @@ from typing import Final
 
 from protocol.codes import Code
 from server.net.session import Session
+from server.networks import Networks
 from server.refusal import Refusal
 from server.tables.seats.names import alike
 
@@ -22,7 +23,7 @@ _MOST: Final = 100  # at one table; of more, those removed first may come back
 class _Excluded:
     at: float
     session: str
-    address: str | None
+    address: Networks | None
     name: str | None
 
 

@@ -19,7 +19,6 @@ from server.app import Running
 from server.config import Config, Limits
 from server.event_loop import new_loop
 from server.net.access import Access
-from server.net.addresses import counted_as
 from server.net.connections import freed_memory
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.listener import listening_socket, websocket_server
@@ -339,20 +338,3 @@ async def test_a_client_may_ping_now_and_then() -> None:
             async with asyncio.timeout(TIMEOUT):
                 await (await peer.socket.ping())
         await peer.nothing_but_pong()
-
-
-@pytest.mark.parametrize(
-    ("address", "counted"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
-        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("no address", "no address"),
-    ],
-)
-def test_an_ipv6_network_counts_as_one_address(address: str, counted: str) -> None:
-    """A client with one address of a /64 network has them all."""
-    assert counted_as(address) == counted

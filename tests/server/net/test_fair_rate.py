@@ -128,6 +128,22 @@ async def test_who_used_all_that_was_left_is_not_ahead_afterwards() -> None:
     assert "hasty" not in turns[50 : 50 + len(greedy)]
 
 
+async def test_networks_inside_one_take_turns_for_its_rate() -> None:
+    """Forty connections of one of them have as many turns as two of another, and none is left out."""
+    loop = asyncio.get_running_loop()
+    around = FairRate(1, 20_000.0, loop)
+    crowded, other = (FairRate(100, 20_000.0, loop, around) for _ in range(2))
+    turns: list[str] = []
+    crowd(crowded, turns, seated=False)
+    for name in ("first", "second"):
+        Waiting(name, other, turns, greedy=True, seated=False).stand_in_line()
+    await turns_taken(turns, FRAMES)
+    counted = Counter(turns[:FRAMES])
+    assert len(counted) == 42
+    assert abs(counted["first"] + counted["second"] - FRAMES / 2) <= 4
+    assert abs(counted["first"] - counted["second"]) <= 1
+
+
 async def test_a_connection_that_ends_leaves_the_line() -> None:
     """Its turn is the next one's."""
     rate = FairRate(1, 200.0, asyncio.get_running_loop())

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from protocol.messages import Leave, OpenTable
+from protocol.messages import Leave, OpenTable, TableState
 from server.app import Running, running
 from server.config import Config, Limits
+from server.net.connections import address
 from server.net.connections.proxy_header import BadProxyHeader, ProxyHeader, proxy_header
 from server.net.proxies import TrustedProxies
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected
@@ -224,6 +225,31 @@ async def test_without_trust_nothing_changes() -> None:
         assert await status_of(asking(server.port, "203.0.113.2")) == 503
 
 
+async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not newcomers, and not a player of theirs who comes back."""
+    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+    limits = {"connections": 12.0, "connections_per_address": 4.0}
+    async with (
+        server_behind_a_proxy(header=False, **limits) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        player = Peer(await stack.enter_async_context(asking(server.port, "2001:db8:7:ffff::1")))
+        await player.hello()
+        await player.open(2)
+        await player.until(TableState)
+        for number in range(40):
+            await stack.enter_async_context(asking(server.port, f"2001:db8:7:{number:x}::1"))
+        async with contextlib.AsyncExitStack() as others:
+            for last in range(6):
+                await others.enter_async_context(asking(server.port, f"198.51.100.{last}"))
+            await player.nothing_but_pong()  # nobody with a seat is cut
+        await player.socket.close()
+        async with asking(server.port, "2001:db8:7:ffff::1") as socket:
+            back = Peer(socket)
+            await back.hello()
+            await back.resume(player.code, player.token)
+
+
 async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.LogCaptureFixture) -> None:
     """Not the proxy's; but where it is a proxy that says nothing, that is told once."""
     caplog.set_level(logging.INFO, logger="server")
@@ -233,7 +259,7 @@ async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.L
             await peer.hello()
             await peer.open(2)
             (session,) = server.clients
-            assert (session.name, session.address) == ("203.0.113.7", "203.0.113.7")
+            assert (session.name, session.address) == ("203.0.113.7", ("203.0.113.7",))
         for _ in range(3):
             assert await status_of(asking(server.port, None)) == 101
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -409,5 +435,5 @@ async def test_haproxy_names_its_clients(
                 peer = Peer(client)
                 await peer.hello()
                 (session,) = server.clients
-                assert session.address == "127.0.0.9"
+                assert session.address == ("127.0.0.9",)
     assert caplog.records == []

@@ -131,11 +131,8 @@ async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: py
                 await peer.done(Leave(peer.next_id()))
 
 
-async def test_a_full_server_makes_room_at_the_address_with_the_most_connections(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nobody else's connection is cut."""
-    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
+async def test_a_full_server_makes_room_at_the_address_with_the_most_connections() -> None:
+    """At once, however new its connections are; and nobody else's is cut."""
     async with memory_server(connections=6, hello_seconds=TIMEOUT * 5) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, local_addr=("127.0.0.2", 0))
         writer.write(UPGRADE)
@@ -153,3 +150,19 @@ async def test_a_full_server_makes_room_at_the_address_with_the_most_connections
                 await reader.readuntil(b"welcome")
         for each in (writer, elsewhere_writer):
             each.transport.abort()
+
+
+async def test_a_full_server_keeps_no_more_connections_that_it_could_not_serve() -> None:
+    """Wherever they come from: those that are silent have not even asked for a websocket."""
+    async with memory_server(connections=10, hello_seconds=TIMEOUT * 5) as server:
+        opened = [
+            await asyncio.open_connection("127.0.0.1", server.port, local_addr=(f"127.0.1.{last}", 0))
+            for last in range(1, 101)
+        ]
+        waiting = {asyncio.create_task(reader.read()) for reader, _ in opened}
+        async with asyncio.timeout(TIMEOUT):
+            while len(waiting) > 74:
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for _, writer in opened:
+        writer.transport.abort()
+    await asyncio.wait(waiting)

@@ -1,0 +1,57 @@
+"""What an address counts as: for IPv6 a network, and those around it.
+
+One household has a /64 whole, and a /56 or a /48 is free to have. So what one address may do, each of these
+may do, in multiples: or whoever has a /48 would have the limits of 65,536 addresses.
+"""
+
+import hashlib
+import ipaddress
+import secrets
+from typing import Final, TypeAlias, TypeVar
+
+Networks: TypeAlias = tuple[str, ...]  # from the narrowest to the widest; an IPv4 address has only itself
+T = TypeVar("T", int, float)
+
+_BITS: Final = (64, 56, 48)
+_MULTIPLES: Final = (1, 2, 4)
+
+
+def networks_of(address: str) -> Networks:
+    """Return what an address counts as."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return (address,)
+    if isinstance(found, ipaddress.IPv4Address):
+        return (address,)
+    if found.ipv4_mapped is not None:
+        return (str(found.ipv4_mapped),)
+    return tuple(str(ipaddress.ip_network((found.packed, bits), strict=False)) for bits in _BITS)
+
+
+def shares(networks: Networks, most: T, of_all: T | None = None) -> list[tuple[str, T]]:
+    """Return how much each of the networks may have of what an address may have `most`.
+
+    Where there are so many `of_all`, no network has more than half of them, unless an address may.
+    """
+    found = zip(networks, (most * multiple for multiple in _MULTIPLES), strict=False)
+    if of_all is None:
+        return list(found)
+    return [(network, max(most, min(share, of_all // 2))) for network, share in found]
+
+
+class Origins:
+    """Pseudonyms of networks: fixed while this process runs, and impossible to trace back."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(16)  # never stored, so nobody can try all addresses
+
+    def of(self, networks: Networks) -> str:
+        """Return the pseudonyms of what an address counts as, in one text."""
+        digests = (hashlib.blake2b(each.encode(), key=self._key, digest_size=8) for each in networks)
+        return ".".join(digest.hexdigest() for digest in digests)
+
+
+def networks_in(origin: str) -> Networks:
+    """Return the pseudonyms in such a text."""
+    return tuple(origin.split("."))

@@ -1,0 +1,78 @@
+"""An IPv6 network of 48 bits is free to have; whoever has one has no more than a few addresses' limits."""
+
+import pytest
+
+from server.net.rate_limits import PerMinuteLimit
+from server.networks import Networks, Origins, networks_in, networks_of, shares
+from server.storage.archive_index import ArchivedGame, ArchiveIndex
+from server.thinking.turns import Turns
+
+HERE = networks_of("198.51.100.7")
+
+
+def of_one_48(number: int) -> Networks:
+    return networks_of(f"2001:db8:7:{number:x}::1")
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", ["192.0.2.7"]),
+        ("::ffff:192.0.2.7", ["192.0.2.7"]),
+        ("2001:db8:1:2:3:4:5:6", ["2001:db8:1:2::/64", "2001:db8:1::/56", "2001:db8:1::/48"]),
+        ("2001:db8:1:2ff:ffff::", ["2001:db8:1:2ff::/64", "2001:db8:1:200::/56", "2001:db8:1::/48"]),
+        ("fe80::1%eth0", ["fe80::/64", "fe80::/56", "fe80::/48"]),
+        ("no address", ["no address"]),
+    ],
+)
+def test_an_ipv6_address_counts_as_its_networks(address: str, counted: list[str]) -> None:
+    """A client with one address of a /64 network has them all."""
+    assert networks_of(address) == tuple(counted)
+
+
+def test_each_network_may_have_a_multiple_of_the_one_inside_it() -> None:
+    """But not all that there is: half of it at most, unless one address may have more."""
+    assert [share for _, share in shares(of_one_48(1), 10)] == [10, 20, 40]
+    assert [share for _, share in shares(of_one_48(1), 250, 1000)] == [250, 500, 500]
+    assert [share for _, share in shares(of_one_48(1), 250, 100)] == [250, 250, 250]
+    assert [share for _, share in shares(HERE, 250, 1000)] == [250]
+
+
+def test_many_networks_guess_no_more_often_than_a_few_addresses() -> None:
+    limit = PerMinuteLimit(3)
+    guesses = 0
+    for number in range(1000):
+        if limit.wait(of_one_48(number), 0.0) == 0:
+            limit.count(of_one_48(number), 0.0)
+            guesses += 1
+    assert guesses == 12
+    assert limit.wait(of_one_48(7), 59.0) == 1
+    assert limit.wait(HERE, 0.0) == 0
+
+
+def test_many_networks_have_one_turn() -> None:
+    """Whoever else asks waits for one of them, and they take turns among themselves."""
+    turns: Turns[str] = Turns()
+    for number in (0, 1, 0x100, 0):
+        turns.add(of_one_48(number), f"network {number}")
+    turns.add(HERE, "here")
+    turns.add(HERE, "here again")
+    done = [turns.next() for _ in range(7)]
+    assert done == ["network 0", "here", "network 256", "here again", "network 1", "network 0", None]
+
+
+def test_games_of_many_networks_do_not_displace_those_of_others() -> None:
+    index, origins = ArchiveIndex(share=3), Origins()
+    index.add("friends", ArchivedGame(origins.of(HERE), played=False))
+    for number in range(100):
+        index.make_room(str(number), ArchivedGame(origins.of(of_one_48(number)), played=True), most=20)
+    assert "friends" in index
+    assert len(index) == 20
+
+
+def test_pseudonyms_tell_which_networks_are_the_same() -> None:
+    origins = Origins()
+    one, other = networks_in(origins.of(of_one_48(1))), networks_in(origins.of(of_one_48(2)))
+    assert one[0] != other[0]
+    assert one[1:] == other[1:]
+    assert len(set(one)) == 3
