@@ -1,7 +1,13 @@
 """The server, its disk, its network and everybody who plays there, in one Python process, from one seed.
 
 - `loop` has the clock and the processes: an event loop for each, which can be killed and paused. `network`
-  has listening sockets and streams in memory, with hosts that can be parted. `machine` is the one place where
-  time, chance and sockets of the real system are replaced. `trace` takes notes of all that happens.
-- Several servers may stand in one world: each is a `Process` at a host of its own.
+  has listening sockets and streams in memory, between hosts that can be parted. `disk` is between SQLite and
+  the system. `machine` is the one place where time, chance, sockets and files of the real system are
+  replaced. `trace` takes notes of all that happens.
+- `plan` draws from a seed what happens, `disturbing` brings it about, and `server` is what it happens to: a
+  server at a host of its own, so that several may stand in one world.
+- `world` puts them together with the people and the judges of `bench.chaos`. `running` has each world in a
+  process of its own, and leaves out of a failing one what the failure does not need.
+
+Needs Linux: processes that fork, and files in /dev/shm.
 """

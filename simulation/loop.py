@@ -133,6 +133,7 @@ class Process(base_events.BaseEventLoop):
         self._network = network
         self.name = name
         self.host = host
+        self.hosts: tuple[str, ...] = (host,)  # of which each connection that it opens comes from one
         self.paused = False
         self.dead = False
         self.drift = 1.0
@@ -156,7 +157,7 @@ class Process(base_events.BaseEventLoop):
 
     def due(self) -> float:
         """Return when there is something to run."""
-        if self.paused:
+        if self.paused or self.dead:
             return float("inf")
         if self._ready:
             return self._clock.now

@@ -4,19 +4,38 @@ Time, chance, sockets and memory are those of the simulation for everything that
 which does nothing else: each seed has one of its own.
 """
 
+import _sqlite3
+import ctypes
 import os
 import random
+import re
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from server.net.connections import freed_memory
+from server.storage.sqlite import commit_list
+from simulation.disk import Disks
 from simulation.loop import Clock, Process
 from simulation.network import ListeningSocket, Network
 
+NAMES_A_PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
 
-def enter(clock: Clock, network: Network, rng: random.Random) -> None:
+
+class _System:
+    """`os`, for the module that writes the commit list."""
+
+    def __init__(self, disks: Disks) -> None:
+        self.write = disks.write
+        self.fsync = disks.fsync
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+
+def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> None:
     """Leave the real world, for good."""
 
     def process() -> Process:
@@ -53,4 +72,13 @@ def enter(clock: Clock, network: Network, rng: random.Random) -> None:
         return network.listen(process(), address[1])
 
     socket.create_server = create_server  # type: ignore[assignment]
+    disks.replace_vfs(ctypes.CDLL(_sqlite3.__file__))
+    replace_file = commit_list.replace_file
+
+    def replace_and_note(path: Path, content: bytes) -> None:
+        replace_file(path, content)
+        disks.replaced(path)
+
+    commit_list.os = _System(disks)  # type: ignore[assignment,attr-defined]
+    commit_list.replace_file = replace_and_note
     freed_memory._malloc_trim = lambda: None

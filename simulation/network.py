@@ -338,11 +338,11 @@ class Network:
         """Connect a process with who listens at `address`; raises OSError."""
         self._numbers += 1
         number = self._numbers
-        client = process.host, _FIRST_PORT + number % 20_000
+        client = self.rng.choice(process.hosts), _FIRST_PORT + number % 20_000
         connection = Connection(self, number, client, address)
         weather = self.weather
         await asyncio.sleep(self.rng.uniform(weather.least_delay, weather.most_delay))
-        if self.are_apart(process.host, address[0]):
+        if self.are_apart(client[0], address[0]):
             await asyncio.sleep(130.0)  # as long as a system tries
             raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
         listener = self.listening.get(address)

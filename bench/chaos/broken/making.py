@@ -1,5 +1,7 @@
 """How a server is broken: each mistake replaces one function of it before it starts."""
 
+import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +26,7 @@ class Mistake:
 
 
 MISTAKES: Final[dict[str, Mistake]] = {}
+times_made: Final[Counter[str]] = Counter()  # calls of what was replaced, by its name
 LIVELY: Final[dict[str, Any]] = {"lively": 1.0}
 
 
@@ -39,7 +42,13 @@ def mistake(name: str, wrong: str, **plan: object) -> Callable[[Callable[[], Non
 
 def exchange(owner: object, name: str, new: Callable[[Any], Any]) -> None:
     """Replace an attribute by `new` of what it was; raises AttributeError if there is none any more."""
-    setattr(owner, name, new(getattr(owner, name)))
+    wrong = new(getattr(owner, name))
+
+    def counted(*args: Any, **options: Any) -> Any:
+        times_made[name] += 1
+        return wrong(*args, **options)
+
+    setattr(owner, name, counted if inspect.isfunction(wrong) else wrong)
 
 
 def start_with(change: Callable[[PersistentState, list[Entry]], PersistentState]) -> None:

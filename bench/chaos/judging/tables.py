@@ -2,6 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 
 from bench.chaos.judging.answers import check_answers
 from bench.chaos.judging.history import History
@@ -11,9 +13,22 @@ from bench.chaos.judging.verdict import Verdict
 from bench.chaos.judging.wire_checks import check_chat, check_kept_seats, check_quiet
 from bench.chaos.network.wiretap import Wiretap
 from bench.chaos.people.games import Party
+from bench.chaos.people.operator import Operator
 from bench.chaos.plan import Plan
-from bench.chaos.servers.servers import Servers
 from server.storage.entries import Entry
+
+
+class Evidence(Protocol):
+    """What servers have left besides a journal; `Servers` says more of these attributes."""
+
+    operator: Operator | None
+
+    @property
+    def long_tables(self) -> set[str]:
+        """Return the tables whose journal may have been shortened."""
+
+    def records_of(self, table: str) -> list[Path]:
+        """Return the records of a table's game that were written."""
 
 
 class Tables:
@@ -22,7 +37,7 @@ class Tables:
     def __init__(
         self,
         plan: Plan,
-        servers: Servers,
+        servers: Evidence,
         journal: dict[str, list[Entry]],
         ownership: Ownership | None,
         *,

@@ -1,0 +1,127 @@
+"""Live through many simulations, each with a server, games and faults of its own, all drawn from a seed.
+
+`python -m simulation --seeds 1000 -j 2` begins with a fresh seed, which it prints. For a seed that fails, it
+prints the command that lives through it again, and what every party saw last.
+"""
+
+import argparse
+import secrets
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from bench.chaos.broken.mistakes import MISTAKES
+from simulation.plan import Choice, plan_of
+from simulation.running import outcomes, shrunk
+from simulation.world import Outcome
+
+_SECONDS_BETWEEN_LINES: Final = 30.0
+_SHOWN: Final = 5  # findings of a kind
+_WORDS: Final = 500  # letters of a finding
+_SECONDS_FOR_A_MISTAKE: Final = 60.0  # of one core
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m simulation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=100, help="how many simulations")
+    parser.add_argument("--first", type=int, help="the first seed; the others follow it")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="simulations at once")
+    parser.add_argument("--minutes", type=float, help="begin no simulation after this time")
+    parser.add_argument("--without", default="", help="numbers of faults that do not happen: 0,3")
+    parser.add_argument("--calm", action="store_true", help="a network without delays and cuts of its own")
+    parser.add_argument("--trace", type=Path, help="write all that happens into this file")
+    parser.add_argument(
+        "--shrink", action="store_true", help="leave out the faults that a failure does not need"
+    )
+    parser.add_argument(
+        "--broken", choices=("all", *MISTAKES), help="prove that this mistake of a server is found"
+    )
+    options = parser.parse_args()
+    first = secrets.randbelow(10**9) if options.first is None else options.first
+    without = frozenset(map(int, filter(None, options.without.split(","))))
+    choices = (
+        Choice(seed, without=without, calm=options.calm, broken=options.broken)
+        for seed in range(first, first + options.seeds)
+    )
+    if options.broken == "all" or (options.broken is not None and options.seeds > 1):
+        names = list(MISTAKES) if options.broken == "all" else [options.broken]
+        return _prove(names, first, options.jobs)
+    return _live(list(choices), options)
+
+
+def _live(choices: list[Choice], options: argparse.Namespace) -> int:
+    print(f"seeds {choices[0].seed} to {choices[-1].seed}", file=sys.stderr, flush=True)
+    began = told = time.monotonic()
+    until = None if options.minutes is None else began + 60 * options.minutes
+    counts: Counter[str] = Counter()
+    done = failed = 0
+    virtual = 0.0
+    for choice, outcome in outcomes(choices, options.jobs, trace=options.trace, until=until):
+        done += 1
+        counts.update(outcome.counts)
+        virtual += outcome.seconds
+        if outcome.verdict:
+            failed += 1
+            small = shrunk(choice, outcome, options.jobs) if options.shrink else choice
+            _report(small, outcome)
+        if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
+            told = time.monotonic()
+            print(_progress(done, failed, counts, virtual, told - began), file=sys.stderr, flush=True)
+    if options.seeds == 1:
+        print(f"trace {outcome.digest}")
+    for name, count in sorted(counts.items()):
+        print(f"{name:44}{count:>12,}")
+    print(_progress(done, failed, counts, virtual, time.monotonic() - began))
+    return 1 if failed else 0
+
+
+def _progress(done: int, failed: int, counts: Counter[str], virtual: float, seconds: float) -> str:
+    return (
+        f"{done:,} simulations in {seconds:,.0f} s: {counts['games']:,} games, {counts['faults']:,} faults, "
+        f"{virtual / 3600:,.1f} simulated hours, {failed} failed"
+    )
+
+
+def _report(choice: Choice, outcome: Outcome) -> None:
+    print(f"seed {choice.seed} failed. Again: {choice.command()}")
+    for fault in plan_of(choice).faults:
+        print(f"  fault {fault.number}: {fault.kind} {fault.moment} ({fault.moves}, {fault.pieces})")
+    for kind, cases in outcome.verdict.kinds().items():
+        for case in cases[:_SHOWN]:
+            print(f"  {kind}: {case[:_WORDS]}")
+    for party, lines in outcome.last.items():
+        print(f"  the last of {party}:")
+        for line in lines:
+            print(f"    {line.rstrip()[:_WORDS]}")
+    sys.stdout.flush()
+
+
+def _prove(names: list[str], first: int, jobs: int) -> int:
+    """Print how soon each mistake is found; return 1 if one is not, or never made."""
+    missed = 0
+    for name in names:
+        if MISTAKES[name].plan.get("nodes", 1) > 1:
+            print(f"{name:28}left out: it is one of nodes", flush=True)
+            continue
+        began, made, tried, found = time.monotonic(), 0, 0, []
+        until = began + _SECONDS_FOR_A_MISTAKE / jobs
+        choices = [Choice(seed, broken=name) for seed in range(first, first + 10_000)]
+        for _, outcome in outcomes(choices, jobs, until=until):
+            tried += 1
+            made += outcome.counts["mistakes made"]
+            found = [kind for kind, cases in outcome.verdict.kinds().items() if cases]
+            if found:
+                break
+        missed += not found
+        how = ", ".join(found) or ("NOT FOUND" if made else "NEVER MADE")
+        seconds = time.monotonic() - began
+        print(f"{name:28}{MISTAKES[name].wrong:68}{tried:>4} seeds {seconds:>6.1f} s  {how}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

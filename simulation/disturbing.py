@@ -1,0 +1,192 @@
+"""What goes wrong in a simulation, when its time has come."""
+
+import asyncio
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from bench.chaos.judging.verdict import Verdict
+from bench.chaos.network.wiretap import Wiretap
+from simulation.network import Network
+from simulation.plan import Fault, Kind, Moment, Plan
+from simulation.server import Server
+
+_LOOK: Final = 0.02
+# What a server says when its disk fails, and in no other case.
+_SAID_ABOUT_THE_DISK: Final = (
+    r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
+    r"|(WARNING|ERROR) [^:]*record"
+)
+_NEVER: Final = r"(?!)"
+_DOWN: Final = {Kind.KILL, Kind.TORN_WRITE, Kind.POWER_CUT, Kind.STOP}
+
+
+class Disturbing:
+    """Brings about the faults of a plan, each as long as it lasts; `calm` while there is none."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        server: Server,
+        network: Network,
+        players: Sequence[str],
+        *,
+        counts: Counter[str],
+        verdict: Verdict,
+    ) -> None:
+        self._plan = plan
+        self._server = server
+        self._network = network
+        self._players = players
+        self._counts = counts
+        self._verdict = verdict
+        self._to_come = sorted(plan.faults, key=lambda fault: (fault.moves, fault.pieces))
+        self._pieces: Counter[int] = Counter()  # that have come since a fault's moves, by the faults' numbers
+        self._ended: set[str] = set()
+        self._struck: asyncio.Queue[Fault] = asyncio.Queue()
+        self._lasting: set[asyncio.Task[None]] = set()
+        self._down = asyncio.Lock()  # while the server is taken down and started again
+        self._said = [_NEVER]
+
+    @property
+    def calm(self) -> bool:
+        """Tell whether nothing is wrong just now."""
+        return not self._lasting and self._struck.empty()
+
+    @property
+    def expected_in_log(self) -> re.Pattern[str]:
+        """Return what the server may have logged because of the faults."""
+        return re.compile("|".join(self._said))
+
+    def carried(self, tap: Wiretap) -> None:
+        """Take note that something has reached the server; see what falls due."""
+        ended = bool(tap.ended - self._ended)
+        self._ended |= tap.ended
+        for fault in list(self._to_come):
+            if self._counts["moves"] < fault.moves:
+                break
+            if fault.moment is Moment.REMATCH or (fault.moment is Moment.END and not ended):
+                continue
+            self._pieces[fault.number] += 1
+            if fault.moment is Moment.END or self._pieces[fault.number] > fault.pieces:
+                self._strike(fault)
+
+    def at_rematch(self) -> None:
+        """Take note that players are on their way to another table."""
+        for fault in self._to_come:
+            if fault.moment is Moment.REMATCH:
+                self._strike(fault)
+                return
+
+    def _strike(self, fault: Fault) -> None:
+        self._to_come.remove(fault)
+        self._counts["faults"] += 1
+        self._counts[f"fault: {fault.kind}"] += 1
+        self._struck.put_nowait(fault)
+
+    async def run(self) -> None:
+        """Bring about what falls due, until cancelled; raises NotStarted."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                fault = await self._struck.get()
+                task = tasks.create_task(self._happen(fault))
+                self._lasting.add(task)
+                task.add_done_callback(self._lasting.discard)
+
+    async def end(self) -> None:
+        """Begin nothing more, and wait until the server runs."""
+        self._to_come.clear()
+        while not self.calm:  # noqa: ASYNC110 - looking costs no time here
+            await asyncio.sleep(_LOOK)
+
+    async def _happen(self, fault: Fault) -> None:
+        rng = random.Random(f"{self._plan.seed} fault {fault.number}")
+        self._server.trace(f"{fault.kind}, fault {fault.number}")
+        if fault.kind in _DOWN:
+            async with self._down:
+                await self._take_down(fault.kind, rng)
+            return
+        seconds = self._plan.people.longest_hold * rng.choice([0.05, 0.2, 0.5, 1.0])
+        undo = self._begin(fault.kind, rng)
+        await asyncio.sleep(seconds)
+        undo()
+        if self._server.died:
+            async with self._down:
+                await self._start_again(rng)
+
+    async def _take_down(self, kind: Kind, rng: random.Random) -> None:
+        server = self._server
+        match kind:
+            case Kind.STOP:
+                if (wrong := await server.stop()) is not None:
+                    self._verdict.unfinished.append(wrong)
+                if server.runs:
+                    server.kill()
+                await server.start()
+                return
+            case Kind.TORN_WRITE:
+                server.disk.writes_left = rng.randrange(30)
+                for _ in range(500):
+                    if server.died:
+                        break
+                    await asyncio.sleep(_LOOK)
+        server.kill(power=kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3))
+        await self._start_again(rng)
+
+    async def _start_again(self, rng: random.Random) -> None:
+        if self._server.runs:
+            self._server.kill()
+        await asyncio.sleep(rng.choice([0.0, 0.1, 1.0, self._plan.people.longest_hold]))
+        await self._server.start()
+
+    def _begin(self, kind: Kind, rng: random.Random) -> Callable[[], None]:
+        """Begin what lasts for a while; return what ends it."""
+        server, network, process = self._server, self._network, self._server.process
+        assert process is not None
+        match kind:
+            case Kind.PAUSE:
+                process.paused = True
+
+                def undo() -> None:
+                    process.paused = False
+            case Kind.FULL_DISK:
+                self._said.append(_SAID_ABOUT_THE_DISK)
+                server.disk.room = rng.choice([0, 1000, 3000, 20_000])
+
+                def undo() -> None:
+                    server.disk.room = None
+            case Kind.BAD_DISK:
+                self._said.append(_SAID_ABOUT_THE_DISK)
+                server.disk.failing = rng.choice([0.02, 0.2, 1.0])
+
+                def undo() -> None:
+                    server.disk.failing = 0.0
+            case Kind.SLOW_DISK:
+                usual, slow = process.work_delay, rng.choice([0.05, 0.5, 2.0])
+                process.work_delay = lambda: (rng.uniform(0, slow), rng.uniform(0, slow))
+
+                def undo() -> None:
+                    process.work_delay = usual
+            case Kind.PARTITION:
+                apart = rng.sample(self._players, rng.randint(1, len(self._players)))
+                heals = [network.part(player, server.host) for player in apart]
+
+                def undo() -> None:
+                    for heal in heals:
+                        heal()
+            case Kind.CUTS:
+                usual_weather = network.weather
+                network.weather = replace(usual_weather, cut=rng.choice([0.02, 0.1, 0.3]))
+
+                def undo() -> None:
+                    network.weather = usual_weather
+            case _:
+                process.wall_offset += rng.choice([-7200.0, -1.0, 1.0, 86_400.0])
+
+                def undo() -> None:
+                    pass
+
+        return undo

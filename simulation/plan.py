@@ -1,0 +1,162 @@
+"""What happens in a simulation, drawn from its seed beforehand, so that parts of it can be left out."""
+
+import enum
+import random
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from bench.chaos.broken.mistakes import MISTAKES
+from bench.chaos.plan import Plan as People
+from simulation.network import Weather
+
+
+class Kind(enum.StrEnum):
+    """What goes wrong with the server, its computer, and the lines to it."""
+
+    KILL = "kill"
+    TORN_WRITE = "kill in the middle of a write"
+    POWER_CUT = "power cut"
+    STOP = "orderly stop"
+    PAUSE = "pause"
+    FULL_DISK = "full disk"
+    BAD_DISK = "disk errors"
+    SLOW_DISK = "slow disk"
+    PARTITION = "partition"
+    CUTS = "cut lines"
+    CLOCK = "clock jump"
+
+
+class Moment(enum.StrEnum):
+    """When something happens."""
+
+    MOVE = "after so many moves"
+    END = "when a game ends"
+    REMATCH = "when players go to a rematch"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong, after so many moves and then so many pieces of data on their way."""
+
+    number: int
+    kind: Kind
+    moment: Moment
+    moves: int
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A simulation; `people` says who plays, and how."""
+
+    seed: int
+    people: People
+    faults: tuple[Fault, ...]
+    weather: Weather
+    durable: bool
+    verbose: bool  # the server logs everything
+    drift: float  # of the server's clock
+    broken: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is asked for: a seed, and perhaps less than it brings, or a server with a mistake."""
+
+    seed: int
+    without: frozenset[int] = frozenset()  # numbers of faults that do not happen
+    calm: bool = False
+    broken: str | None = None
+
+    def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
+        """Return the same with something left out."""
+        left_out = self.without if without is None else self.without | {without}
+        return replace(self, without=left_out, calm=self.calm or calm)
+
+    def command(self) -> str:
+        """Return what a terminal takes to do it again."""
+        words = ["python -m simulation --seeds 1 --first", str(self.seed)]
+        words += ["--without", ",".join(map(str, sorted(self.without)))] if self.without else []
+        words += ["--calm"] if self.calm else []
+        words += ["--broken", self.broken] if self.broken else []
+        return " ".join(words)
+
+
+_SHARES: Final = {
+    Kind.KILL: 5,
+    Kind.TORN_WRITE: 4,
+    Kind.POWER_CUT: 4,
+    Kind.STOP: 2,
+    Kind.PAUSE: 2,
+    Kind.FULL_DISK: 2,
+    Kind.BAD_DISK: 2,
+    Kind.SLOW_DISK: 2,
+    Kind.PARTITION: 2,
+    Kind.CUTS: 3,
+    Kind.CLOCK: 1,
+}
+_MOVES_OF_A_GAME: Final = 30
+
+
+# What a mistake asks for (`Mistake.plan`), in faults of ours.
+_WANTED: Final = {"kills": Kind.KILL, "full_disks": Kind.FULL_DISK}
+
+
+def plan_of(choice: Choice) -> Plan:
+    """Return what happens."""
+    rng = random.Random(f"simulation {choice.seed}")
+    wanted = dict(MISTAKES[choice.broken].plan) if choice.broken is not None else {}
+    durable = bool(wanted.pop("durable", rng.random() < 0.5))
+    kinds = [kind for kind in _SHARES if durable or kind is not Kind.POWER_CUT]
+    struck = rng.choices(kinds, [_SHARES[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
+    if choice.broken is not None:
+        struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
+    for name, kind in _WANTED.items():
+        struck += [kind] * wanted.pop(name, 0)
+    people = _people(rng, str(choice.seed))
+    moves = people["games"] * _MOVES_OF_A_GAME
+    faults = tuple(
+        Fault(
+            number,
+            kind,
+            rng.choices(list(Moment), [6, 1, 1])[0],
+            rng.randrange(moves),
+            rng.randrange(40),
+        )
+        for number, kind in enumerate(struck)
+    )
+    weather = Weather(
+        most_delay=rng.choice([0.002, 0.02, 0.2]),
+        torn=rng.choice([0.0, 0.05, 0.3]),
+        stalled=rng.choice([0.0, 0.002, 0.01]),
+        cut=rng.choice([0.0, 0.0, 0.003, 0.01]),
+    )
+    return Plan(
+        choice.seed,
+        People(**people | wanted),
+        tuple(fault for fault in faults if fault.number not in choice.without),
+        Weather(torn=0.0, stalled=0.0) if choice.calm else weather,
+        durable=durable,
+        verbose=rng.random() < 0.2,
+        drift=rng.choice([1.0, 1.0, 1.001, 0.999]),
+        broken=choice.broken,
+    )
+
+
+def _people(rng: random.Random, seed: str) -> dict[str, Any]:
+    games = rng.choice([2, 3, 4, 6])
+    return {
+        "seed": seed,
+        "games": games,
+        "kills": 0,
+        "tables": rng.randint(1, games),
+        "longest_hold": rng.choice([0.5, 2.0, 6.0]),
+        "patience": 150.0,
+        "most_tables": max(2, games // 2) if rng.random() < 0.25 else 500,
+        "lively": rng.choice([0.0, 0.5, 1.0]),
+        "with_bots": rng.choice([0.0, 0.25]),
+        "played_again": rng.choice([0.0, 0.3, 1.0]),
+        "talk": rng.choice([0.0, 0.01, 0.1]),
+        "quiet": rng.random() < 0.2,
+        "operated": False,
+    }

@@ -1,0 +1,108 @@
+"""Simulations in processes of their own: each enters its world for good, and leaves only its outcome."""
+
+import gc
+import multiprocessing
+import shutil
+import tempfile
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Final
+
+from simulation.plan import Choice, plan_of
+from simulation.trace import Trace
+from simulation.world import Outcome, World
+
+_MOST_SECONDS: Final = 300.0  # of a simulation, in real time: then something runs in a circle
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - files in memory, in folders of our own
+
+
+def outcomes(
+    choices: Iterable[Choice], jobs: int, *, trace: Path | None = None, until: float | None = None
+) -> Iterator[tuple[Choice, Outcome]]:
+    """Yield what has come of each simulation, so many at once; none begins after `until`."""
+    waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice, float]]()
+    gc.collect()
+    gc.freeze()  # what is loaded is shared by all processes
+    try:
+        while True:
+            while waiting and len(running) < jobs and (until is None or time.monotonic() < until):
+                choice = waiting.popleft()
+                process, ours = _begun(choice, trace)
+                running[ours] = process, choice, time.monotonic()
+            if not running:
+                return
+            for ready in wait(list(running), 1.0):
+                assert isinstance(ready, Connection)
+                process, choice, _ = running.pop(ready)
+                yield choice, _received(ready, process)
+            for ours, (process, choice, began) in list(running.items()):
+                if time.monotonic() > began + _MOST_SECONDS:
+                    del running[ours]
+                    process.kill()
+                    yield choice, _failed(f"no end after {_MOST_SECONDS:g} s of real time")
+    finally:
+        for process, _, _ in running.values():
+            process.kill()
+
+
+def shrunk(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
+    """Return the same simulation without faults that its failure does not need."""
+    wanted = _kinds(outcome)
+    calm = choice.smaller(calm=True)
+    if any(_kinds(found) & wanted for _, found in outcomes([calm], jobs)):
+        choice = calm
+    while True:
+        fewer = [choice.smaller(without=fault.number) for fault in plan_of(choice).faults]
+        failing = [tried for tried, found in outcomes(fewer, jobs) if _kinds(found) & wanted]
+        if not failing:
+            return choice
+        choice = min(failing, key=lambda tried: sorted(tried.without))
+
+
+def _kinds(outcome: Outcome) -> set[str]:
+    return {kind for kind, cases in outcome.verdict.kinds().items() if cases}
+
+
+def _begun(choice: Choice, trace: Path | None) -> tuple[ForkProcess, Connection]:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_live, args=(choice, trace, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _received(ours: Connection, process: ForkProcess) -> Outcome:
+    try:
+        outcome: Outcome = ours.recv()
+    except EOFError:
+        process.join()
+        return _failed(f"its process ended with {process.exitcode}")
+    finally:
+        ours.close()
+    process.join()
+    return outcome
+
+
+def _failed(why: str) -> Outcome:
+    outcome = Outcome()
+    outcome.verdict.unfinished.append(f"the simulation itself failed: {why}")
+    return outcome
+
+
+def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="palatinus-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None))
+    try:
+        with nullcontext() if trace is None else trace.open("w", encoding="utf-8") as file:
+            outcome = World(plan_of(choice), folder, Trace(file)).run()
+    except Exception:  # noqa: BLE001 - whatever it is, the seed that it happened with is printed
+        outcome = _failed(traceback.format_exc())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    theirs.send(outcome)

@@ -1,0 +1,215 @@
+"""A server of a simulation: its processes, one after another, with the disk that outlives them."""
+
+import asyncio
+import logging
+import random
+import re
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+from server.app import Running, serve_until
+from server.config import Config
+from server.errors import JournalError, StartError
+from server.logs import HumanFormatter
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+from simulation.disk import Disk, Disks
+from simulation.loop import Clock, Process
+from simulation.network import Network
+
+_SECONDS_TO_START: Final = 60.0
+_SECONDS_TO_STOP: Final = 60.0
+_LOOK: Final = 0.02  # seconds between two looks at a process
+_LENGTH: Final = re.compile(r"\b([A-Z]{4})[=~](\d+):")
+
+
+class NotStarted(Exception):
+    """The server refused to start on what it had left, for the reason in the text."""
+
+
+class Server:
+    """A server at `host`, which the configuration has to name, with its files in a folder.
+
+    `log` has what its processes have logged; `left` what was still there after they had stopped in order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: Config,
+        clock: Clock,
+        network: Network,
+        disks: Disks,
+        *,
+        rng: random.Random,
+        keeps_undo: bool,
+    ) -> None:
+        assert config.data is not None
+        self.folder = config.data.parent
+        self.name = name
+        self.host = config.host
+        self.life = 0
+        self.log: list[str] = []
+        self.left: list[str] = []
+        self.long_tables: set[str] = set()  # which had so many entries that the journal may have dropped some
+        self.undone = 0  # writes, by power cuts
+        self.died = False  # in the middle of a write, and is to be killed now
+        self.running: Running | None = None
+        self.process: Process | None = None
+        self.drift = 1.0  # of the clocks of its processes
+        self.wall_offset = 0.0
+        self.errors: list[str] = []  # that no task of its processes has handled
+        self._config = config
+        self._data = config.data
+        self._clock = clock
+        self._network = network
+        self._disks = disks
+        self._rng = rng
+        self._serving: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self._failure: str | None = None
+        self._graves: list[object] = []  # a process that is killed does not even clean up
+        self.disk = Disk(self._data, rng, self._die, keeps_undo=keeps_undo)
+        disks.add(self.disk)
+
+    @property
+    def runs(self) -> bool:
+        return self.process is not None and not self.process.dead
+
+    async def start(self) -> None:
+        """Start a process and wait until it accepts connections; raises NotStarted."""
+        self.life += 1
+        self.died = False
+        self.running = self._failure = None
+        process = self.process = Process(self._clock, self._network, self.name, self.host, self._rng)
+        process.drift, process.wall_offset, process.errors = self.drift, self.wall_offset, self.errors
+        process.call_soon(self._begin, process)
+        until = self._clock.now + _SECONDS_TO_START
+        while self.running is None and self._failure is None and self._clock.now < until:
+            if process.dead:
+                return  # killed while it started
+            await asyncio.sleep(_LOOK)
+        if self.running is None:
+            raise NotStarted(f"{self.name} did not start: {self._failure}")
+
+    def _begin(self, process: Process) -> None:
+        self._stop = asyncio.Event()
+        self._serving = process.create_task(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            await serve_until(self._stop, self._config, self._started)
+        except (StartError, JournalError) as error:
+            self._failure = str(error)
+        except Exception as error:
+            self._failure = repr(error)
+            raise
+
+    def _started(self, running: Running) -> None:
+        self.running = running
+
+    def _die(self) -> None:
+        """Do nothing more, in the middle of a write."""
+        if self.process is not None:
+            self.died = self.process.dead = True
+
+    def do(self, what: Callable[[Running], object]) -> None:
+        """Have the process do something, if it runs."""
+        running, process = self.running, self.process
+        if running is not None and process is not None and not process.dead:
+            process.call_soon(lambda: what(running))
+
+    def kill(self, *, power: bool = False) -> None:
+        """End the process at once; with the power, what it has not synced is lost as well."""
+        process = self.process
+        if process is None:
+            return
+        process.dead = True
+        self._bury(process, silently=power)
+        if power:
+            self.undone += self.disk.cut_power()
+        self._take_note_of_long_tables()
+        self.disk.dead = True
+        self.disk = self.disk.after_death()
+        self._disks.add(self.disk)
+
+    async def stop(self) -> str | None:
+        """Have the process stop in order; return what is wrong with how it did."""
+        process, serving = self.process, self._serving
+        if process is None or serving is None or process.dead:
+            return None
+        process.call_soon(self._stop.set)
+        until = self._clock.now + _SECONDS_TO_STOP
+        while not (serving.done() or process.dead) and self._clock.now < until:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(_LOOK)
+        if process.dead:
+            return None
+        wrong = None
+        if not serving.done():
+            wrong = f"{self.name} did not stop within {_SECONDS_TO_STOP:g} seconds"
+        elif (error := serving.exception()) is not None:
+            wrong = f"{self.name} stopped with {error!r}"
+        else:
+            await asyncio.sleep(1.0)
+            tasks = [str(task.get_coro()) for task in asyncio.all_tasks(process)]
+            self.left += [f"{self.name} left a task: {task}" for task in sorted(tasks)]
+            self.left += [f"{self.name} left connection {number} open" for number in process.transports]
+        process.dead = True
+        self._bury(process, silently=False)
+        self._take_note_of_long_tables()
+        return wrong
+
+    def trace(self, what: str) -> None:
+        """Note that something happens to it."""
+        self._clock.trace.add(self.name, what)
+
+    def _bury(self, process: Process, *, silently: bool) -> None:
+        self._clock.processes.remove(process)
+        self.wall_offset = process.wall_offset
+        self._network.drop(process, silently=silently)
+        self._graves.append((process, self._serving, self.running))
+        self.running = self.process = None
+
+    def _take_note_of_long_tables(self) -> None:
+        try:
+            listed = (self._data / LIST_NAME).read_text(encoding="ascii")
+        except FileNotFoundError:
+            return
+        for code, length in _LENGTH.findall(listed):
+            if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:
+                self.long_tables.add(code)
+
+
+class Log(logging.Handler):
+    """Gives each server the lines that its own process logs."""
+
+    def __init__(self, clock: Clock, servers: Callable[[], list[Server]]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._servers = servers
+        self.setFormatter(HumanFormatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        process = self._clock.running
+        if process is None or process.dead:
+            return
+        for server in self._servers():
+            if server.process is process:
+                line = self.format(record).replace(str(server.folder), "DATA")
+                server.log.append(line)
+                self._clock.trace.add(server.name, "logs", line)
+
+
+def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Return a task of a process that is not running just now."""
+    asyncio._set_running_loop(process)
+    try:
+        return process.create_task(work)
+    finally:
+        asyncio._set_running_loop(None)
+
+
+def records_in(folder: Path, table: str) -> list[Path]:
+    """Return the records of a table's game that were written."""
+    return sorted(folder.glob(f"*-{table}.txt"))

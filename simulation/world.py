@@ -1,0 +1,258 @@
+"""A world: one server, those who play there, and what goes wrong; and the verdict on all of it."""
+
+import asyncio
+import gc
+import logging
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from bench.chaos.broken.making import times_made
+from bench.chaos.broken.mistakes import MISTAKES
+from bench.chaos.judging.tables import Tables
+from bench.chaos.judging.verdict import Verdict, journal_in
+from bench.chaos.judging.wire_checks import catch_ups, check_catching_up, check_lobby
+from bench.chaos.network.wiretap import Wiretap
+from bench.chaos.people.games import Games
+from bench.chaos.people.operator import Operator
+from bench.chaos.people.visitors import Route, Stroller
+from bench.chaos.plan import games
+from client.bots.brains import at_random
+from client.bots.greedy import greedy
+from client.network.transport import Access
+from server.config import Config, Limits
+from server.errors import JournalError
+from simulation import machine
+from simulation.disk import Disks
+from simulation.disturbing import Disturbing
+from simulation.loop import Clock, Process, Stuck
+from simulation.network import Connection, Network
+from simulation.plan import Plan
+from simulation.server import Log, NotStarted, Server, begin, records_in
+from simulation.trace import Trace
+
+_PORT: Final = 4000
+_HOST: Final = "10.0.0.1"
+_PLAYERS: Final = tuple(f"10.0.1.{number}" for number in range(1, 5))
+_LIMITS: Final = Limits(
+    connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
+)
+_SECONDS_FOR_RECORDS: Final = 60.0
+_LOOK: Final = 0.1
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a simulation has found, and what happened in it."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0  # that have passed in it
+    digest: str = ""
+    last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
+
+
+class World:
+    """The world of a plan, with its files in `folder`; as `Evidence`, where it is judged.
+
+    One Python process has one world, and does nothing else.
+    """
+
+    operator: Operator | None = None
+
+    def __init__(self, plan: Plan, folder: Path, trace: Trace) -> None:
+        self.outcome = Outcome()
+        self.access = Access()
+        self.taps: list[Wiretap] = []
+        self._plan = plan
+        self._trace = trace
+        self._folder = folder
+        self._rng = rng = random.Random(f"{plan.seed} world")
+        self._clock = clock = Clock(rng, trace)
+        trace.now = lambda: clock.now
+        self._network = Network(clock, rng, plan.weather)
+        self._network.opened = self._tap
+        disks = Disks(clock, rng)
+        machine.enter(clock, self._network, disks, rng)
+        if plan.broken is not None:
+            MISTAKES[plan.broken].make()
+        self._people = Process(clock, self._network, "people", _PLAYERS[0], rng)
+        self._people.hosts = _PLAYERS
+        config = Config(
+            host=_HOST,
+            port=_PORT,
+            data=folder / "data",
+            records=folder / "records",
+            durable="full" if plan.durable else "normal",
+            stand_in=at_random,
+            brains={"random": at_random, "greedy": greedy},
+            limits=replace(_LIMITS, tables=plan.people.most_tables),
+        )
+        self.server = Server("server", config, clock, self._network, disks, rng=rng, keeps_undo=plan.durable)
+        self.server.drift = plan.drift
+        counts, verdict = self.outcome.counts, self.outcome.verdict
+        self._drawn = [replace(game, guests=0) for game in games(plan.people)]
+        self._disturbing = Disturbing(
+            plan, self.server, self._network, _PLAYERS, counts=counts, verdict=verdict
+        )
+        self._games: Games | None = None
+        self._stroller: Stroller | None = None
+        logging.basicConfig(handlers=[Log(clock, lambda: [self.server])], force=True)
+        logging.getLogger().setLevel(logging.WARNING)
+        logging.getLogger("server").setLevel(logging.INFO if plan.verbose else logging.WARNING)
+
+    def run(self) -> Outcome:
+        """Play everything to its end, and judge it."""
+        gc.disable()
+        verdict = self.outcome.verdict
+        try:
+            self._clock.run(self._people, begin(self._people, self._live()))
+        except* Stuck as group:
+            verdict.unfinished += map(str, group.exceptions)
+        except* NotStarted as group:
+            verdict.lost += map(str, group.exceptions)
+        self.outcome.seconds = self._clock.now
+        self.outcome.digest = self._trace.digest
+        self.outcome.last = {party: list(lines) for party, lines in sorted(self._trace.last.items())}
+        return self.outcome
+
+    # -- what is judged as in chaos -------------------------------------------------------------------
+
+    @property
+    def long_tables(self) -> set[str]:
+        return self.server.long_tables
+
+    def records_of(self, table: str) -> list[Path]:
+        return records_in(self._folder / "records", table)
+
+    # -- living -----------------------------------------------------------------------------------------
+
+    def _tap(self, connection: Connection) -> None:
+        tap = Wiretap(self.server.life, self.server.name)
+        self.taps.append(tap)
+        self.outcome.counts["connections"] += 1
+        connection.sent = tap.feed
+
+        def received(data: bytes) -> None:
+            tap.feed_request(data)
+            self._disturbing.carried(tap)
+
+        connection.received = received
+
+    async def _live(self) -> None:
+        plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
+        await self.server.start()
+        way = Route(
+            f"ws://{_HOST}:{_PORT}",
+            self.access,
+            self._hold,
+            min(1.0, plan.people.longest_hold),
+            plan.people.talk,
+        )
+        self._games = Games(
+            plan.people,
+            self._drawn,
+            way,
+            counts,
+            verdict,
+            between_games=self._disturbing.at_rematch,
+            authority=None,
+        )
+        async with asyncio.TaskGroup() as around:
+            side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
+            playing = around.create_task(self._games.play_all())
+            watching = around.create_task(self._wait_while_moves_come(playing))
+            await asyncio.wait((playing, watching), return_when=asyncio.FIRST_COMPLETED)
+            if not playing.done():  # the verdict lists the games that have not ended
+                playing.cancel()
+            watching.cancel()
+            await self._disturbing.end()
+            for task in side:
+                task.cancel()
+        await self._end()
+        await self._judge()
+
+    async def _wait_while_moves_come(self, playing: "asyncio.Task[None]") -> None:
+        """Return when nobody has moved for as long as the plan has patience, since the last fault."""
+        counts, seen, since = self.outcome.counts, -1, 0.0
+        while not playing.done():
+            if counts["moves"] > seen or not self._disturbing.calm:
+                seen, since = counts["moves"], self._clock.now
+            if self._clock.now > since + self._plan.people.patience:
+                return
+            await asyncio.sleep(1.0)
+
+    async def _stroll(self, way: Route) -> None:
+        """Look at the list of tables while games are played."""
+        self._stroller = Stroller(way, random.Random(f"{self._plan.seed} stroller"), self.outcome.counts)
+        try:
+            await self._stroller.stroll()
+        finally:
+            await self._stroller.disconnect()
+
+    def _hold(self, ports: tuple[int, int]) -> Callable[[], None]:
+        for connection in reversed(self._network.connections.values()):
+            if connection.client_address[1] == ports[0]:
+                return connection.hold()
+        return lambda: None
+
+    async def _end(self) -> None:
+        """Have the server write its records, and stop in order; nothing of anybody may be left in it."""
+        counts, verdict = self.outcome.counts, self.outcome.verdict
+        if self._rng.random() < 0.5 or not self.server.runs:
+            self.server.kill()
+            counts["last kill"] += 1
+            await self.server.start()
+        parties = [] if self._games is None else self._games.parties
+        ended = {table: party for party in parties for table in party.tables[: party.ended]}
+        missing = {table for table, party in ended.items() if party.has_result(table)}
+        until = self._clock.now + _SECONDS_FOR_RECORDS
+        while missing and self._clock.now < until:
+            missing = {table for table in missing if not self.records_of(table)}
+            await asyncio.sleep(_LOOK)
+        if (wrong := await self.server.stop()) is not None:
+            verdict.unfinished.append(wrong)
+        verdict.unfinished += self.server.left
+
+    # -- the verdict ------------------------------------------------------------------------------------
+
+    async def _judge(self) -> None:
+        counts, verdict = self.outcome.counts, self.outcome.verdict
+        counts["writes undone by power cuts"] += self.server.undone
+        counts["mistakes made"] += times_made.total()
+        try:
+            journal = await journal_in(self._folder / "data")
+        except JournalError as error:
+            verdict.lost.append(str(error))
+            return
+        if self._stroller is not None:
+            verdict.leaked += [f"{table}: it is private, and in the list" for table in self._stroller.found]
+        taps: dict[str, list[Wiretap]] = defaultdict(list)
+        for tap in self.taps:
+            check_catching_up(tap, verdict)
+            check_lobby(tap, verdict)
+            verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
+            counts.update(catch_ups(tap))
+            for table in tap.tables:
+                taps[table].append(tap)
+        parties = [] if self._games is None else self._games.parties
+        tables = Tables(self._plan.people, self, journal, None, counts=counts, verdict=verdict)
+        for party in parties:
+            tables.judge(party, party.tables, taps)
+        self._judge_log({player.token for party in parties for player in party.everybody if player.token})
+        errors = [error for process in self._clock.processes for error in process.errors]
+        verdict.different += [f"a client failed: {error}" for error in errors]
+
+    def _judge_log(self, tokens: set[str]) -> None:
+        """Nothing was logged that the faults do not explain, and no secret."""
+        verdict = self.outcome.verdict
+        expected = self._disturbing.expected_in_log
+        for line in self.server.log:
+            if not (expected.search(line) or " INFO " in line):
+                verdict.different.append(f"the server logged: {line}")
+            if machine.NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
+                verdict.leaked.append(f"the server logged: {line}")
+        verdict.different += [f"the server failed: {error}" for error in self.server.errors]
