@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from client.language import _
+from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 
 DEFAULT_PORT: Final = 7733
 
@@ -70,7 +71,7 @@ def describe_found_as(name: str) -> str:
 def table_code(text: str) -> str:
     """Return the table code that `text` spells, in capitals; raises BadCode."""
     code = text.upper()
-    if re.fullmatch(r"[A-Z]{4}", code) is None:
-        hint = _("{text} is not a table code: a code has four letters, such as KRTV")
+    if re.fullmatch(rf"[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}", code) is None:
+        hint = _("{text} is not a table code: a code has four letters, such as KRTV, or eight")
         raise BadCode(hint.format(text=repr(text)))
     return code

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from server.config import Config
 
 MOST_KEPT: Final = 10_000  # records, of some 2 KiB each
-_NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4})\.txt")
+_NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4,8})\.txt")
 _MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
 
 

@@ -4,7 +4,15 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
-from protocol.limits import CODE_LENGTH, LARGEST_ID, LEVEL_LENGTH, NAME_LENGTH, TITLE_LENGTH, TOKEN_LENGTH
+from protocol.limits import (
+    CODE_LENGTH,
+    LARGEST_ID,
+    LEVEL_LENGTH,
+    NAME_LENGTH,
+    PRIVATE_CODE_LENGTH,
+    TITLE_LENGTH,
+    TOKEN_LENGTH,
+)
 
 CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
 Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
@@ -15,7 +23,7 @@ PieceName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA](?:[mf]\*?|s)\Z")]
 PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
 FieldName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G][1-6]\Z")]
 TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
-TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH}}}\Z")]
+TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}\Z")]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
 Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot

@@ -6,16 +6,17 @@ import secrets
 from collections.abc import Container
 from typing import Final
 
-from protocol.limits import CODE_LENGTH
+from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 
 _LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that no code is a word
 _TOKEN_BYTES: Final = 32
 
 
-def new_code(*taken: Container[str]) -> str:
-    """Return a table code that is in none of `taken`."""
+def new_code(*taken: Container[str], private: bool) -> str:
+    """Return a table code that is in none of `taken`; nobody finds that of a `private` table by trying."""
+    length = PRIVATE_CODE_LENGTH if private else CODE_LENGTH
     while True:
-        code = "".join(secrets.choice(_LETTERS) for _ in range(CODE_LENGTH))
+        code = "".join(secrets.choice(_LETTERS) for _ in range(length))
         if not any(code in each for each in taken):
             return code
 

@@ -21,7 +21,7 @@ from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 
-_NAME: Final = re.compile(r"\d{8}-\d{6}-[A-Z]{4}\.txt")
+_NAME: Final = re.compile(r"\d{8}-\d{6}-[A-Z]{4,8}\.txt")
 RETRY_SECONDS: Final = 10.0
 _MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start
 

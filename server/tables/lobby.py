@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from engine.components import DEALS
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -17,7 +18,8 @@ from server.errors import JournalError, NotStoredNow
 from server.failures import Tasks
 from server.net.addresses import only_here
 from server.net.session import Session
-from server.net.tokens import new_token, token_hash
+from server.net.tokens import hash_fits, new_token, token_hash
+from server.networks import Networks
 from server.refusal import Refusal
 from server.storage.entries import Changed, Entry, Opened, Taken
 from server.storage.journal import Journal
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 # Refusals that tell whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
+_NOBODYS: Final = "-" * 64  # no token has this hash
 
 
 class Lobby:
@@ -163,7 +166,9 @@ class Lobby:
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
         """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
         await self._check_here(session, message.table)
-        await self._maybe_guessed(session, message.table).enter(session, message)
+        if message.table not in self.tables:
+            self.count_code(session.address, message.table)
+        await self._registry.table(message.table).enter(session, message)
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give a player the seat back, at a table brought back from the archive if need be.
@@ -172,7 +177,7 @@ class Lobby:
         """
         try:
             while True:
-                await self._check_here(session, message.table)
+                await self._check_here(session, message.table, message.token)
                 table = await self._registry.found(session, message.table, token_hash(message.token))
                 if table is None:
                     continue
@@ -182,9 +187,14 @@ class Lobby:
                     if not table.archived:  # otherwise it was archived just when its player came
                         raise
         except Refusal as refusal:
-            if refusal.code in _OF_CODES and not self.public.is_listed(message.table):
-                self._guesses.count(session)
+            if refusal.code in _OF_CODES:
+                self.count_code(session.address, message.table)
             raise
+
+    def count_code(self, address: Networks, code: str) -> None:
+        """Count a wrong code, unless it is in the list; raise Refusal if there were too many from there."""
+        if not self.public.is_listed(code):
+            self._guesses.count(address)
 
     def talk(self, session: Session, message: InLobby) -> None:
         """List the session among those who are online, or say something in the lobby; raises Refusal."""
@@ -291,14 +301,29 @@ class Lobby:
         if self._journal.lapsed:
             raise NotStoredNow("the lease has run out")
 
-    async def _check_here(self, session: Session, code: str) -> None:
-        """Raise Refusal if a table is another server's, NotStored if this one cannot say."""
+    async def _check_here(self, session: Session, code: str, token: str = "") -> None:
+        """Raise Refusal if a table is another server's, NotStored if this one cannot say.
+
+        Raise Refusal, too, after too many wrong codes from one address, whether there is such a table or not:
+        private ones are not to be found by trying codes. So the archive is not looked at before, which takes
+        longer, and at a table that is here a seat's token is looked for at as many seats as if it were none.
+        """
         self._check_lease()
-        if self._is_known(code):
-            return
         if not self.public.is_listed(code):
-            self._guesses.check(session)
-        await self._check_not_elsewhere(code)
+            try:
+                self._guesses.check(session.address)
+            except Refusal:
+                if not self._fits(code, token):
+                    raise
+        if not self._is_known(code):
+            await self._check_not_elsewhere(code)
+
+    def _fits(self, code: str, token: str) -> bool:
+        """Return whether a token holds a seat at a table that is here, as quickly as if there were none."""
+        given, table = token_hash(token), self.tables.get(code)
+        hashes = [] if table is None else [player.token_hash for player in table.state.players if player]
+        hashes += [_NOBODYS] * (max(DEALS) - len(hashes))
+        return any(hash_fits(given, each) for each in hashes)
 
     def _is_known(self, code: str) -> bool:
         """Tell whether a table is here, or in the archive, or was set aside, as far as this server knows."""
@@ -308,18 +333,6 @@ class Lobby:
     async def _check_not_elsewhere(self, code: str) -> None:
         if (address := await self._journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
-
-    def _maybe_guessed(self, session: Session, code: str) -> Table:
-        """Return the table with a code that may be guessed.
-
-        Raises Refusal if there is none, and, as if none but those in the list existed, after too many wrong
-        codes from one address: private tables are not to be found by trying all codes.
-        """
-        if not self.public.is_listed(code):
-            self._guesses.check(session)
-            if code not in self.tables:
-                self._guesses.count(session)
-        return self._registry.table(code)
 
     def _new_table(self, code: str, state: PersistentState) -> Table:
         table = Table(

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from websockets.datastructures import Headers
 
+from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 from server.net.connections.plain_http import Asked
 
-_TABLE: Final = re.compile(r"/watch/([A-Za-z]{4})")
+_TABLE: Final = re.compile(rf"/watch/([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")

@@ -119,6 +119,9 @@ class Site:
             return await self._drawn_page(asked, partial(self._pages.front, language, address, parts))
         if code is not None and not locked and self._lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
+        if code is not None and not locked:
+            with contextlib.suppress(Refusal):  # the page says nothing either way
+                self._lobby.count_code(asked.counted_as, code)
         if code is not None and not locked and (there := self._lobby.public.address_of(code)) is not None:
             location = {"Location": page_at(there, asked.path, asked.query)}
             return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)

@@ -33,7 +33,7 @@ _SAID_ABOUT_THE_DISK: Final = re.compile(
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record"
 )
-_LENGTH: Final = re.compile(r"\b([A-Z]{4})[=~](\d+):")
+_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
 class OneServer:

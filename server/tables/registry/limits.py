@@ -6,6 +6,7 @@ from protocol.codes import Code
 from server.config import Limits
 from server.net.rate_limits import PerMinuteLimit
 from server.net.session import Session
+from server.networks import Networks
 from server.refusal import Refusal
 
 
@@ -28,18 +29,18 @@ class OpeningLimits:
 
 
 class GuessLimit:
-    """How many codes that are no use may be tried from one address."""
+    """How many codes that are no use may be tried from one address, by whatever message or page."""
 
     def __init__(self, limits: Limits, time: Callable[[], float]) -> None:
         self._time = time
         self._guesses = PerMinuteLimit(limits.wrong_codes_per_address)
 
-    def check(self, session: Session) -> None:
-        """Raise Refusal if there were too many wrong codes from the session's address lately."""
-        if (wait := self._guesses.wait(session.address, self._time())) > 0:
+    def check(self, address: Networks) -> None:
+        """Raise Refusal if there were too many wrong codes from what an address counts as lately."""
+        if (wait := self._guesses.wait(address, self._time())) > 0:
             raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
 
-    def count(self, session: Session) -> None:
-        """Count a code that is wrong, or that the session has no business with; raise Refusal as `check`."""
-        self.check(session)
-        self._guesses.count(session.address, self._time())
+    def count(self, address: Networks) -> None:
+        """Count a code that is wrong, or that nobody there has business with; raise Refusal as `check`."""
+        self.check(address)
+        self._guesses.count(address, self._time())

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from engine.game import RandomChance
 from protocol.codes import Code
+from protocol.settings import Private
 from server.config import Limits
 from server.errors import CodeTaken, TableDamaged, TableLost
 from server.logs import about
@@ -17,7 +18,17 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
 from server.networks import Origins, networks_in
 from server.refusal import Refusal
-from server.storage.entries import BotSeated, Continued, Entry, Freed, Kept, Opened, Taken, TokenRevoked
+from server.storage.entries import (
+    BotSeated,
+    Changed,
+    Continued,
+    Entry,
+    Freed,
+    Kept,
+    Opened,
+    Taken,
+    TokenRevoked,
+)
 from server.storage.journal import Journal, Part
 from server.tables.registry.folding import folded, folded_as_far_as_possible
 from server.tables.registry.limits import OpeningLimits
@@ -98,7 +109,12 @@ class TableRegistry:
     async def _stored(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
         code = new_code(
-            self.tables, self._coming, self._failed, self._journal.archived, self._journal.codes_set_aside
+            self.tables,
+            self._coming,
+            self._failed,
+            self._journal.archived,
+            self._journal.codes_set_aside,
+            private=Changed(Private(on=True)) in entries,
         )
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:

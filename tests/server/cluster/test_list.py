@@ -184,7 +184,8 @@ async def test_two_servers_that_draw_the_same_code_open_two_tables(
     """The one that comes second draws again."""
     drawn: list[str] = []
 
-    def new_code(*_taken: object) -> str:
+    def new_code(*_taken: object, private: bool) -> str:
+        assert not private
         drawn.append("SAME" if len(drawn) < 2 else f"NEX{'TU'[len(drawn) % 2]}")
         return drawn[-1]
 

@@ -1,23 +1,29 @@
 """Private tables: in no list, and found by their code alone."""
 
 import random
+from pathlib import Path
 
 from protocol.codec import encode
 from protocol.codes import Code
+from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import (
     JoinTable,
     ListTables,
     Ping,
+    Rematch,
     Resume,
+    Seated,
     Tables,
     TableState,
     Watch,
 )
 from protocol.settings import Private, Title
-from server.config import Limits
+from server.app import running
+from server.config import Config, Limits
 from tests.server.peer import (
     Peer,
     connected,
+    eventually,
     game,
     memory_server,
     play_on,
@@ -68,6 +74,39 @@ async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
         await host.socket.close()
         async with connected(server.port) as back:
             await back.resume(private, host.token)
+
+
+async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: Path) -> None:
+    """That takes longer than finding nothing; so after too many wrong codes its own players wait, too."""
+    limits = Limits(unattended_seconds=0.01, wrong_codes_per_address=2)
+    async with running(Config(data=tmp_path, limits=limits)) as server:
+        async with game(server.port, 2, private=True) as (host, _):
+            pass
+        await eventually(lambda: not server.lobby.tables)
+        async with connected(server.port) as stranger:
+            for number in range(2):
+                await stranger.refused(Resume(number, "AAAA", "x"))
+            refusals = [
+                await stranger.refused(Resume(7, code, token))
+                for code, token in ((host.code, host.token), (host.code, "x"), ("AAAA", "x"))
+            ]
+            assert len({encode(refusal) for refusal in refusals}) == 1
+            assert refusals[0].code == Code.TOO_MANY_GUESSES
+
+
+async def test_codes_of_private_tables_are_long() -> None:
+    """So is that of the table where they play again; a table that becomes private keeps its code."""
+    async with memory_server() as server, game(server.port, 2, private=True) as peers:
+        assert len(peers[0].code) == PRIVATE_CODE_LENGTH
+        await play_on(peers, random.Random(1))
+        again = await peers[0].ask(Rematch(peers[0].next_id()))
+        assert isinstance(again, Seated)
+        assert len(again.table) == PRIVATE_CODE_LENGTH
+        async with connected(server.port) as host, connected(server.port) as guest:
+            code = (await host.open(2)).table
+            assert len(code) == CODE_LENGTH
+            await changed(host, Private(on=True))
+            await guest.join(code, "Guest")
 
 
 async def test_a_private_table_is_joined_and_watched_by_its_code() -> None:

@@ -185,7 +185,7 @@ async def test_only_the_servers_own_pages_open_websockets() -> None:
                 "http://",
             ):
                 assert await upgrade_status(server.port, path, origin) == 403
-        for path in ("/", "/watch/", "/watch/ABCDE", "/play"):
+        for path in ("/", "/watch/", "/watch/ABCDEFGHI", "/play"):
             assert await upgrade_status(server.port, path, f"http://{here}") == 403
         assert await upgrade_status(server.port, "/watch/ABCD", None) == 101  # a game client, wherever
         for port, host in ((80, "http://here"), (443, "https://here")):

@@ -13,7 +13,7 @@ from client.ui.texts.times import local_time
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import History, Ui
 
-_WHEN, _TABLE = 18, 6  # columns
+_WHEN = 18  # columns
 _OTHERS = 9  # lines that are no games in a window of any size
 _PLAYERS_SHOWN = 8  # in the standings
 
@@ -30,7 +30,8 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
     if not games:
         none = _("No finished games are kept here.")
         return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
-    heading = padded(_("ENDED"), _WHEN) + padded(_("TABLE"), _TABLE) + _("PLAYERS AND POINTS")
+    for_codes = max(len(game.table) for game in games) + 2
+    heading = padded(_("ENDED"), _WHEN) + padded(_("TABLE"), for_codes) + _("PLAYERS AND POINTS")
     rows: list[tuple[Line, Action | None]] = [
         (EMPTY, None),
         (line(f"  {heading}", "class:heading"), None),
@@ -38,7 +39,7 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
     room = max(height - _OTHERS, 1)
     first = min(max(chosen - room + 1, 0), max(len(games) - room, 0))
     for at, game in enumerate(games[first : first + room], start=first):
-        words = _row(game, width - 2)
+        words = _row(game, for_codes, width - 2)
         if at == chosen:
             row = line(padded(f"{glyphs.pointer} {words}", width), "class:chosen")
         else:
@@ -50,11 +51,11 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
     return block_of(rows, width)
 
 
-def _row(game: PastGame, width: int) -> str:
-    room = width - _WHEN - _TABLE
+def _row(game: PastGame, for_codes: int, width: int) -> str:
+    room = width - _WHEN - for_codes
     players = describe_points(game)
     if game.names and get_cwidth(players) > room:  # points matter more than the ends of long names
         for_points = 6 * len(game.names)
         each = max((room - for_points) // len(game.names), 1)
         players = describe_points(game, [cut(name, each) for name in game.names])
-    return padded(local_time(game.ended), _WHEN) + padded(game.table, _TABLE) + players
+    return padded(local_time(game.ended), _WHEN) + padded(game.table, for_codes) + players

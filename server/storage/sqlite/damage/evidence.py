@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from protocol.limits import CODE_LENGTH
 from server.storage.archive_index import ArchivedGame
 from server.storage.archive_rows import archived_from
 from server.storage.chain import first_link, next_link
@@ -160,7 +159,7 @@ class Evidence:
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
                 self._add_archived(*archived_from(columns))
-            case [str(code), int(ended)] if len(code) == CODE_LENGTH:
+            case [str(code), int(ended)] if code.isalpha() and code.isupper():
                 self.records_due[code] = ended
             case [str(journal), int()]:
                 self.journals.add(journal)
