@@ -128,9 +128,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         ),
         Code.NOT_OVER: Template("The game is not over yet."),
         Code.NOT_AWAY: Template("The player of seat {seat} is not away. Choose a seat marked as away."),
-        Code.TOO_EARLY: Template(
-            "The player of seat {seat} may still come back. You can vote in {seconds} s."
-        ),
+        Code.TOO_EARLY: Template("The player of seat {seat} may still come back. Try again in {seconds} s."),
         Code.NOT_STORED: Template("The server cannot store that, so nothing has changed. Tell the host."),
         **{fault.value: text for fault, text in FAULT_TEXTS.items()},
     }

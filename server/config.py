@@ -112,7 +112,7 @@ class Limits:
     lobby_idle_seconds: float = 900.0
     ping_seconds: float = 20.0
     close_seconds: float = 2.0
-    seat_grace_seconds: float = 60.0  # before an absent player's seat is freed, at a table before its game
+    seat_grace_seconds: float = 60.0  # before an absent player's seat is freed; in a game, the host may do so
     host_grace_seconds: float = 60.0  # before somebody who is here becomes host instead of an absent one
     removed_address_seconds: float = 60.0  # before others at the address of somebody removed can come
     removed_seconds: float = 600.0  # before somebody whom the host removed can come back to the table

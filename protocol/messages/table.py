@@ -94,7 +94,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
     player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
     `chosen` tells whether the player has chosen it.
-    `level` is that of a bot of the server, which is always `here`.
+    `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
+    how many seconds the host may remove the player, who is away.
     """
 
     name: str | None = None
@@ -112,6 +113,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     level: Level | None = None
     people: PeopleName | None = None
     chosen: bool = False
+    removable_in: Seconds | None = None
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):

@@ -1,5 +1,6 @@
 """What the parts of a table share: its lasting state, who is here, and how both are stored and sent."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,6 +52,7 @@ class TableContext:
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
+    away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _retry: Timer | None = None
@@ -126,7 +128,22 @@ class TableContext:
             seconds = int(self.scheduler.time() - self.paused_at)
             pause = PauseSummary(seat, seconds, max(0, PAUSE_SECONDS - seconds))
         state = table_state(self.code, self.state, self.audience, self.policy)
-        return replace(state, paused=pause, pause_asked=self.pause_wanted())
+        seats = [
+            replace(each, removable_in=self.removable_in(Seat(seat)))
+            if state.stage == "playing" and each.name is not None and not (each.here or each.vacant)
+            else each
+            for seat, each in enumerate(state.seats)
+        ]
+        return replace(state, seats=seats, paused=pause, pause_asked=self.pause_wanted())
+
+    def removable_in(self, seat: Seat) -> int:
+        """Return in how many seconds the host may remove a player who is away from a running game.
+
+        They count from when the table is first told: whoever takes the seat over sees its hand.
+        """
+        now = self.scheduler.time()
+        since = self.away_since.setdefault(seat, now)
+        return max(0, math.ceil(since + self.limits.seat_grace_seconds - now))
 
     @property
     def people_here(self) -> set[Seat]:

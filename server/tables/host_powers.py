@@ -96,15 +96,18 @@ class HostPowers:
         context.broadcast_state()
 
     async def _remove(self, host: Seat, seat: Seat) -> None:
-        """Remove a player: before the game anybody, in a running game one who is away."""
+        """Remove a player: before the game anybody, in a running game one who has been away for a while."""
         context = self._context
         player = self._player(seat)
         self._check_not_over()
         if seat == host:
             raise Refusal(Code.NOT_YOURSELF)
         here = seat in context.audience.seated or seat in context.state.bots
-        if context.state.stage == "playing" and here:
-            raise Refusal(Code.ALREADY_STARTED)
+        if context.state.stage == "playing":
+            if here:
+                raise Refusal(Code.ALREADY_STARTED)
+            if (seconds := context.removable_in(seat)) > 0:
+                raise Refusal(Code.TOO_EARLY, seat=seat, seconds=seconds)
         await self._admission.vacate(seat, player)
 
     def _dismiss(self, number: int) -> None:

@@ -267,7 +267,8 @@ async def too_many_guesses(_server: Running, stack: contextlib.AsyncExitStack) -
     return await peer.refused(Watch(7, "AAAB"))
 
 
-async def knows_another_hand(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+async def knows_another_hand(_server: Running, stack: contextlib.AsyncExitStack) -> Refused:
+    server = await stack.enter_async_context(memory_server(seat_grace_seconds=0))
     peers = await stack.enter_async_context(game(server.port, 3))
     for peer in peers[1:]:
         await peer.done(Leave(6))

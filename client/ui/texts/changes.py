@@ -113,7 +113,7 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if was.kept and not now.kept:
         return _("{name} plays again.").format(name=now.name)
     if was.here != now.here and not now.again:
-        return describe_presence(now.name, here=now.here)
+        return describe_presence(now.name, here=now.here, removable_in=now.removable_in)
     return ""
 
 
@@ -129,7 +129,10 @@ class PresenceLine(str):
         return line
 
 
-def describe_presence(name: str, *, here: bool) -> PresenceLine:
+def describe_presence(name: str, *, here: bool, removable_in: int | None = None) -> PresenceLine:
+    if removable_in:
+        form = _("{name} is away. In {time}, the host may give the seat to somebody else.")
+        return PresenceLine(form.format(name=name, time=clock_time(removable_in)), name)
     form = _("{name} is back.") if here else _("{name} is away.")
     return PresenceLine(form.format(name=name), name)
 

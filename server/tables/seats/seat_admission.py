@@ -117,6 +117,7 @@ class SeatAdmission:
         """Give the seat to the session, and send it `answer`."""
         context = self._context
         context.audience.seated[seat] = session
+        context.away_since.pop(seat, None)
         session.table, session.seat = self._table, seat
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)

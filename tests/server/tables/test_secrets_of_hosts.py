@@ -68,7 +68,7 @@ class Evening:
         self._faces = planned_faces(PLAYERS, SEED, swapped=swapped)
         self._fields = random.Random(SEED).sample(FIELDS, len(FIELDS))
         self._blank: list[bytes] = []
-        limits = Limits(stand_in_seconds=0)
+        limits = Limits(stand_in_seconds=0, seat_grace_seconds=0)
         self._config = Config(
             data=folder,
             seed=SEED,

@@ -7,7 +7,7 @@ import pytest
 
 from engine.redaction import snapshot
 from engine.view import eyes_of
-from protocol.absence import WAIT, Absence, MoveClock
+from protocol.absence import WAIT, Absence, ByVote, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     EndGame,
@@ -22,6 +22,8 @@ from protocol.messages import (
     SubstituteNow,
     Sync,
 )
+from protocol.settings import AbsencePolicy
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     all_caught_up,
     check_views,
@@ -33,7 +35,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import play_moves_of_stand_in, served
+from tests.server.tables.hosted import changed, play_moves_of_stand_in, served
 from tests.server.tables.states import state_where
 
 
@@ -62,12 +64,15 @@ async def test_a_bot_plays_at_once_for_a_player_who_has_left(tmp_path: Path, pol
 
 async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
     """With what the seat may know from now on and no more; the old token is void, also after a restart."""
-    async with served(tmp_path) as server, game(server.port, 3, watched=True) as peers:
+    time = ManualClock()
+    async with served(tmp_path, time) as server, game(server.port, 3, watched=True) as peers:
         anna, bruno, carla, zoe = peers
         await play_on(peers, random.Random(1), moves=7)
         await bruno.done(Leave(bruno.next_id()))
         async with connected(server.port) as late:
             assert (await late.refused(JoinTable(7, anna.code, "Dario"))).code == Code.GAME_RUNNING
+        await state_where(carla, lambda state: state.seats[1].removable_in == 60)
+        time.advance(60)
         await anna.done(Remove(anna.next_id(), 1))
         state = await state_where(carla, lambda state: state.seats[1].vacant)
         assert state.seats[1].name == "Player 1"
@@ -98,6 +103,22 @@ async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
             await play_on(again, random.Random(2))
             assert again[0].view is not None
             assert again[0].view.result is not None
+
+
+async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
+    """Everybody is told how long the player has to come back, and no setting of the host's makes it less."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 3) as (anna, bruno, carla):
+        for _ in range(2):  # a second time after having come back
+            await bruno.done(Leave(bruno.next_id()))
+            await state_where(carla, lambda state: state.seats[1].removable_in == 60)
+            await changed(anna, AbsencePolicy(ByVote(0)))
+            time.advance(59)
+            refused = await anna.refused(Remove(anna.next_id(), 1))
+            assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})
+            await bruno.resume(anna.code, bruno.token, bruno.seq)
+            state = await state_where(carla, lambda state: state.seats[1].here)
+            assert state.seats[1].removable_in is None
 
 
 async def test_the_host_ends_a_game(tmp_path: Path) -> None:

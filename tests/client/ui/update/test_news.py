@@ -69,7 +69,10 @@ def test_joining_leaving_and_returning_are_logged() -> None:
     before = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
     joined = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", True)], 0)
     away = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False)], 0)
+    seats = [SeatSummary("Ann", True), SeatSummary("Bob", False, removable_in=60)]
+    gone = TableState("KXQT", "playing", seats, 0)
     for state, last, words in (
+        (gone, joined, ("Bob is away. In 1:00, the host may give the seat to somebody else.",)),
         (before, None, ()),
         (joined, before, ("Bob takes a seat.",)),
         (away, joined, ("Bob is away.",)),

@@ -61,7 +61,7 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         assert all(events.legal is not None for events in moves[1::2])
         await peers[1].done(Leave(peers[1].next_id()))
         state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
-        assert state.seats[1] == SeatSummary("Player 1")
+        assert state.seats[1] == SeatSummary("Player 1", removable_in=60)
 
 
 async def test_everybody_is_told_when_a_game_clock_has_run_out() -> None:

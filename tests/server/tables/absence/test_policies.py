@@ -113,7 +113,7 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         state = await disconnect(peers[1], peers[0])
         if not state.seats[1].bot:
             state = await next_state_where(peers[0], held_by_bot(1))
-        assert state.seats[1] == SeatSummary("Player 1", here=False, bot=True)
+        assert state.seats[1] == SeatSummary("Player 1", here=False, bot=True, removable_in=60)
         rest = [peers[0], peers[2], peers[3]]
         bot_moves = await play_with_stand_in(rest, random.Random(2))
         assert {events.by for events in bot_moves} == {"bot"}
@@ -193,7 +193,7 @@ async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
         state = await anna.ask(Leave(anna.next_id()))
         await anna.resume(anna.code, anna.token, anna.seq)
         state = await anna.until(TableState)
-        assert state.seats[1] == SeatSummary("Player 1", bot=True)
+        assert state.seats[1] == SeatSummary("Player 1", bot=True, removable_in=60)
         assert state.seats[2].seconds_left == 600
         async with resumed(server.port, peers[1]):
             assert server.lobby.tables[anna.code].state.bot_seats == set()
