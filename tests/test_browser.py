@@ -1,6 +1,7 @@
-"""The pages in a real browser of a phone's size."""
+"""The pages in a real browser of a phone's size, and of a television's."""
 
 import contextlib
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from client.ui.web.pages import WebPages
-from protocol.messages import ChangeSetting
+from protocol.messages import ChangeSetting, StartGame
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
 from tests.browser import PHONE, browser, tab
-from tests.server.peer import connected, full_table, game, play_on
+from tests.server.peer import connected, full_table, game, play_on, rematch
 from tests.server.web.viewer import web_server
 
 PIECES = "document.querySelectorAll('.board .piece').length"
@@ -145,4 +146,30 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
         await page.value("document.querySelector('button').click()")
         copied = await page.value("getSelection().toString()")
         assert copied == f"palatinus join ws://127.0.0.1:{server.port} {peers[0].code} --watch"
+        assert page.complaints == []
+
+
+async def test_a_television_shows_everything_without_scrolling_and_follows_the_players(chromium: str) -> None:
+    """The board, the game and its result fill the screen in large type; the next game comes by itself."""
+    async with (
+        running(Config(pages=WebPages(1e6))) as server,
+        game(server.port, 5) as peers,
+        tab(chromium) as page,
+    ):
+        await page.resize(1920, 1080)
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{peers[0].code}?lang=it")
+        await page.until(f"{PIECES} === 0 && document.querySelectorAll('#players li').length > 5")
+        await play_on(peers, random.Random(1))
+        await page.until("document.querySelector('#result table')")
+        table = await page.value("JSON.stringify(document.querySelector('#result').getBoundingClientRect())")
+        board = await page.value("JSON.stringify(document.querySelector('.board').getBoundingClientRect())")
+        assert json.loads(table)["bottom"] < 1080
+        assert json.loads(table)["right"] > 1800
+        assert json.loads(board)["height"] > 900
+        assert await page.value("parseFloat(getComputedStyle(document.body).fontSize)") > 20
+        again = [await rematch(peer) for peer in peers]
+        await page.until("document.querySelector('#result a')")
+        await peers[0].done(StartGame(peers[0].next_id()))
+        await page.until(f"location.pathname.endsWith('/{again[0].table}') && {PIECES} === 0")
+        assert await page.value("document.documentElement.lang") == "it"
         assert page.complaints == []

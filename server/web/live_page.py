@@ -29,7 +29,7 @@ class Sight:
     """
 
     key: object
-    step: int | None
+    step: object
     draw: Callable[[str], Drawn]
 
 
@@ -69,7 +69,7 @@ class LivePage:
         self._changed = asyncio.Event()
         self._key: object = None
         self._drawn: dict[str, Drawn] = {}  # by language, of the sight with that key
-        self._step: int | None = None
+        self._step: object = None
         self._step_due: float | None = None
 
     def add(self, session: PageSession, language: str) -> None:

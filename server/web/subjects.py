@@ -8,9 +8,10 @@ from protocol.messages import PauseSummary, SeatSummary, TableState
 from server.config import Pages
 from server.tables.registry.public_tables import PublicTables
 from server.web.live_page import Drawn, Sight
+from server.web.page_session import MOVED
 
 _EVENTS: Final = 8  # the last ones are told
-_SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list
+_SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list, and at the table where the players go on
 
 
 class TableList:
@@ -34,7 +35,10 @@ class TableList:
 
 
 class WatchedTable:
-    """A table with this code; if it is seen until its game ends, its scoring is walked through."""
+    """A table with this code; if it is seen until its game ends, its scoring is walked through.
+
+    When the players begin their next game, the page goes there, unless they had begun before it was seen.
+    """
 
     def __init__(self, code: str, tables: PublicTables, pages: Pages) -> None:
         self._code = code
@@ -42,6 +46,9 @@ class WatchedTable:
         self._pages = pages
         self._playing = False
         self._step: int | None = None
+        self._walking = False  # through the scoring
+        self._looks = 0
+        self._stays: bool | None = None
 
     def sight(self) -> Sight | None:
         table = self._tables.open_to_all(self._code)
@@ -51,20 +58,37 @@ class WatchedTable:
         if state.stage == "playing":
             self._playing = True
         elif self._playing:
-            self._playing, self._step = False, 0
+            self._playing, self._step, self._walking = False, 0, True
         # The same gate as for every spectator: what leaves it may be shown to anybody.
         view = None if game is None else snapshot(game.view, SPECTATOR)
         latest = [] if game is None else [redacted(event, SPECTATOR) for event in game.events[-_EVENTS:]]
-        step = self._step
+        step, goes_on = self._step, self._goes_on(state.next)
 
         def draw(language: str) -> Drawn:
-            return self._pages.table(language, state, view, latest, step)
+            parts, seconds = self._pages.table(language, state, view, latest, step)
+            self._walking = seconds is not None
+            if goes_on and state.next is not None:
+                return {**parts, MOVED: state.next}, None
+            if seconds is None and state.next is not None:
+                seconds = _SECONDS_BETWEEN_LOOKS
+            return parts, seconds
 
-        return Sight((state, 0 if game is None else len(game.events), step), step, draw)
+        key = (state, 0 if game is None else len(game.events), step, goes_on)
+        return Sight(key, (step, state.next, self._looks), draw)
 
     def advance(self) -> None:
-        if self._step is not None:
+        if self._walking and self._step is not None:
             self._step += 1
+        else:
+            self._looks += 1
+
+    def _goes_on(self, code: str | None) -> bool:
+        """Return whether the next game has begun since the table was first seen."""
+        table = None if code is None else self._tables.open_to_all(code)
+        begun = table is not None and table.state.stage != "gathering"
+        if self._stays is None:
+            self._stays = begun
+        return begun and not self._stays
 
     def _shown(self, state: TableState) -> TableState:
         """Return what is shown of a table: nothing in it changes because time passes."""

@@ -38,6 +38,7 @@ from protocol.messages import (
     Places,
     Pong,
     Refused,
+    Rematch,
     Reseated,
     Resume,
     SeatBot,
@@ -333,6 +334,14 @@ async def game(
                 pass
             assert peer.seq == peers[0].seq
         yield peers
+
+
+async def rematch(peer: Peer) -> Seated:
+    """Ask for a rematch; the peer knows nothing of the new game yet."""
+    answer = await peer.ask(Rematch(peer.next_id()))
+    assert isinstance(answer, Seated), answer
+    peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
+    return answer
 
 
 async def http_get(port: int, path: str) -> tuple[int, str]:

@@ -19,7 +19,11 @@ function connect() {
     lost.hidden = true;
     const focused = document.activeElement.getAttribute("href");
     const { moved, ...parts } = JSON.parse(data);
-    if (moved) location.replace(moved); // the table is at another server of the house
+    if (moved) { // the table is at another server of the house, or the players go on at another table
+      const there = new URL(moved, location.href);
+      there.search ||= location.search;
+      location.replace(there);
+    }
     for (const [id, inside] of Object.entries(parts)) {
       const element = document.getElementById(id);
       if (element) element.innerHTML = inside;

@@ -90,15 +90,20 @@ class WebPages:
             side = joined(
                 element("h2", _("Players")),
                 element("ul", id="players"),
-                element("h2", _("Last moves")),
-                element("ol", id="moves"),
                 element("div", id="result"),
+                element("h2", id="recent"),
+                element("ol", id="moves"),
             )
             content = joined(
-                element("p", id="title"),
                 element("noscript", element("p", needed)),
-                element("p", id="now", role="status"),
-                element("div", board, element("div", side), class_="columns"),
+                element(
+                    "div",
+                    element("p", id="title"),
+                    element("p", id="now", role="status"),
+                    board,
+                    element("div", side, class_="side"),
+                    class_="table",
+                ),
                 element(
                     "details",
                     element("summary", _("The board in words")),

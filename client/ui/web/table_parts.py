@@ -30,7 +30,18 @@ from protocol.text import printable
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
 _BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
-PARTS: Final = ("title", "now", "players", "moves", "result", "words", "way-in", "watching", *_BOARD)
+PARTS: Final = (
+    "title",
+    "now",
+    "players",
+    "recent",
+    "moves",
+    "result",
+    "words",
+    "way-in",
+    "watching",
+    *_BOARD,
+)
 
 
 def way_in(*, joins: bool) -> dict[str, str]:
@@ -67,6 +78,7 @@ def table_parts(
         "title": printable(state.title),
         "now": now,
         "players": _players(state, view, names, walking),
+        "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
         "moves": _moves(events, names) if walking is None else _acts(walking, names),
         "result": "" if walking is not None else joined(_result(view, names), _next(state)),
         "words": "" if shown is None else _in_words(shown),

@@ -23,7 +23,16 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
-from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on, queued_requests
+from tests.server.peer import (
+    Peer,
+    connected,
+    eventually,
+    game,
+    memory_server,
+    play_on,
+    queued_requests,
+    rematch,
+)
 from tests.server.tables.states import next_state_where
 
 
@@ -35,14 +44,6 @@ async def finished_game(server: Running, players: int, **options: Any) -> AsyncI
         for peer in peers:
             await next_state_where(peer, lambda state: state.stage == "over")
         yield peers
-
-
-async def rematch(peer: Peer) -> Seated:
-    """Ask for a rematch; the peer knows nothing of the new game yet."""
-    answer = await peer.ask(Rematch(peer.next_id()))
-    assert isinstance(answer, Seated), answer
-    peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
-    return answer
 
 
 async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:

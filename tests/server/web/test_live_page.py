@@ -19,14 +19,23 @@ from engine.game import Game
 from engine.pieces import Kind, Piece
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Phase, View
-from protocol.messages import ChangeSetting, Dismiss, EndGame, Rematch, Seated, SeatSummary, TableState
+from protocol.messages import (
+    ChangeSetting,
+    Dismiss,
+    EndGame,
+    Rematch,
+    Seated,
+    SeatSummary,
+    StartGame,
+    TableState,
+)
 from protocol.settings import Private, Spectators
 from server.app import running
 from server.config import Config
 from server.web.subjects import WatchedTable
 from tests.examples import examples
 from tests.games import finished_games, games
-from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, play_on, table_of
+from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import asked, viewer, web_server
 
 _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
@@ -246,6 +255,24 @@ async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
             await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
         async with viewer(server.port, f"/watch/{peers[1].code}") as later:
             assert again.table not in (await later.receive())["result"]
+
+
+async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> None:
+    """Not before, but even in the middle of the scoring; who opens the finished game's page later stays."""
+    pages = WebPages(characters_per_second=1e-3)
+    async with running(Config(pages=pages)) as server, game(server.port, 2) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with viewer(server.port, path) as page:
+            await page.receive()
+            await play_on(peers, random.Random(1))
+            await page.until("now", "The scoring begins")
+            again = [await rematch(peer) for peer in peers]
+            assert "moved" not in page.parts
+            await peers[0].done(StartGame(peers[0].next_id()))
+            await page.until("moved", again[0].table)
+        async with viewer(server.port, path) as later:
+            assert again[0].table in (await later.receive())["result"]
+            assert "moved" not in later.parts
 
 
 async def test_a_game_that_was_ended_shows_no_wolf() -> None:
