@@ -9,8 +9,8 @@ from protocol.codes import Code
 from protocol.messages import OpenTable
 from server.app import Running
 from tests.server.cluster.house import house
-from tests.server.peer import connected, eventually, game
-from tests.server.tables.test_rematch import finished_game, rematch
+from tests.server.peer import connected, eventually, game, rematch
+from tests.server.tables.test_rematch import finished_game
 
 # Longer than a test: who is sent on need not wait, and who waits does not come.
 PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)

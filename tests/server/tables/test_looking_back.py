@@ -19,10 +19,11 @@ from tests.server.peer import (
     game,
     memory_server,
     play_on,
+    rematch,
     table_of,
 )
 from tests.server.tables.states import next_state_where
-from tests.server.tables.test_rematch import finished_game, rematch
+from tests.server.tables.test_rematch import finished_game
 
 
 async def record_for(peer: Peer) -> str:
