@@ -100,7 +100,10 @@ class SqliteJournal(KeepingJournal):
             except OSError as error:
                 self._database.close()
                 raise unusable(self.path, error) from error
-            self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
+            try:
+                self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
+            except sqlite3.Error as error:
+                raise unusable(self.path, error) from error
             self._commits = GroupCommits(
                 self.path,
                 self._ledger,

@@ -167,6 +167,8 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     database.execute("PRAGMA journal_mode = WAL")
     _number(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
+    with database:  # SQLite falls back to opening a file for reading without a word: this fails then
+        database.execute("DELETE FROM entry WHERE false")
 
 
 def checked_version(database: sqlite3.Connection, path: Path) -> int:
