@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from server.config import Network
     from server.errors import HostError
 
+WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
+
 _LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
 _MOST_SHARE: Final = 64  # processors
 
@@ -62,8 +64,15 @@ def describe_host_error(error: "HostError") -> str:
 
 
 def need_terminal() -> None:
+    """Raise WrongUse unless there is a terminal that can show the screen."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WrongUse(_("this needs a terminal; see palatinus --help for commands that work without one"))
+    if (term := os.environ.get("TERM", "")) in WITHOUT_SCREEN and sys.platform != "win32":
+        text = _(
+            "a terminal of the type {term} cannot show the game: use another one, set TERM to what it is, "
+            "or see palatinus --help for commands that work without one"
+        )
+        raise WrongUse(text.format(term=term or '""'))
 
 
 def data_folder() -> Path:

@@ -194,6 +194,16 @@ def test_what_is_played_in_a_terminal_says_so_elsewhere(
     assert "this needs a terminal" in complaint(capsys, *words)
 
 
+def test_a_terminal_that_shows_no_screen_gets_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not a screen of escape codes."""
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert "a terminal of the type dumb cannot show the game" in complaint(capsys, "play")
+
+
 def test_who_cannot_start_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """With who can, at a table for so many."""
     told = complaint(capsys, "bot", "ws://127.0.0.1:1", "--players", "4", "--starts", "5")

@@ -20,7 +20,8 @@ from commands.guests.limits import Bucket, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
 from commands.guests.login import Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
-from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play, unable
+from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play
+from commands.parsing import WITHOUT_SCREEN
 from server.logs import about
 from server.net.connections.open_files import make_room_for
 from server.net.rate_limits import PerMinuteLimit
@@ -184,7 +185,7 @@ class Door:
                 _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
             )
             return 1
-        if unable(screen.term):
+        if screen.term in WITHOUT_SCREEN:
             terminal.say(
                 _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.").format(
                     term=screen.term or '""'

@@ -19,7 +19,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from client.language import language_of, spoken
 from client.player.calling import Calling
 from client.player.colouring import Colouring
-from client.ui.terminal.device import Device, Remote
+from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
 from commands.guests.keys import KeyReader
 from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
@@ -296,8 +296,8 @@ def language_at(environment: Mapping[str, str]) -> str:
 
 def encoding_of(environment: Mapping[str, str]) -> str:
     """Return how a terminal encodes text: as its locale says, UTF-8 if that says nothing."""
-    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "")
-    if locale in {"C", "POSIX"}:
+    locale = locale_of(environment)
+    if locale in PLAIN_LOCALES:
         return "ascii"
     named = locale.partition(".")[2].partition("@")[0]
     try:

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from client.language import _
 from client.network.transport import Access
@@ -17,8 +16,6 @@ from commands.guests.terminal import GuestTerminal, TerminalClosed
 from commands.hints import suggested
 from commands.looking_back import recording_of
 from protocol.limits import NAME_LENGTH
-
-_WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +39,6 @@ class Guest:
     address: str
     way_in: str
     way_back: str | None = field(repr=False)
-
-
-def unable(term: str) -> bool:
-    """Tell whether a terminal of this type can show no screen."""
-    return term in _WITHOUT_SCREEN
 
 
 async def play(

@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
-def chosen_server(name: str, access: "Access", *, ascii_wanted: bool) -> "Request":
-    """Show the servers and tables that are found until the player chooses; return where the player goes."""
+def chosen_server(name: str, access: "Access", *, ascii_wanted: bool, home: bool) -> "Request":
+    """Show the servers and tables that are found until the player chooses; return where the player goes.
+
+    With `home` there is a start screen to go back to.
+    """
     import asyncio
 
     from client.ui.search import run
-    from client.ui.update.state import Ui
+    from client.ui.update.state import Hosting, Ui
 
-    _ui, request = asyncio.run(run(Ui(name), access=access, ascii_wanted=ascii_wanted))
+    ui = Ui(name, hosting=Hosting(home=home))
+    _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted))
     return request
 
 

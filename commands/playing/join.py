@@ -49,7 +49,7 @@ def _join(arguments: argparse.Namespace) -> int:
     access = access_of(arguments)
     if arguments.server is None:
         need_terminal()
-        request = chosen_server(name_of(arguments), access, ascii_wanted=arguments.ascii)
+        request = chosen_server(name_of(arguments), access, ascii_wanted=arguments.ascii, home=False)
         if not isinstance(request, GoTo):
             return 0
         goal = request

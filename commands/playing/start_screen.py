@@ -139,7 +139,7 @@ def _chosen_server(name: str, *, ascii_wanted: bool) -> "Request":
     from client.network.transport import FREE_ACCESS
     from commands.playing.finding import chosen_server
 
-    return chosen_server(name, FREE_ACCESS, ascii_wanted=ascii_wanted)
+    return chosen_server(name, FREE_ACCESS, ascii_wanted=ascii_wanted, home=True)
 
 
 def _with_left(ui: "Ui", game: "KeptGame | None") -> "Ui":

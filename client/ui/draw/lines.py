@@ -15,6 +15,7 @@ Fragment: TypeAlias = tuple[str, str]  # a style and a text, as prompt_toolkit d
 Line: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: Final[Line] = ()
+READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it
 
 
 def line(text: str, style: str = "") -> Line:
@@ -114,11 +115,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*rows, row] if row else rows
 
 
-def begun(rows: list[str], height: int, width: int) -> list[str]:
-    """Return as many rows of a text as there is room for, with dots where the rest is left out."""
+def begun(rows: list[str], height: int, width: int, dots: str = "...") -> list[str]:
+    """Return as many rows of a text as there is room for, with `dots` where the rest is left out."""
     if len(rows) <= height:
         return rows
-    return [*rows[: height - 1], cut(rows[height - 1], width - 3) + "..."] if height > 0 else []
+    return [*rows[: height - 1], cut(rows[height - 1], width - len(dots)) + dots] if height > 0 else []
 
 
 def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:

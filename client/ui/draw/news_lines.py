@@ -4,10 +4,10 @@ from typing import Final
 
 from client.language import _
 from client.ui.draw.frame import Block
-from client.ui.draw.lines import Line, begun, fitted, line, stacked, wrapped
+from client.ui.draw.lines import READ_ON, Line, begun, fitted, line, stacked, wrapped
 from client.ui.draw.talk_lines import latest_talk
 from client.ui.update.requests import Leave
-from client.ui.update.state import Lesson, Quitting, Ui
+from client.ui.update.state import Lesson, Playing, Quitting, Replay, Ui
 
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
@@ -36,7 +36,7 @@ def news_lines(ui: Ui, width: int, height: int, sentence: str) -> list[Line]:
     room_left = max(height - len(now) - len(talk), 0)
     entries = [wrapped(text, width - 4) for text in ui.log[: len(ui.log) - ui.scroll][-height:]]
     if not in_lesson and entries and len(entries[-1]) > room_left:
-        entries[-1] = begun(entries[-1], room_left, width - 4)
+        entries[-1] = begun(entries[-1], room_left, width - 4, _dots(ui))
     first = len(entries)  # no sentence is shown without its beginning, unless it is the only one
     while first and sum(map(len, entries[first - 1 :])) <= room_left:
         first -= 1
@@ -53,18 +53,24 @@ def words_now(ui: Ui, width: int, height: int, sentence: str = "") -> list[Line]
     marked = style == "class:refusal" or ui.notice is not None  # over the whole width
     return [
         fitted(line(f" {row}", style), width, style if marked else "")
-        for row in begun(wrapped(words, width - 2), height, width - 2)
+        for row in begun(wrapped(words, width - 2), height, width - 2, _dots(ui))
     ]
+
+
+def _dots(ui: Ui) -> str:
+    """Return what stands for the rest of a text: with the key that shows it, if there is one."""
+    return READ_ON if isinstance(ui.page, Playing | Replay) and ui.overlay is None else "..."
 
 
 def _now(ui: Ui, sentence: str) -> tuple[str, str]:
     """Return what should be read now, and its style."""
     if isinstance(ui.overlay, Quitting):
-        asks = (
-            _("Leave the table, and give up your seat? {yes}: leave, n: stay")
-            if isinstance(ui.overlay.request, Leave)
-            else _("The game is still running. Quit? {yes}: quit, n: stay")
-        )
+        if isinstance(ui.overlay.request, Leave):
+            asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
+        elif isinstance(ui.page, Playing):
+            asks = _("The game is still running. Quit? {yes}: quit, n: stay")
+        else:
+            asks = _("Quit Palatinus? {yes}: quit, n: stay")
         return asks.format(yes=_("y")), "class:refusal"
     if ui.notice is not None:
         return ui.notice.text, "class:refusal" if ui.notice.refusal else "class:info"

@@ -80,7 +80,8 @@ class Requests:
                 ui = replace(self._shown.ui, name=self._listing.name) if again is None else self._shown.ui
                 self._shown.show(news.name_refused(ui, str(failure), again))
             else:
-                self._shown.show(news.refused(self._shown.ui, str(failure)))
+                code = failure.code if isinstance(failure, RequestRefused) else ""
+                self._shown.show(news.refused(self._shown.ui, str(failure), code))
         except DamagedRecord as error:
             self._shown.show(news.refused(self._shown.ui, bad_record(error)))
         else:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
@@ -11,6 +12,8 @@ from prompt_toolkit.output import Output
 from client.player.calling import Calling, chosen_calling
 from client.player.colouring import Colouring, chosen_colouring
 from client.ui.texts.glyphs import GlyphSet, glyphs_for
+
+PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,17 @@ class Device:
         return glyphs_for(self.encoding, self.environment.get("TERM", ""), ascii_wanted=ascii_wanted)
 
 
+def locale_of(environment: Mapping[str, str]) -> str:
+    """Return the locale that decides how a terminal encodes text; empty if none is named."""
+    return next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "")
+
+
 def own_device() -> Device:
     """Return the terminal of this program, in the colours and ways to be called that its user wants."""
-    encoding = sys.stdout.encoding or "ascii"
+    named = dict(os.environ)
+    if sys.flags.utf8_mode:
+        named.pop("LC_CTYPE", None)  # Python has put UTF-8 there in place of the plain locale (PEP 538)
+    encoding = "ascii" if locale_of(named) in PLAIN_LOCALES else sys.stdout.encoding or "ascii"
     return Device(
         os.environ,
         encoding,

@@ -68,6 +68,7 @@ class Act(enum.Enum):
     HELP = enum.auto()
     RULES = enum.auto()
     COUNTS = enum.auto()
+    WHOLE = enum.auto()
     QUIT = enum.auto()
     PAGE_UP = enum.auto()
     PAGE_DOWN = enum.auto()

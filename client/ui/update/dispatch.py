@@ -72,7 +72,10 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
-    before = replace(_hovering(ui, None), notice=None, ticks_left=None, asked=None, ponders=False, talk=heard)
+    notice = ui.notice if action is Act.WHOLE else None  # which is about to be read
+    before = replace(
+        _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
+    )
     after, request = _acted(before, action, model)
     if ui.asked is not None and context_of(ui, model) in _ON_TURN and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)

@@ -49,6 +49,7 @@ from client.ui.update.state import (
     with_table_page,
 )
 from client.ui.update.talk import REMARKS_KEPT, Talk, with_lobby_remarks, with_remark
+from engine.errors import Fault
 from engine.events import (
     Captured,
     GameEnded,
@@ -64,8 +65,18 @@ from engine.events import (
 )
 from engine.forecast import forecast
 from engine.view import Phase
+from protocol.codes import Code
 from protocol.messages import TableSummary
 
+_MISTYPED: Final = frozenset(
+    {
+        *(Code.NO_SUCH_TABLE, Code.NO_SUCH_SEAT, Code.NO_SUCH_LEVEL, Code.SEAT_TAKEN, Code.PEOPLE_TAKEN),
+        *(Code.NOBODY_THERE, Code.NOT_A_PERSON, Code.NOT_AWAY, Code.NOT_YOURSELF),
+        *(Code.TEXT_UNPRINTABLE, Code.TEXT_TOO_MANY_MARKS, Code.TEXT_BLANK, Code.TEXT_NOT_COMPOSED),
+        *(Fault.NOT_AN_OUTER_POSITION, Fault.NOT_AN_ORIENTATION, Fault.POSITION_TAKEN, Fault.POSITION_APART),
+        *(Fault.NOT_IN_HAND, Fault.SOLDIER_DUE, Fault.NO_SUCH_FIELD, Fault.FIELD_TAKEN),
+    }
+)
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
 
 
@@ -76,8 +87,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Happened():
             return _happened(replace(ui, clock_at=ui.now), update, model)
         case Refreshed(before, first, stood_in):
-            ui = logged(ui, _sentences(before, first, stood_in, names_at(model)))
-            return _refreshed(replace(ui, clock_at=ui.now), model)
+            earlier = _sentences(before, first, stood_in, names_at(model))  # than all that is logged already
+            return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
             # After the end, nobody waits for players who leave.
@@ -127,9 +138,14 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
     return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
 
 
-def refused(ui: Ui, text: str) -> Ui:
-    """Return `ui` with the server's refusal in view, and with the line that was refused."""
-    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or ui.sent, sent=None)
+def refused(ui: Ui, text: str, code: str = "") -> Ui:
+    """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
+
+    The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
+    be typed into it.
+    """
+    sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
 def name_refused(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:

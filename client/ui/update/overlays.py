@@ -10,10 +10,13 @@ from client.ui.update.actions import Act, Action
 from client.ui.update.entry import Asked, Entry
 from client.ui.update.requests import Request
 from client.ui.update.state import (
+    Lobby,
     Notice,
     Playing,
     Quitting,
     Reading,
+    Search,
+    Start,
     TableMenu,
     TalkPage,
     Topic,
@@ -37,6 +40,9 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return replace(ui, overlay=Reading(Topic.RULES)), None
         case Act.COUNTS:
             return replace(ui, overlay=Reading(Topic.COUNTS)), None
+        case Act.WHOLE:
+            told = "" if ui.notice is None else ui.notice.text
+            return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None
         case Act.COMMAND:
             return replace(ui, entry=Entry()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
@@ -57,6 +63,8 @@ def opened(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | Non
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
+        case Act.LEAVE if not ui.hosting.home and isinstance(ui.page, Start | Search | Lobby):
+            return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:
             if isinstance(ui.page, Playing) and model.seat is not None:
                 return replace(ui, overlay=Quitting()), None

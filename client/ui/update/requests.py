@@ -250,9 +250,13 @@ class TurnPage(Struct, frozen=True):
 
 
 class Misread(Struct, frozen=True):
-    """The line typed asks for nothing, for the reason in the text."""
+    """The line typed asks for nothing, for the reason in the text.
+
+    It can be mended if it was `mistyped`, and not just in the wrong place.
+    """
 
     text: str
+    mistyped: bool = True
 
 
 TableRequest: TypeAlias = (

@@ -73,13 +73,15 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["name", *_name]:
             return _renamed(text, model)
         case ["refresh"] if model.table is not None:
-            return Misread(_("The list of tables is in the lobby. Leave the table to see it."))
+            misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
+            return Misread(misplaced, mistyped=False)
         case ["refresh"]:
             return requests.Refresh()
         case ["start"]:
             return requests.Start()
         case ["bot", *_] if model.view is not None:
-            return Misread(_("The game has begun: no bot can take a seat. See the table's menu."))
+            too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
+            return Misread(too_late, mistyped=False)
         case ["bot"]:
             return requests.SeatBot()
         case ["bot", "remove", *name] if name:
@@ -157,7 +159,8 @@ def _open(options: Sequence[str]) -> Meaning:
 
 def _renamed(text: str, model: TableModel) -> Meaning:
     if model.table is not None:
-        return Misread(_("Names can be changed in the lobby only. Leave the table first."))
+        misplaced = _("Names can be changed in the lobby only. Leave the table first.")
+        return Misread(misplaced, mistyped=False)
     name = text.partition(" ")[2].strip()
     if not name:
         return Misread(_("Type your name, for example: {example}").format(example="name Ann"))
@@ -206,7 +209,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["go", "scoring"] if recording.over:
             return Go(recording.end)
         case ["go", "scoring"]:
-            return Misread(_("This game has not been scored: the record ends before the scoring."))
+            text = _("This game has not been scored: the record ends before the scoring.")
+            return Misread(text, mistyped=False)
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
                 return Go(int(number))

@@ -97,8 +97,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
             return (closed if record is None else _replayed(closed, record, read)), None
         case Mute():
             return muted(closed, read), None
-        case Misread(reason):
-            return replace(ui, notice=Notice(reason, refusal=True)), None
+        case Misread(reason, mistyped):
+            return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case requests.EndGame() if may_end(model):
             return asked_to_end(closed), None
         case Read("help"):

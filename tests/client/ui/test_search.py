@@ -95,7 +95,9 @@ def test_servers_and_tables_are_chosen() -> None:
     clicked, at_first = updated(SEEN, ChooseLine(3), NOWHERE)
     assert at_first is None
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
-    assert request_after(SEEN, NOWHERE, "escape") == requests.GoHome()
+    assert request_after(SEEN, NOWHERE, "escape") is None
+    assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Quit()
+    assert request_after(replace(SEEN, hosting=Hosting(home=True)), NOWHERE, "escape") == requests.GoHome()
     assert request_after(SEEN, NOWHERE, "q") == requests.Quit()
 
 

@@ -83,6 +83,12 @@ def test_how_the_player_is_called_is_set() -> None:
     assert words(*"dddd") == words()
 
 
+def test_escape_asks_before_it_quits() -> None:
+    assert request_after(UI, NOWHERE, "escape") is None
+    assert request_after(UI, NOWHERE, "escape", "y") == requests.Quit()
+    assert request_after(UI, NOWHERE, "q") == requests.Quit()
+
+
 def test_joining_looks_for_servers() -> None:
     assert request_after(UI, NOWHERE, *["down"] * 3, "enter") == requests.Search()
 

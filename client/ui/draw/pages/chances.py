@@ -4,10 +4,21 @@ from typing import Final
 
 from client.language import _
 from client.records.analysis import Analysis
-from client.records.recording import Recording
 from client.ui.draw.curve import curve_lines, marks_line, sampled
 from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, begun, beside, chips, cut, ends, line, people_style, wrapped
+from client.ui.draw.lines import (
+    EMPTY,
+    READ_ON,
+    Line,
+    begun,
+    beside,
+    chips,
+    cut,
+    ends,
+    line,
+    people_style,
+    wrapped,
+)
 from client.ui.draw.panel import BLANK, Row, heading, pointer
 from client.ui.texts.analysis import describe_progress, explain, percent
 from client.ui.texts.glyphs import GlyphSet
@@ -75,20 +86,17 @@ def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: in
 
 def _told(replay: Replay, analysis: Analysis, width: int, height: int) -> list[Row]:
     """Return in words what is known of the last move."""
-    rows = [
-        row
-        for sentence in _sentences(replay, analysis, replay.recording)
-        for row in wrapped(sentence, width - 1)
-    ]
-    return [BLANK, *((line(row), None) for row in begun(rows, height - 1, width))]
+    rows = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
+    return [BLANK, *((line(row), None) for row in begun(rows, height - 1, width, READ_ON))]
 
 
-def _sentences(replay: Replay, analysis: Analysis, recording: Recording) -> list[str]:
+def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
+    """Return in words what is known of the move before the stop that is shown."""
     move = analysis.move_at(replay.stop)
     if move is None:
         return [_outside(replay, analysis)]
     told = [_("This move is one of those that decided most.")] if move in analysis.deciding else []
-    return [*told, *(explain(recording, move) or [_("No better move was found.")])]
+    return [*told, *(explain(replay.recording, move) or [_("No better move was found.")])]
 
 
 def _outside(replay: Replay, analysis: Analysis) -> str:

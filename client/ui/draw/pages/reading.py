@@ -21,6 +21,7 @@ from client.ui.draw.lines import (
     stacked,
     wrapped,
 )
+from client.ui.draw.pages.chances import told_of_move
 from client.ui.draw.pages.counts import counts_page, short_counts
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
@@ -29,7 +30,7 @@ from client.ui.texts.rules import RULES, RulesTable
 from client.ui.update.keys.contexts import KeyContext, context_of, watches
 from client.ui.update.keys.names import key_name
 from client.ui.update.keys.table import Key, keys_at
-from client.ui.update.state import Lesson, Reading, Topic, Ui
+from client.ui.update.state import Lesson, Reading, Replay, Topic, Ui
 from engine.components import DEALS, Deal
 from engine.pieces import FACES, People, Piece
 
@@ -97,7 +98,7 @@ def reading_block(
     """Return the open page of a text."""
     width, height = size
     lines = stacked(
-        [beside(line("  "), content) for content in _page(ui, reading, model, glyphs, width - 4)],
+        [beside(line("  "), content) for content in _page(ui, reading, model, glyphs, (width - 4, height))],
         width,
         height,
     )
@@ -113,7 +114,7 @@ def small_reading(
     if reading.topic is Topic.COUNTS and model.view is not None:
         page = short_counts(model.view, names_at(model), _UNWRAPPED)
     else:
-        page = _page(ui, reading, model, glyphs, _UNWRAPPED)
+        page = _page(ui, reading, model, glyphs, (_UNWRAPPED, _UNWRAPPED))
     for content in page:
         words = re.sub(" {4,}", ": ", plain(content).strip(), count=1)  # between a key and what it does
         style = next((style for style, text in content if text.strip()), "")
@@ -123,8 +124,11 @@ def small_reading(
     return Block(tuple(stacked(rows[top:], width, height))), last_top
 
 
-def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, width: int) -> list[Line]:
+def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> list[Line]:
+    width, height = size
     match reading.topic:
+        case Topic.WHOLE:
+            return _whole_texts(ui, reading, width, height)
         case Topic.COUNTS:
             return [] if model.view is None else counts_page(model.view, names_at(model), width)
         case Topic.RULES:
@@ -137,6 +141,22 @@ def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, width: 
             assert_never(reading.topic)
     number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
     return [ends(EMPTY, line(number, "class:faint"), width), *lines]
+
+
+def _whole_texts(ui: Ui, reading: Reading, width: int, height: int) -> list[Line]:
+    """Return what ended in dots: a notice, or what is told of a record's move; and the log's last lines."""
+    told = [reading.told] if reading.told else []
+    if isinstance(ui.page, Replay) and ui.page.analysis is not None:
+        told += told_of_move(ui.page, ui.page.analysis)
+    above = [*paragraphs(told, width), EMPTY] if told else []
+    rows: list[str] = []
+    for sentence in reversed(ui.log):
+        entry = [f"{'  ' if at else ''}{row}" for at, row in enumerate(wrapped(sentence, width - 2))]
+        if len(above) + 1 + len(entry) + len(rows) > height:
+            break
+        rows = [*entry, *rows]
+    log = [line(_("LOG"), "class:heading"), *map(line, rows)] if rows else []
+    return [*above, *log] or [line(_("There is nothing to read here."), "class:faint")]
 
 
 def rules_page(number: int, width: int) -> list[Line]:

@@ -40,6 +40,7 @@ _WITHOUT_SERVER: Final = frozenset(
         Act.SKIP,
         Act.RUN,
         Act.COUNTS,
+        Act.WHOLE,
         Act.TALK,
         Act.LEAVE,
         Act.HELP,

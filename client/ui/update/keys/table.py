@@ -126,7 +126,7 @@ KEYS: Final = (
     Key(("h",), Act.HINTS, _LOBBY, N_("new table: whether players may have moves suggested")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen, or quit")),
-    Key(("escape",), Act.QUIT, _START, N_("quit")),
+    Key(("escape",), Act.LEAVE, _START, N_("quit")),
     # Waiting at a table
     Key(("enter", "s"), Act.START, _GATHERING, N_("start the game (host only)"), N_("start")),
     Key(("r",), Act.READY, _GATHERING, N_("say that you are ready, or take that back"), N_("ready")),
@@ -250,8 +250,10 @@ KEYS: Final = (
         N_("what others may hold, and influence on the hills"),
         N_("count"),
     ),
-    Key(("pageup",), Act.PAGE_UP, _BOARD, N_("older and newer lines of the log")),
-    Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("older and newer lines of the log")),
+    Key(("m",), Act.WHOLE, _REPLAY, N_("read in full what ends in dots")),
+    Key(("m",), Act.WHOLE, _BOARD, N_("the log in full, with what ends in dots; by lines")),
+    Key(("pageup",), Act.PAGE_UP, _BOARD, N_("the log in full, with what ends in dots; by lines")),
+    Key(("pagedown",), Act.PAGE_DOWN, _BOARD, N_("the log in full, with what ends in dots; by lines")),
     Key(
         ("?", "f1"),
         Act.HELP,

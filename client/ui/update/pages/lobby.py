@@ -53,7 +53,7 @@ def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case Act.LEAVE:
-            return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
+            return ui, requests.GoHome()
         case _ if (table := _set_up(ui.new_table, action)) is not None:
             return replace(_at_line(ui, lobby, last), new_table=table), None
         case _:

@@ -18,6 +18,7 @@ class Topic(enum.Enum):
     HELP = enum.auto()
     RULES = enum.auto()
     COUNTS = enum.auto()
+    WHOLE = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,14 @@ class Reading:
     """A text that is open over the page, at its page of this number.
 
     In a window too small for a page, `top` is the first line shown, and `last_top` what it can be at most.
+    `told` is the notice that there was no room for.
     """
 
     topic: Topic
     number: int = 0
     top: int = 0
     last_top: int = 0
+    told: str = ""
 
     @property
     def pages(self) -> int:
@@ -40,7 +43,7 @@ class Reading:
                 return _HELP_PAGES
             case Topic.RULES:
                 return len(RULES)
-            case Topic.COUNTS:
+            case Topic.COUNTS | Topic.WHOLE:
                 return 1
             case _:
                 assert_never(self.topic)

@@ -47,7 +47,7 @@ VERBS: Final = (
 def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Misread:
     """Return what a line with one of `VERBS` and further words asks for."""
     if (state := model.state) is None:
-        return Misread(_("You are not at a table. Open or join one first."))
+        return Misread(_("You are not at a table. Open or join one first."), mistyped=False)
     rest = " ".join(words)
     match verb, words:
         case "ready", []:

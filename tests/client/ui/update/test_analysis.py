@@ -5,6 +5,11 @@ from dataclasses import replace
 import pytest
 
 from client.records.recording import Recording
+from client.ui.draw.frame import Frame
+from client.ui.draw.lines import plain
+from client.ui.draw.pages.chances import told_of_move
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import Act
 from client.ui.update.dispatch import pressed
@@ -75,6 +80,21 @@ def test_escape_stops_the_analysis_first() -> None:
     assert ended.notice is not None
     assert ended.notice.text == "Stopped: 5 of 36 moves judged."
     assert after(ended, "escape")[1] == requests.Quit()
+
+
+def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
+    """In a window of the least size there is little room for it beside the board."""
+    ui = analysed(begun(), analysis_of(recording_of(3)))
+    page = replay_of(ui)
+    assert page.analysis is not None
+    at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
+    read = plain_text(drawn(after(at, "m")[0], seen_in(at), UNICODE, 80, 24))
+    told = " ".join(told_of_move(replay_of(at), page.analysis))
+    assert " ".join(told.split()) in read
+
+
+def plain_text(frame: Frame) -> str:
+    return " ".join(" ".join(plain(content) for content in frame.lines).split())
 
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from client.tables.table import TableModel
+from client.ui.draw.screen import drawn
+from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import Act, ChooseLine
 from client.ui.update.dispatch import pressed, updated
@@ -26,6 +28,7 @@ from tests.client.ui.seen import (
     after,
     lobby_of,
     request_after,
+    text_of,
     typed,
 )
 from tests.client.ui.update.positions import LOBBY, laying, over, placing
@@ -83,8 +86,11 @@ def test_the_lobby_chooses_the_absence_policy() -> None:
 
 
 def test_escape_leaves_the_lobby() -> None:
-    """For the start screen, if there is one."""
-    assert request_after(Ui("Ann"), LOBBY, "escape") == requests.Quit()
+    """For the start screen, if there is one; it does not end the program without a question."""
+    assert request_after(Ui("Ann"), LOBBY, "escape") is None
+    assert "Quit Palatinus?" in text_of(drawn(after(Ui("Ann"), LOBBY, "escape"), LOBBY, UNICODE, 80, 24))
+    assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Quit()
+    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann")
     assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
 
 

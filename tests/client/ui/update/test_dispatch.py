@@ -110,6 +110,20 @@ def test_a_hint_chooses_the_move() -> None:
     assert request_after(suggested(ui, Suggestion(lay), model), model, "enter") == lay
 
 
+def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
+    ui, model = placing()
+    reason = " ".join(f"word{number}" for number in range(80))
+    hinted = suggested(ui, Suggestion(Place(Seat(0), Piece("Ef"), free_field(model)), reason), model)
+    screen = text_of(drawn(hinted, model, UNICODE, 80, 24))
+    assert "... (m)" in screen
+    assert "word79" not in screen
+    whole = after(hinted, model, "m")
+    read = text_of(drawn(whole, model, UNICODE, 80, 24))
+    assert "word79" in read
+    assert ui.log[-1] in read
+    assert after(whole, model, "escape").overlay is None
+
+
 def test_the_only_kind_left_is_chosen() -> None:
     """On the player's own turn, and whatever was picked or put back before."""
     game = played(GameOptions(3, random_layout=True), 1, 0)

@@ -7,13 +7,16 @@ import pytest
 from client.tables.table import TableModel
 from client.ui.update import requests
 from client.ui.update.dispatch import pressed
+from client.ui.update.entry import Entry
 from client.ui.update.news import refused
 from client.ui.update.state import (
     Ui,
     followed,
 )
+from engine.errors import Fault
 from engine.events import LayTile, Place
 from engine.pieces import Piece, Seat
+from protocol.codes import Code
 from tests.client.ui.seen import (
     after,
     request_after,
@@ -153,15 +156,24 @@ def test_earlier_lines_can_be_recalled() -> None:
 
 
 def test_a_refused_line_can_be_corrected() -> None:
-    """It is back when the server refuses it, and a line typed meanwhile stays."""
+    """It is back when the server refuses what it says, and a line typed meanwhile stays.
+
+    Otherwise, as when it is not the player's turn, the next key would be typed into it.
+    """
     ui, model = placing()
     waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
     assert request is not None
     assert waiting.entry is None
-    corrected = refused(waiting, "A1 is taken.")
+    assert refused(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN).entry is None
+    corrected = refused(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert corrected.entry is not None
     assert corrected.entry.text == "m A1"
-    assert refused(replace(waiting, sent=None), "Something else.").entry is None
+    assert refused(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
+    said = replace(waiting, sent=Entry(chat=True).filled("hello"))
+    assert refused(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
+    late = after(ui, model, *typed("bot senator"), "enter")
+    assert late.entry is None
+    assert late.notice is not None
     again = after(waiting, model, *typed("m A2"))
     assert again.entry is not None
     assert again.entry.text == "m A2"
