@@ -20,7 +20,7 @@ from simulation.trace import Trace
 
 T = TypeVar("T")
 
-_EPOCH: Final = 1_800_000_000.0  # the system's clock when a simulation begins
+EPOCH: Final = 1_800_000_000.0  # the system's clock when a simulation begins
 _STEPS_WITHOUT_TIME: Final = 200_000  # ... after which somebody must be running in a circle
 
 
@@ -186,7 +186,7 @@ class Process(base_events.BaseEventLoop):
 
     def wall_time(self) -> float:
         """Return the system's clock."""
-        return _EPOCH + self._clock.now * self.drift + self.wall_offset
+        return EPOCH + self._clock.now * self.drift + self.wall_offset
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Any, *args: Any, context: Any = None

@@ -18,10 +18,15 @@ from typing import Any, Final
 from server.net.connections import freed_memory
 from server.storage.sqlite import commit_list
 from simulation.disk import Disks
-from simulation.loop import Clock, Process
+from simulation.loop import EPOCH, Clock, Process
 from simulation.network import ListeningSocket, Network
 
 NAMES_A_PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
+
+
+def since_the_beginning(moment: float) -> float:
+    """Return when a moment of the system's clock was, unless that has jumped."""
+    return moment - EPOCH
 
 
 class _System:
@@ -47,7 +52,7 @@ def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> N
         return clock.now if clock.running is None else clock.running.time()
 
     def wall() -> float:
-        return 0.0 if clock.running is None else clock.running.wall_time()
+        return EPOCH + clock.now if clock.running is None else clock.running.wall_time()
 
     real_gmtime, real_strftime = time.gmtime, time.strftime
     replaced: dict[str, Callable[..., Any]] = {

@@ -263,7 +263,8 @@ class Connection:
         if receiver is self.ends.get(True) and self.received is not None and data:
             self.received(data)
         trace = self._clock.trace
-        trace.add(receiver.process.name, f"{self.number} <", "end" if data is None else data.hex())
+        what = "end" if data is None else data.hex()
+        trace.add(receiver.process.name, f"{self.number} <", what, detail_only=True)
         receiver.arrive(data)
 
     def go_on(self) -> None:

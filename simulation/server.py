@@ -198,7 +198,7 @@ class Log(logging.Handler):
             if server.process is process:
                 line = self.format(record).replace(str(server.folder), "DATA")
                 server.log.append(line)
-                self._clock.trace.add(server.name, "logs", line)
+                self._clock.trace.add(server.name, "logs", line, detail_only=record.levelno < logging.WARNING)
 
 
 def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -18,12 +18,13 @@ class Trace:
         self._file = file
         self._hash = hashlib.sha256()
 
-    def add(self, party: str, what: str, detail: str = "") -> None:
-        """Note that something has happened to a party."""
+    def add(self, party: str, what: str, detail: str = "", *, detail_only: bool = False) -> None:
+        """Note that something has happened to a party; details alone say little of a failure."""
         line = f"{self.now():.9f} {party} {what} {detail}\n"
         self.events += 1
         self._hash.update(line.encode())
-        self.last[party].append(line)
+        if not detail_only:
+            self.last[party].append(line)
         if self._file is not None:
             self._file.write(line)
 

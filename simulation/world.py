@@ -5,7 +5,7 @@ import gc
 import logging
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,7 @@ _LIMITS: Final = Limits(
 )
 _SECONDS_FOR_RECORDS: Final = 60.0
 _LOOK: Final = 0.1
+_LAST_MESSAGES: Final = 6  # of a connection, in the report of a failure
 
 
 @dataclass(slots=True)
@@ -111,12 +112,13 @@ class World:
         try:
             self._clock.run(self._people, begin(self._people, self._live()))
         except* Stuck as group:
-            verdict.unfinished += map(str, group.exceptions)
+            verdict.unfinished += map(str, _leaves(group))
         except* NotStarted as group:
-            verdict.lost += map(str, group.exceptions)
+            verdict.lost += map(str, _leaves(group))
         self.outcome.seconds = self._clock.now
         self.outcome.digest = self._trace.digest
-        self.outcome.last = {party: list(lines) for party, lines in sorted(self._trace.last.items())}
+        if self.outcome.verdict:
+            self.outcome.last = self._last_of_each()
         return self.outcome
 
     # -- what is judged as in chaos -------------------------------------------------------------------
@@ -246,6 +248,17 @@ class World:
         errors = [error for process in self._clock.processes for error in process.errors]
         verdict.different += [f"a client failed: {error}" for error in errors]
 
+    def _last_of_each(self) -> dict[str, list[str]]:
+        """Return what each party did or was told last, where something is wrong."""
+        last = {party: list(lines) for party, lines in sorted(self._trace.last.items())}
+        for number, tap in enumerate(self.taps, start=1):
+            if any(self.outcome.verdict.concerns(table) for table in tap.tables):
+                said = [(each.time, f"> {each.message}") for each in tap.asked]
+                said += [(each.time, f"< {each.message}") for each in tap.heard]
+                lines = [f"{machine.since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
+                last[f"connection {number}"] = lines[-_LAST_MESSAGES:]
+        return last
+
     def _judge_log(self, tokens: set[str]) -> None:
         """Nothing was logged that the faults do not explain, and no secret."""
         verdict = self.outcome.verdict
@@ -256,3 +269,11 @@ class World:
             if machine.NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
                 verdict.leaked.append(f"the server logged: {line}")
         verdict.different += [f"the server failed: {error}" for error in self.server.errors]
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

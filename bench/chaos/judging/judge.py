@@ -241,6 +241,8 @@ class Judge:
         seen = [event_map(event) for event in self._seen(eyes, message.seq, last)]
         may = _may(game, standing, eyes, message.clock)
         told = replace(message, events=seen, turn=game.view.turn, legal=may and legal_message(may))
+        if message.stood_in:
+            told = replace(told, stood_in=self._stood_in(message.seq, last))
         return encode(message) == encode(told) and _clock_is_so(message.clock, game, standing)
 
     def _is_shown(self, message: Snapshot, standing: Standing, eyes: Eyes) -> bool:
@@ -248,8 +250,13 @@ class Judge:
             return False
         game = self.game(message.seq)
         may = _may(game, standing, eyes, message.clock)
-        shown = snapshot_message(snapshot(game.view, eyes), message.seq, may, message.clock)
+        stood_in = self._stood_in(1, message.seq)
+        shown = snapshot_message(snapshot(game.view, eyes), message.seq, may, message.clock, stood_in)
         return encode(message) == encode(shown) and _clock_is_so(message.clock, game, standing)
+
+    def _stood_in(self, first: int, last: int) -> list[int]:
+        """Return which of these events were moves of the stand-in."""
+        return [number for number in self.history.state.stood_in if first <= number <= last]
 
 
 def _may(game: Game, standing: Standing, eyes: Eyes, clock: int | None) -> Legal | None:

@@ -9,10 +9,20 @@ from typing import Any, Final
 
 from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Heard, Wiretap
-from protocol.messages import Events, Record, Reseated, Said, Seated, Snapshot, TableState, Watching
+from protocol.messages import (
+    Events,
+    Record,
+    Reseated,
+    Said,
+    SaidBefore,
+    Seated,
+    Snapshot,
+    TableState,
+    Watching,
+)
 from server.storage.entries import Entry, Played, StoodIn, events_in
 
-_TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | Reseated | Record
+_TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 
 # What the database notes by itself: every change of a table's owner, and which tables were shortened.
 NOTES: Final = """

@@ -16,6 +16,7 @@ from protocol.messages import (
     Reseated,
     Resume,
     Said,
+    SaidBefore,
     Say,
     Seated,
     ServerMessage,
@@ -27,7 +28,7 @@ from protocol.messages import (
 )
 from server.storage.entries import Entry, Freed, Kept
 
-_AT_A_TABLE: Final = TableState | Events | Snapshot | Said | Reseated | Record
+_AT_A_TABLE: Final = TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 
 
 def check_catching_up(tap: Wiretap, verdict: Verdict) -> None:

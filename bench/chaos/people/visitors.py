@@ -234,8 +234,8 @@ class Spectator(Visitor):
             try:
                 await self.insist(lambda: self.connection.watch(table))
             except RequestRefused as refusal:
-                if refusal.code == Code.NO_SPECTATORS:
-                    self.kept_out = True
+                if refusal.code in {Code.NO_SPECTATORS, Code.REMOVED_NEARBY}:
+                    self.kept_out |= refusal.code == Code.NO_SPECTATORS
                     if self.over.is_set():
                         return
                     await asyncio.sleep(PAUSE)
