@@ -89,6 +89,7 @@ SENT_AWAY: Final = frozenset(
         Code.REMOVED_BY_SERVER,
         Code.REMOVED,
         Code.NO_SPECTATORS,
+        Code.SPECTATORS_FULL,
     }
 )
 

@@ -4,7 +4,7 @@ import math
 from collections import OrderedDict, deque
 from typing import Final, TypeAlias
 
-from server.networks import Networks, shares
+from server.networks import Networks, has_part_left, shares
 
 Key: TypeAlias = str | Networks
 
@@ -59,3 +59,34 @@ class PerMinuteLimit:
         if times is None or len(times) < most:
             return 0
         return max(0, math.ceil(times[0] + _MINUTE - now))
+
+
+class SharedPerMinuteLimit:
+    """At most `most` times within any minute for all who share something, by keys.
+
+    Whoever has had less than an equal part is not refused because others have used everything.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._uses: OrderedDict[str, deque[tuple[float, Networks]]] = (
+            OrderedDict()
+        )  # the latest key comes last
+
+    def wait(self, key: str, networks: Networks, now: float) -> int:
+        """Return how many seconds an address has to wait at time `now`, 0 for none."""
+        uses = self._uses.get(key, ())
+        lately = [(when, each) for when, each in uses if when + _MINUTE > now]
+        if len(lately) < self._most or has_part_left(networks, (each for _, each in lately), self._most):
+            return 0
+        return math.ceil(lately[-self._most][0] + _MINUTE - now)
+
+    def count(self, key: str, networks: Networks, now: float) -> None:
+        """Count one time for an address at time `now`."""
+        uses = self._uses.setdefault(key, deque())
+        uses.append((now, networks))
+        while uses[0][0] + _MINUTE <= now:
+            uses.popleft()
+        self._uses.move_to_end(key)
+        while next(iter(self._uses.values()))[-1][0] + _MINUTE <= now:
+            self._uses.popitem(last=False)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.net.rate_limits import PerMinuteLimit
-from server.networks import Networks, Origins, networks_in, networks_of, shares
+from server.net.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
+from server.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.thinking.turns import Turns
 
@@ -76,3 +76,34 @@ def test_pseudonyms_tell_which_networks_are_the_same() -> None:
     assert one[0] != other[0]
     assert one[1:] == other[1:]
     assert len(set(one)) == 3
+
+
+def test_whoever_has_used_little_of_what_all_share_has_a_part_of_it() -> None:
+    """Three addresses, or a network of any size, do not use up everybody's minute."""
+    limit = SharedPerMinuteLimit(6)
+    loud = [networks_of("192.0.2.1"), *(of_one_48(number) for number in range(100))]
+    for _ in range(20):
+        for networks in loud:
+            if limit.wait("lobby", networks, 0.0) == 0:
+                limit.count("lobby", networks, 0.0)
+    assert [limit.wait("lobby", networks, 20.0) for networks in loud[:2]] == [40, 40]
+    assert limit.wait("lobby", HERE, 20.0) == 0
+    assert limit.wait("lobby", loud[0], 60.0) == 0
+    spoken = 0
+    while limit.wait("lobby", HERE, 30.0) == 0:
+        limit.count("lobby", HERE, 30.0)
+        spoken += 1
+    assert spoken == 2
+
+
+def test_whoever_comes_last_has_the_place_of_one_of_the_network_with_most() -> None:
+    """Not if that has only as many as the newcomer's would; of a network, an address with most gives way."""
+    there, other = networks_of("192.0.2.1"), networks_of("192.0.2.2")
+    holders = [(there, "1"), (other, "2"), (there, "3"), (there, "4")]
+    assert who_gives_way(HERE, holders) == "1"
+    assert who_gives_way(other, holders) == "1"
+    assert who_gives_way(there, holders) is None
+    assert who_gives_way(HERE, [(there, "1"), (other, "2")]) is None
+    crowd = [(of_one_48(1), "1"), (of_one_48(2), "2"), (of_one_48(2), "3")]
+    assert who_gives_way(HERE, crowd) == "2"
+    assert who_gives_way(of_one_48(3), [*crowd, *crowd]) == "2"

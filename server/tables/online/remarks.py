@@ -21,6 +21,7 @@ _FIRST_NUMBERS: Final = 2**30  # at random, so that clients can tell a restarted
 _LAST_NUMBERS: Final = LARGEST_ID - 2**20  # no server comes so far by itself
 _SERVERS: Final = 64  # that number their remarks differently
 _NUMBERS_KEPT: Final = 5000
+_TIMES_MORE: Final = 4  # remarks from another server: those who had said little are heard beyond its limit
 
 
 class _Said(NamedTuple):
@@ -32,8 +33,8 @@ class _Said(NamedTuple):
 class Remarks:
     """The remarks as this server heard them, by their positions: `count` is that of the last one.
 
-    Another server may hear them in another order, but under the same numbers. `most` are heard from another
-    server within a minute. `now` is the time of the tables.
+    Another server may hear them in another order, but under the same numbers. `most` are said here within a
+    minute. `now` is the time of the tables.
     """
 
     def __init__(self, now: Callable[[], float], seed: int | None, most: int) -> None:
@@ -46,7 +47,7 @@ class Remarks:
         self._frames: dict[int, bytes] = {}  # by the position before the first remark
         self._channel: Channel | None = None
         self._told: deque[str] = deque()  # what the others are told, by keys
-        self._heard_from = PerMinuteLimit(most)
+        self._heard_from = PerMinuteLimit(_TIMES_MORE * most)
 
     def share(self, channel: "Channel", changed: Callable[[], None]) -> None:
         """Tell the other servers what is said here; `changed` is called when something is said there."""

@@ -11,6 +11,7 @@ from protocol.settings import Starting
 from server.logs import about
 from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
+from server.networks import who_gives_way
 from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,
@@ -106,7 +107,10 @@ class SeatAdmission:
             check_name(message.name)
             self._check_free(message.name)
         if len(context.audience.spectators) >= context.limits.spectators:
-            raise Refusal(Code.SPECTATORS_FULL, table=context.code)
+            newest_first = [(each.address, each) for each in reversed(context.audience.spectators)]
+            if (crowded := who_gives_way(session.address, newest_first)) is None:
+                raise Refusal(Code.SPECTATORS_FULL, table=context.code)
+            self.send_away(crowded, Code.SPECTATORS_FULL)
         context.audience.add_spectator(session, message.name)
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))

@@ -1,9 +1,11 @@
 """Tables before and around their game: opening, joining, watching, leaving, names and chat."""
 
 import asyncio
+import contextlib
 import gc
 import random
 import weakref
+from ipaddress import ip_network
 
 import pytest
 
@@ -485,6 +487,23 @@ async def test_spectators_are_limited() -> None:
         assert (await late.refused(Watch(1, peers[0].code))).code == Code.SPECTATORS_FULL
         await peers[2].done(Leave(peers[2].next_id()))
         await late.watch(peers[0].code)
+
+
+async def test_one_address_does_not_take_all_places_for_spectators() -> None:
+    """Whoever comes from another one has the place of its newest; two of one address take none from it."""
+    config = Config(limits=Limits(spectators=2), trusted_proxies=(ip_network("127.0.0.1"),))
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        host, old, new, elsewhere, last = [
+            await stack.enter_async_context(connected(server.port, address))
+            for address in ("192.0.2.1", "192.0.2.7", "192.0.2.7", "192.0.2.8", "192.0.2.9")
+        ]
+        code = (await host.open(2)).table
+        await old.watch(code)
+        await new.watch(code)
+        await elsewhere.watch(code)
+        assert (await new.until(Refused)).code == Code.SPECTATORS_FULL
+        assert (await last.refused(Watch(1, code))).code == Code.SPECTATORS_FULL
+        assert (await new.refused(Watch(1, code))).code == Code.SPECTATORS_FULL
 
 
 async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:

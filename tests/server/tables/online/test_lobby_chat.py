@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 
 import pytest
 
@@ -324,6 +325,22 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
             names = [each.name for each in lists(peer)[-1].people]
             assert names == [f"Visitor {number}" for number in range(PEOPLE_LISTED)]
             assert len(lists(peer)) <= 3, "on coming, in the round that ran then, and in the next"
+
+
+async def test_a_few_addresses_do_not_mute_the_lobby_for_everybody() -> None:
+    """Three were enough, for 60 s at a time, without end."""
+    config = Config(
+        limits=Limits(chat_in_lobby=4), timers=FastClock, trusted_proxies=(ip_network("127.0.0.1"),)
+    )
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        anna, bruno = [
+            await stack.enter_async_context(connected(server.port, address))
+            for address in ("192.0.2.1", "192.0.2.2")
+        ]
+        for peer, name in ((anna, "Anna"), (bruno, "Bruno")):
+            await peer.done(EnterLobby(peer.next_id(), name))
+        assert [await says(anna, "x") for _ in range(5)] == ["said"] * 4 + ["too-much-chat"]
+        assert [await says(bruno, "x") for _ in range(3)] == ["said", "said", "too-much-chat"]
 
 
 async def test_what_many_say_at_once_comes_together() -> None:
