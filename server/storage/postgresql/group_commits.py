@@ -14,11 +14,12 @@ import asyncpg
 
 from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
+from server.failures import start_task
 from server.storage.appends import Append
 from server.storage.entries import Forgotten
 from server.storage.health import Health
 from server.storage.journal import Part
-from server.storage.postgresql.database import Connection, not_stored
+from server.storage.postgresql.database import Connection, not_stored, reason_of
 from server.storage.postgresql.line import Claim, Fenced, Line
 from server.storage.postgresql.schema import NOT_OWNED
 from server.storage.reasons import Misfit
@@ -27,6 +28,7 @@ from server.storage.stored_tables import Row, linked
 from server.storage.uninterrupted import Uninterrupted, completed
 
 _APPEND: Final = "SELECT append_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+_NOT_WRITTEN: Final = "the journal could not be written: {reason}"
 _UNIQUE: Final = "23505"  # the code of one of several tables is taken
 
 
@@ -129,13 +131,17 @@ class GroupCommits:
 
     def _begin(self) -> None:
         if self._at_work is None and self._waiting:
-            self._at_work = self._loop.create_task(self._commit_all())
+            self._at_work = start_task(self._commit_all(), "committing")
 
     async def _commit_all(self) -> None:
         try:
             while self._waiting:
                 appends, self._waiting = self._waiting, []
-                await self._commit(appends)
+                try:
+                    await self._commit(appends)
+                except Exception as error:  # noqa: BLE001 - whatever it is, tables wait for an answer
+                    waiting = [append for append in appends if not append.stored.done()]
+                    self._fail(waiting, NotStored(_NOT_WRITTEN, reason=reason_of(error)))
         finally:
             self._at_work = None
 
@@ -145,7 +151,7 @@ class GroupCommits:
             try:
                 group.add(append, self.in_use)
             except Misfit as error:
-                self._fail([append], NotStored("the journal could not be written: {reason}", reason=error))
+                self._fail([append], NotStored(_NOT_WRITTEN, reason=error))
         if not group.appends:
             return
         began = time.perf_counter()
@@ -174,22 +180,22 @@ class GroupCommits:
                 self.in_use.pop(code, None)
             else:
                 self.in_use[code] = standing
-        self.health.settled(failed=False)
         for append in group.appends:
             append.stored.set_result(None)
+        self.health.settled(failed=False)
 
     def _fail(self, appends: Sequence[Append], error: JournalError) -> None:
+        for append in appends:
+            append.stored.set_exception(error)
         if isinstance(error, CodeTaken | TableLost):
             self.health.refused()
         else:
             self.health.settled(failed=True)
             self.health.count_failures(error.reason, len(appends))
-        for append in appends:
-            append.stored.set_exception(error)
 
 
 def _refusal(error: asyncpg.PostgresError) -> JournalError:
     """Return the error for a commit that the database has refused and undone."""
     if error.sqlstate == _UNIQUE and error.table_name == "game_table":
         return CodeTaken("the code is taken")
-    return not_stored("the journal could not be written: {reason}", error)
+    return not_stored(_NOT_WRITTEN, error)

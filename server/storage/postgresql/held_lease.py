@@ -57,7 +57,9 @@ class HeldLease:
         self._address = address
         self._seconds = seconds
         self._tables = tables
-        self._valid_until = -math.inf  # by this server's clock, counted from before the database's
+        # By this server's clock, counted from before the database's. Not by the loop's: uvloop's stands still
+        # within a round, however long that takes, and on macOS goes on while the computer sleeps.
+        self._valid_until = -math.inf
         self._others_have_time_until = -math.inf  # to renew their leases, after the database was gone
         self._failures = RepeatedFailure()
         self._holder: TableHolder | None = None
@@ -76,13 +78,12 @@ class HeldLease:
 
     @property
     def lapsed(self) -> bool:
-        # Not by the clock of the loop: that of uvloop stands still within a round, however long this takes.
         return not self.held or time.monotonic() > self._valid_until
 
     @property
     def seconds_left(self) -> float:
         """Return how long the lease still runs, 0 if it does not."""
-        return max(0.0, self._valid_until - self._loop.time()) if self.held else 0.0
+        return max(0.0, self._valid_until - time.monotonic()) if self.held else 0.0
 
     async def begin(self) -> None:
         """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
@@ -202,7 +203,7 @@ class HeldLease:
 
     async def _begin(self, connection: Connection) -> dict[str, list[Entry]]:
         """Begin a new lease, and take up tables that are nobody's."""
-        sent = self._loop.time()
+        sent = time.monotonic()
         self.term = await lease.begin(connection, self._name, self._address, self._seconds)
         self._valid_until = sent + self._seconds
         await lease.end_expired(connection, self._seconds)
@@ -232,7 +233,7 @@ class HeldLease:
         """
         if await self._renewed(connection, holder):
             async with asyncio.timeout(self._seconds):
-                if self._loop.time() > self._others_have_time_until:
+                if time.monotonic() > self._others_have_time_until:
                     await lease.end_expired(connection, self._seconds)
                 await self._tables.look_at_others(connection)
             return True
@@ -250,12 +251,12 @@ class HeldLease:
 
     async def _renewed(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease; return False if it is lost."""
-        sent, lapsed = self._loop.time(), self.lapsed
+        sent, lapsed = time.monotonic(), self.lapsed
         async with asyncio.timeout(self._seconds):
             if not self.held or not await lease.renew(connection, self.term, self._seconds):
                 return False
         self._valid_until = sent + self._seconds
-        self.answers, self.answer_seconds = True, self._loop.time() - sent
+        self.answers, self.answer_seconds = True, time.monotonic() - sent
         if lapsed:
             self._others_have_time_until = sent + self._seconds
             holder.speak_again()
@@ -268,7 +269,7 @@ class HeldLease:
                 if tables := await taking:
                     await holder.take_up(tables)
                     self._answer(tables)
-        except (*FAILED, JournalError, ValueError, Fenced):
+        except Exception:
             self._fenced()
             raise
 

@@ -65,7 +65,7 @@ class Jobs:
         self.begun += 1
         job = _Job(work, Uninterrupted(loop=self._loop), begins)
         self._waiting.append(job)
-        if self._at_work is None and len(self._waiting) == 1:
+        if self._at_work is None:
             self._at_work = start_task(self._do_all(), "working in the database")
         return await completed(job.done)
 

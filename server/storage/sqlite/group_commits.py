@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from server.config import Durable
 from server.counts import Durations
@@ -39,6 +39,9 @@ class _Batch:
     jobs: list[_Job] = field(default_factory=list)
 
 
+_Results: TypeAlias = tuple[Exception | None, list[Any]]  # what failed, if so, and what the jobs return
+
+
 class GroupCommits:
     """Does with the database of the journal at `path` what is asked for, one batch after the other.
 
@@ -66,7 +69,7 @@ class GroupCommits:
         self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._at_work: asyncio.Future[None] | None = None  # while the thread has the database
+        self._at_work: asyncio.Future[_Results] | None = None  # while the thread has the database
 
     async def append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]]) -> None:
         """Store entries, all or none; raises NotStored."""
@@ -125,57 +128,62 @@ class GroupCommits:
         if self._at_work is not None or not (batch.appends or batch.jobs):
             return
         self._batch = _Batch()
-        for job in batch.jobs:
-            if job.begins is not None:
-                job.begins()
         removes = any(append.removes for append in batch.appends)
         if batch.jobs or removes or self._log_begins or self._durable == "full":
-            self._work(lambda: self._do_batch(batch), lambda results: self._resolve_batch(batch, results))
+            self._work(batch)
         else:
             self._resolve_appends(batch.appends, self._committed(batch.appends))
 
-    def _work(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Give the database to the thread for `work`, and handle its result."""
+    def _work(self, batch: _Batch) -> None:
+        """Give the database to the thread for a batch."""
 
-        def ended(at_work: asyncio.Future[Any]) -> None:
+        def ended(at_work: asyncio.Future[_Results]) -> None:
             self._at_work = None
-            then(at_work.result())
-            if self._at_work is None:
+            try:
+                self._resolve_batch(batch, at_work.result())
+            finally:  # whatever fails, others wait
                 self._settle()
 
-        self._at_work = self._loop.run_in_executor(self._thread, work)
-        self._at_work.add_done_callback(ended)
+        try:
+            for job in batch.jobs:
+                if job.begins is not None:
+                    job.begins()
+            self._at_work = self._loop.run_in_executor(self._thread, self._do_batch, batch)
+        except Exception as error:  # noqa: BLE001 - there may be no thread, and tables wait for an answer
+            self._resolve_batch(batch, (error, [error] * len(batch.jobs)))
+        else:
+            self._at_work.add_done_callback(ended)
 
-    def _do_batch(self, batch: _Batch) -> tuple[Exception | None, list[Any]]:
+    def _do_batch(self, batch: _Batch) -> _Results:
         return self._committed(batch.appends), [self._outcome(job) for job in batch.jobs]
 
-    def _resolve_batch(self, batch: _Batch, results: tuple[Exception | None, list[Any]]) -> None:
+    def _resolve_batch(self, batch: _Batch, results: _Results) -> None:
         error, outcomes = results
         self._resolve_appends(batch.appends, error)
         for job, outcome in zip(batch.jobs, outcomes, strict=True):
-            if isinstance(outcome, NotStored):
-                self._count_failures(outcome, 1)
             if isinstance(outcome, Exception):
                 job.done.set_exception(outcome)
             else:
                 job.done.set_result(outcome)
+            if isinstance(outcome, NotStored):
+                self._count_failures(outcome, 1)
         self._stored(len(batch.jobs))  # which change several pages each, as entries do
 
     def _resolve_appends(self, appends: list[Append], error: Exception | None) -> None:
         if not appends:
             return
-        self.settled(error)
-        if error is None:
-            self._stored(sum(append.entries for append in appends))
-        else:
-            self._count_failures(error, len(appends))
-        for append in appends:
+        for append in appends:  # first: nothing below may keep the tables waiting
             if error is None:
                 append.stored.set_result(None)
             else:
                 append.stored.set_exception(
                     NotStored("the journal could not be written: {reason}", reason=reason_of(error))
                 )
+        self.settled(error)
+        if error is None:
+            self._stored(sum(append.entries for append in appends))
+        else:
+            self._count_failures(error, len(appends))
 
     def _count_failures(self, error: Exception, number: int) -> None:
         self._health.count_failures(reason_of(error), number, told=self._files.fault is not None)
@@ -183,12 +191,12 @@ class GroupCommits:
     def _committed(self, appends: list[Append]) -> Exception | None:
         if not appends:
             return None
-        parts = [part for append in appends for part in append.parts]
-        ended = [game for append in appends for game in append.ended]
         began = time.perf_counter()
         try:
+            parts = [part for append in appends for part in append.parts]
+            ended = [game for append in appends for game in append.ended]
             self._ledger.append(parts, int(time.time()), ended)
-        except (sqlite3.Error, ValueError, NotInPlace) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the tables are told, and the journal goes on
             return error
         self.durations.add(time.perf_counter() - began)
         return None

@@ -113,6 +113,17 @@ async def test_a_shortened_table_keeps_what_counts(store: Store) -> None:
         assert await journal.tables() == {"ONCE": [OPENED, Hosted(1), Freed(0)]}
 
 
+async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Store) -> None:
+    """Whoever has caused it is told, and what comes afterwards is stored."""
+    async with store.opened() as journal, asyncio.timeout(TIMEOUT):
+        for number in range(2):  # SQLite's first commit is made in a thread
+            with pytest.raises(NotStored):
+                await journal.append("MINE", 0, [object()])  # type: ignore[list-item]
+            await journal.append("ONCE", 2 * number, ENTRIES[2 * number : 2 * number + 2])
+        assert journal.not_stored == 2
+        assert await journal.tables() == {"ONCE": ENTRIES}
+
+
 async def test_a_failure_at_one_table_does_not_stop_the_journal(store: Store) -> None:
     """What others append meanwhile is stored."""
     async with store.opened() as journal:
