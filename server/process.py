@@ -147,4 +147,5 @@ def _signals(stop: asyncio.Event, renew: asyncio.Event) -> Iterator[None]:
         yield
     finally:
         for number, former in before.items():
-            signal.signal(number, former)
+            # The process ends as it was asked to: asking again must neither kill it nor change its exit code.
+            signal.signal(number, signal.SIG_IGN if stop.is_set() else former)
