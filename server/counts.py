@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from protocol.codes import Code
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStored, TableLost
 from server.failures import RepeatedFailure
 from server.logs import about
 
@@ -36,8 +36,8 @@ class Counts:
         self.refusals[code if code in _CODES else ILLEGAL_MOVE] += 1
 
     def journal_failed(self, error: JournalError) -> None:
-        """Log what the journal could not do, unless it has done that itself."""
-        if not isinstance(error, NotStored) and (failures := self.unreadable.failed()) > 0:
+        """Log what could not be read; the journal logs what it has not stored, or lost with the lease."""
+        if not isinstance(error, NotStored | TableLost) and (failures := self.unreadable.failed()) > 0:
             log.error("not read", extra=about(failures=failures, reason=str(error)))
 
 

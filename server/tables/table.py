@@ -7,7 +7,7 @@ what is asked at the table to the requests, the game to the moves.
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
@@ -62,7 +62,6 @@ from server.tracing import move_span
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -96,6 +95,7 @@ class Table:
         self._context = TableContext(
             code, state, journal, limits, counts, stand_in, chat, scheduler, owner, shares_draws
         )
+        self._audience = self._context.audience
         try:
             self._begin()
         except BaseException:
@@ -127,93 +127,87 @@ class Table:
         """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
         if isinstance(message, Lay | PlacePiece):
             with move_span(type(message).__name__, None if self.state.private else self.code):
-                await self._in_order(self._open_requests().answer, session, message)
+                await self._in_order(lambda: self._requests.answer(session, message))
         else:
-            await self._in_order(self._open_requests().answer, session, message)
+            await self._in_order(lambda: self._requests.answer(session, message))
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Let the session in as it asks; raises Refusal or JournalError."""
         match message:
             case JoinTable():
-                await self._if_leased(self._admission.join, session, message)
+                await self._if_leased(lambda: self._admission.join(session, message))
             case Resume():
-                await self._if_leased(self._admission.resume, session, message)
+                await self._if_leased(lambda: self._admission.resume(session, message))
             case Watch():
-                await self._if_leased(self._admission.watch, session, message)
+                await self._if_leased(lambda: self._admission.watch(session, message))
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        await self._if_leased(self._open_requests().play_again, session, message)
+        await self._if_leased(lambda: self._requests.play_again(session, message))
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game; raises Refusal."""
-        await self._if_leased(self._open_requests().send_record, session, message)
+        await self._if_leased(lambda: self._requests.send_record(session, message))
 
     async def disconnected(self, session: Session) -> None:
         """Take note that the session's connection is gone."""
-        if self._ended:  # and was lost while somebody came
-            return
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
-            await self._at_once(self._admission.disconnected, session)
-
-    def _open_requests(self) -> Requests:
-        """Return the part that does requests; raises Refusal or TableLost if the table has ended."""
-        if self._ended:  # it was lost while the session came
-            raise self._closed()
-        return self._requests
+            await self._at_once(lambda: self._admission.disconnected(session))
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
     @property
     def players_here(self) -> int:
         """Return how many players are connected."""
-        return len(self._context.audience.seated)
+        return len(self._audience.seated)
 
     def is_here(self, seat: Seat) -> bool:
         """Tell whether the player of a seat is connected."""
-        return seat in self._context.audience.seated
+        return seat in self._audience.seated
 
     @property
     def spectators_here(self) -> int:
         """Return how many spectators are connected."""
-        return len(self._context.audience.spectators)
+        return len(self._audience.spectators)
 
     def summary(self) -> TableSummary:
         """Return what the list of tables says of this one."""
         return table_summary(self.code, self.state, deserted=not self.players_here)
 
     def as_seen(self) -> TableState:
-        """Return what everybody at the table sees of it: who sits where, and who is here."""
+        """Return what everybody at the table sees of it: who sits where, and who is here; raises Refusal."""
+        self._check_open()
         return self._context.table_state()
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
-        return self._attendance.seconds_unattended()
+        return None if self._ended else self._attendance.seconds_unattended()
 
     @property
     def unattended_since(self) -> float | None:
         """Return when the last one here has left, by the table's clock; None if somebody is here."""
-        return self._attendance.unattended_since
+        return None if self._ended else self._attendance.unattended_since
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
-        """Give seat 0 to the session that has just opened the table."""
+        """Give seat 0 to the session that has just opened the table; raises Refusal."""
+        self._check_open()
         self._admission.sit(session, Seat(0), Seated(id, self.code, 0, token))
         self._look_who_is_here()
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._if_leased(self._admission.arrive, session, id, player)
+        await self._if_leased(lambda: self._admission.arrive(session, id, player))
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good and tell everybody why, if there is a `reason`.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self._at_once(self._close, reason)
+        await self._at_once(lambda: self._close(reason))
 
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
-        return await self._at_once(self._admission.remove_player, seat)
+        return await self._at_once(lambda: self._admission.remove_player(seat))
 
     async def archive_if_unattended(self) -> bool:
         """Archive or forget the table if nobody is here; return whether it has ended."""
@@ -223,14 +217,13 @@ class Table:
 
     async def shorten_if_long(self) -> None:
         """Have the journal drop entries of the table that no longer count; raises JournalError."""
-        if not self._ended:
-            with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
-                await self._at_once(self._context.shorten_if_long)
+        with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
+            await self._at_once(lambda: self._context.shorten_if_long())  # noqa: PLW0108 - an ended table has none
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Have `give` give the table to another server, and send everybody there; else it stays as it is."""
         with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile, or nobody knows where it is
-            await self._at_once(self._hand_over, give)
+            await self._at_once(lambda: self._hand_over(give))
 
     def give_up(self) -> None:
         """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
@@ -245,48 +238,48 @@ class Table:
 
     def stop_timers(self) -> None:
         """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
-        self._stop_timers()
+        if not self._ended:
+            self._stop_timers()
 
     # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _in_order(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` after all earlier requests; raises what `_do_work` raises."""
         await self._lock.acquire()
         try:
-            return await self._do_work(work, *args, **options)
+            return await self._do_work(work)
         finally:
             self._lock.release()
 
-    async def _if_leased(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+    async def _if_leased(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` after all earlier requests; raises NotStored too, as `check_lease` does."""
         await self._lock.acquire()
         try:
             if not self._ended:
                 self._context.check_lease()
-            return await self._do_work(work, *args, **options)
+            return await self._do_work(work)
         finally:
             self._lock.release()
 
-    async def _at_once(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+    async def _at_once(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` before all queued requests; raises what `_do_work` raises.
 
         So no number of requests can delay the server's own work.
         """
         await self._lock.acquire(urgent=True)
         try:
-            return await self._do_work(work, *args, **options)
+            return await self._do_work(work)
         finally:
             self._lock.release()
 
-    async def _do_work(self, work: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+    async def _do_work(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` now that the lock is held; if it fails, only this table is closed.
 
         Raises Refusal if the table has ended, and what `work` refuses.
         """
-        if self._ended:
-            raise self._closed()
+        self._check_open()
         try:
-            result = await work(*args, **options)
+            result = await work()
             if not (self._ended or self._is_over):
                 if self._context.pause_asked:
                     await self._pauses.begin_if_agreed()
@@ -311,7 +304,7 @@ class Table:
 
     async def _fall_due(self, message: InternalMessage) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
-            await self._at_once(self._do_due, message)
+            await self._at_once(lambda: self._do_due(message))
 
     async def _do_due(self, message: InternalMessage) -> None:
         match message:
@@ -333,7 +326,7 @@ class Table:
     # -- the end ------------------------------------------------------------------------------------
 
     def _look_who_is_here(self) -> None:
-        if not self._context.audience:
+        if not self._audience:
             self.state.pack()
             self._requests.forget_record()
             if self.state.stage == "over":
@@ -364,9 +357,8 @@ class Table:
         """Send everybody away, and remove the table from the lobby."""
         self._ended = True
         self._stop_timers()
-        audience = self._context.audience
-        for session in list(audience):
-            audience.remove(session)
+        for session in list(self._audience):
+            self._audience.remove(session)
             if self._moved_to is not None:
                 session.move(self._moved_to)
             elif self._lost:
@@ -389,6 +381,11 @@ class Table:
     def _is_over(self) -> bool:
         """Tell whether the table is to end, after what was done."""
         return self.state.forgotten or self.archived or self._moved_to is not None
+
+    def _check_open(self) -> None:
+        """Raise Refusal or TableLost if the table has ended."""
+        if self._ended:
+            raise self._closed()
 
     def _closed(self) -> Refusal | TableLost:
         if self._lost:

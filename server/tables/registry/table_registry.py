@@ -197,8 +197,10 @@ class TableRegistry:
                     await self._journal.archived_entries(code)
             if code not in self._journal.codes_set_aside:
                 raise Refusal(Code.NO_SUCH_TABLE, table=code)
-            (stored,) = await self._journal.tables_set_aside([code])
-            state, whole = folded_as_far_as_possible(stored.entries, next(self._chances))
+            stored = await self._journal.tables_set_aside([code])
+            if not stored:  # another server has just restored or removed it
+                raise Refusal(Code.NO_SUCH_TABLE, table=code)
+            state, whole = folded_as_far_as_possible(stored[0].entries, next(self._chances))
             if not whole:
                 return None
             await self._make_room(None)

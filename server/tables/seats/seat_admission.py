@@ -68,8 +68,6 @@ class SeatAdmission:
         before = list(self._context.state.players)
         seat = await self._take(message.seat, newcomer, self._hands_known.get(session))
         gone = before[seat]
-        if seat in self._context.state.bot_seats or seat in self._context.state.votes:
-            await self._context.store_or_log(Returned(seat))
         taken_over = gone.name if gone is not None and gone.vacant else None
         self.sit(session, seat, Seated(message.id, self._context.code, seat, token, taken_over))
         self._context.welcome(session, after=0)
@@ -281,6 +279,8 @@ class SeatAdmission:
         check_name(newcomer.name)
         self._check_free(newcomer.name, seat)
         entries = [_taken(seat, newcomer), *_choice(seat, newcomer), *self._context.nobody_ready()]
+        if seat in state.bot_seats or seat in state.votes:
+            entries.append(Returned(Seat(seat)))
         await self._context.store(*entries)
         return Seat(seat)
 

@@ -27,6 +27,7 @@ from protocol.messages import (
     Leave,
     ListTables,
     Refused,
+    Remove,
     Resume,
     Seated,
     ServerMessage,
@@ -38,6 +39,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow, TableLost
+from server.refusal import Refusal
 from server.storage.entries import Entry, Hosted, Opened, Taken
 from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database, WrongUrl
@@ -305,9 +307,52 @@ async def test_whoever_comes_back_while_the_lease_runs_out_is_told_nothing(
             assert not any(isinstance(message, Seated | Events) for message in again.received)
 
 
+async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the lease could run out between the two, and the newcomer would see a table that may be lost."""
+    async with running(Config()) as server, game(server.port, 2, absence=ByBot(0)) as (host, gone):
+        await gone.done(Leave(gone.next_id()))
+        table = table_of(server, [gone])
+        await eventually(lambda: Seat(1) in table.state.bot_seats)
+        await host.done(Remove(host.next_id(), 1))
+        journal = table._context.journal
+        append = journal.append
+
+        async def runs_out(*arguments: Any) -> None:
+            await append(*arguments)
+            monkeypatch.setattr(type(journal), "lapsed", True)
+            monkeypatch.setattr(
+                journal, "append", AsyncMock(side_effect=NotStoredNow("the lease has run out"))
+            )
+
+        monkeypatch.setattr(journal, "append", runs_out)
+        async with connected(server.port) as newcomer:
+            await newcomer.join(gone.code, "Zoe")
+        assert Seat(1) not in table.state.bot_seats
+
+
+async def test_a_damaged_table_that_another_server_has_just_restored_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running(Config()) as server:
+        monkeypatch.setattr(type(server.lobby._journal), "codes_set_aside", {"ONCE"})
+        with pytest.raises(Refusal) as refused:
+            await server.lobby.restore_damaged("ONCE")
+        assert refused.value.code == Code.NO_SUCH_TABLE
+
+
+async def test_a_lease_is_measured_by_one_clock(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop has another one, which need not agree."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: time() - 1000)
+    async with journal_at(database) as journal:
+        assert not journal.lapsed
+        assert 0 < journal.node.seconds_left <= 6
+
+
 @pytest.mark.parametrize("stored", [True, False])
 async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
-    stored: bool, monkeypatch: pytest.MonkeyPatch
+    stored: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether or not that was stored: nobody asked for it, and the server goes on."""
     async with running(Config()) as server:
@@ -323,6 +368,7 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
         monkeypatch.setattr(table._context.journal, "archive", lose)
         assert await table.archive_if_unattended()
         assert not server.lobby.tables
+    assert "not read" not in caplog.text
 
 
 async def test_a_client_that_comes_while_its_table_is_lost_is_sent_on(

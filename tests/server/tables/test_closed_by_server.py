@@ -11,19 +11,24 @@ from protocol.codes import Code
 from protocol.messages import (
     Announced,
     Events,
+    GetRecord,
+    JoinTable,
     Leave,
     Refused,
     Rematch,
     Resume,
     Seated,
     StartGame,
+    Sync,
     TableState,
     Vote,
+    Watch,
 )
 from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.refusal import Refusal
+from server.tables.state.persistent_state import Player
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
 
 
@@ -64,6 +69,38 @@ async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
         assert not server.lobby.archived
     async with running(config) as server:
         assert not server.lobby.archived
+
+
+async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
+    """Nobody is there any more, and everything is refused."""
+    async with memory_server() as server, game(server.port, 2) as peers:
+        table = table_of(server, peers)
+        session = table._context.audience.seated[Seat(0)]
+        await table.close(None)
+        for refused in (
+            table.handle(session, Sync(1)),
+            table.enter(session, JoinTable(1, table.code, "Anna")),
+            table.enter(session, Resume(1, table.code, peers[0].token)),
+            table.enter(session, Watch(1, table.code)),
+            table.play_again(session, Rematch(1)),
+            table.send_record(session, GetRecord(1)),
+            table.arrive(session, 1, Player("Anna", "")),
+            table.close(None),
+            table.remove_player(Seat(0)),
+        ):
+            with pytest.raises(Refusal):
+                await refused
+        for now_refused in (lambda: table.seat_opener(session, 1, ""), table.as_seen):
+            with pytest.raises(Refusal):
+                now_refused()
+        await table.disconnected(session)
+        await table.shorten_if_long()
+        assert await table.archive_if_unattended()
+        table.stop_timers()
+        table.tell_state()
+        assert (table.players_here, table.spectators_here, table.is_here(Seat(0))) == (0, 0, False)
+        assert table.seconds_unattended() is table.unattended_since is None
+        assert table.summary().table == table.code
 
 
 async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
