@@ -171,6 +171,9 @@ class Config:
     proxy_header: bool = False  # they say it by the PROXY protocol; otherwise by X-Forwarded-For
     announce: Announce | None = None  # None: whoever joins has to know the address
     gateway: Callable[[str, str], None] | None = None  # is told URL and token for a program that connects
+    attendance: Callable[[str, str, bool], None] | None = (
+        None  # is told who comes to a table, and who leaves it
+    )
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     pages: Pages | None = None  # how pages for browsers are drawn; None shows them none

@@ -15,7 +15,7 @@ from commands.parsing import Commands, UsualConfiguration, WrongUse, describe_ho
 from commands.serving.configuration import Setting, namespace_of, printed, settings
 from commands.serving.serve_options import add_serve_options
 from commands.serving.server_config import check, pages, server_config
-from commands.serving.start_messages import print_name, print_start
+from commands.serving.start_messages import attendance_printer, print_name, print_start
 
 if TYPE_CHECKING:
     from commands.guests.process import DoorProcess
@@ -50,6 +50,8 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
         config = replace(config, announce=None)
     if config.announce is not None:
         config = replace(config, announce=replace(config.announce, told=print_name))
+    if sys.stdout.isatty():
+        config = replace(config, attendance=attendance_printer())
     log_to(sys.stderr, verbose=chosen.verbose, as_json=chosen.log_json)
 
     def read_again() -> Renewal:

@@ -2,14 +2,22 @@
 
 import contextlib
 import itertools
+import os
+import queue
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from client.language import _
 from client.typed.address import describe_found_as
+from protocol.text import printable
+
+_LINES_WAITING: Final = 100  # for the terminal
 
 
 def print_start(
@@ -24,6 +32,28 @@ def print_name(name: str) -> None:
     """Print the name under which the server is found."""
     with contextlib.suppress(OSError):  # nobody reads it any more
         print(describe_found_as(name), flush=True)
+
+
+def attendance_printer() -> Callable[[str, str, bool], None]:
+    """Return what prints who comes to a table, and who leaves it.
+
+    The server does not wait for the terminal, which may be stopped: a thread does, and lines are left out.
+    """
+    lines = queue.Queue[str](_LINES_WAITING)
+
+    def write() -> None:
+        with contextlib.suppress(OSError):  # the terminal is gone
+            while line := lines.get():
+                os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
+
+    def told(name: str, table: str, here: bool) -> None:
+        form = _("{name} comes to table {code}.") if here else _("{name} leaves table {code}.")
+        line = f"{time.strftime('%H:%M:%S')} {form.format(name=printable(name), code=table)}"
+        with contextlib.suppress(queue.Full):
+            lines.put_nowait(line)
+
+    threading.Thread(target=write, name="attendance", daemon=True).start()
+    return told
 
 
 def _print(

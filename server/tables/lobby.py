@@ -78,6 +78,7 @@ class Lobby:
         )
         self.tables = self._registry.tables
         self.public = PublicTables(self.tables)
+        self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._guesses = GuessLimit(config.limits, self._timers.time)
         self._timers_stopped = False
         self._counts = counts
@@ -254,6 +255,15 @@ class Lobby:
     def table_changed(self, code: str) -> None:
         """Take note that what the list says of a table has changed."""
         self.public.changed(code)
+        if (tell := self._config.attendance) is None:
+            return
+        table = self.tables.get(code)
+        here = frozenset[str]() if table is None else table.people_here()
+        before = self._here.pop(code, frozenset())
+        if here:
+            self._here[code] = here
+        for name in sorted(here ^ before):
+            tell(name, code, name in here)
 
     def privacy_changed(self) -> None:
         """Take note that a table has become private, or has ceased to be."""

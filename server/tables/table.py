@@ -165,6 +165,11 @@ class Table:
         """Tell whether the player of a seat is connected."""
         return seat in self._audience.seated
 
+    def people_here(self) -> frozenset[str]:
+        """Return the names of the people who are connected to their seats."""
+        seats = self._context.audience.seated.keys() - self.state.programs
+        return frozenset(player.name for seat in seats if (player := self.state.players[seat]) is not None)
+
     @property
     def spectators_here(self) -> int:
         """Return how many spectators are connected."""

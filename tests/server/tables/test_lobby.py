@@ -614,3 +614,23 @@ async def test_spectators_do_not_play() -> None:
         assert (await spectator.refused(StartGame(1))).code == Code.NOT_A_PLAYER
         await spectator.done(Sync(2))
         await spectator.done(Say(3, "hm"))
+
+
+async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:
+    """People alone, each once, whether they leave or lose their connection."""
+    told: list[tuple[str, str, bool]] = []
+
+    def tell(name: str, code: str, here: bool) -> None:
+        told.append((name, code, here))
+
+    async with running(Config(attendance=tell)) as server:
+        async with full_table(server.port, 3, programs={2}, bots={}) as peers:
+            code = peers[0].code
+            await peers[1].done(Leave(peers[1].next_id()))
+        await eventually(lambda: len(told) == 4)
+    assert told == [
+        ("Player 0", code, True),
+        ("Player 1", code, True),
+        ("Player 1", code, False),
+        ("Player 0", code, False),
+    ]
