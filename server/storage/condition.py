@@ -48,12 +48,12 @@ class Verdict:
         return contents(self.table.entries).moves
 
     @classmethod
-    def of_set_aside(cls, table: SetAside) -> "Verdict":
-        """Return what is left of a table that was set aside before."""
+    def of_set_aside(cls, table: SetAside, *, known: bool = True) -> "Verdict":
+        """Return what is left of a table that was set aside before; if that is not `known`, it is news."""
         rows = table.rows[: table.whole]
         found = Stored(table.code, rows, rechecked(table.code, rows).entries)
         condition = Condition.DAMAGED if rows else Condition.LOST
-        return cls(found, condition, table.length, table.reason, since=table.since)
+        return cls(found, condition, table.length, table.reason, since=table.since if known else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import logging
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,19 +24,21 @@ FILE_NAME: Final = "palatinus.commits"
 _TITLE: Final = "palatinus-commits-1"
 _SIZE_TO_REWRITE: Final = 256 * 1024  # bytes; 10,000 archived games need some 400 KB
 _GONE: Final = "-"
+_NAMED: Final = re.compile(rb"\b[A-Z]{4,}+(?!-)")  # the tables in a line, but for those that are gone
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class KnownCommits:
-    """What a commit list says; `damaged` if a line of it does not fit."""
+    """What a commit list says; `damaged` if a line of it does not fit, `named` the tables in such lines."""
 
     journal: str | None = None
     commits: int = 0
     tables: dict[str, Standing] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     damaged: bool = False
+    named: set[str] = field(default_factory=set)
 
 
 def known_commits(content: bytes) -> KnownCommits:
@@ -44,7 +47,8 @@ def known_commits(content: bytes) -> KnownCommits:
     A last line that is cut off is not damage: its commit was told to nobody.
     """
     known = KnownCommits()
-    *lines, _cut_off = content.split(b"\n")
+    *lines, cut_off = content.split(b"\n")
+    known.named.update(map(bytes.decode, _NAMED.findall(cut_off)))
     listed = 0
     for line in lines:
         try:
@@ -56,6 +60,7 @@ def known_commits(content: bytes) -> KnownCommits:
             changes = dict(map(_change, words[1:]))
         except (ValueError, IndexError):
             known.damaged = True
+            known.named.update(map(bytes.decode, _NAMED.findall(line)))
             continue
         if known.journal is None or (first != known.commits + 1 and not (listed and first == known.commits)):
             known.damaged = True  # a line before it is missing

@@ -165,7 +165,7 @@ class DataFolder:
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            with reading(self._path) as (database, _):
+            with reading(self._path) as (database, *_):
                 yield database
         except OSError as error:
             raise unusable(self._path, error) from error

@@ -3,7 +3,8 @@
     python -m tests.server.storage.damage_trials [--trials N] [--seed WORD]
 
 No start may say nothing when a game is shorter than what was told to its players or different, hold up other
-tables, raise a traceback, or change the files that it was given without keeping them.
+tables, raise a traceback, or change the files that it was given without keeping them. If several files are
+damaged, it must report every table of which any of them still holds more than is left in play.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import contextlib
 import json
 import logging
 import random
+import re
 import shutil
 import sqlite3
 import sys
@@ -21,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from server.app import Running, running
 from server.config import Config, Limits
@@ -30,6 +32,8 @@ from server.logs import describe
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.commit_list import known_commits
+from server.storage.sqlite.damage.page_scan import rows_in
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.registry.folding import chances, kept_tables
@@ -71,6 +75,7 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
         async with game(server.port, 2) as over:
             await play_on(over, chooser)
         await _archived(server, over[0].code)
+        await _set_aside_and_restored(server, peers[0].code)
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(running(config))
         for number in range(3):
@@ -78,9 +83,13 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
                 await play_on(peers, chooser, moves=4 + number)
             if number == 0:
                 copied(data, earlier)
+                await _checkpoint(server)
         async with game(server.port, 3) as over:
             await play_on(over, chooser, moves=12)
         await _archived(server, over[0].code)
+        async with game(server.port, 2) as closed:
+            await play_on(closed, chooser, moves=6)
+        await server.lobby.close_table(closed[0].code, None)
         peer = await stack.enter_async_context(connected(server.port))
         await peer.open(4)
         copied(data, killed)
@@ -94,6 +103,20 @@ async def _archived(server: Running, code: str) -> None:
     await server.lobby._journal.archive(code, ArchivedGame(code, played=True))
     table.stop_timers()
     del server.lobby.tables[code]
+
+
+async def _checkpoint(server: Running) -> None:
+    checkpoints = cast("SqliteJournal", server.lobby._journal)._checkpoints
+    checkpoints.begin()
+    assert checkpoints._at_work is not None
+    await checkpoints._at_work
+
+
+async def _set_aside_and_restored(server: Running, code: str) -> None:
+    journal = server.lobby._journal
+    entries = len(await journal.entries(code))
+    await journal.set_aside(code, entries, "it may be damaged")
+    await journal.restore(code, entries)
 
 
 def contents(data: Path) -> dict[str, bytes]:
@@ -202,6 +225,23 @@ DAMAGES: Final[Mapping[str, Damage]] = {
 }
 
 
+def several(chance: random.Random) -> tuple[str, Damage]:
+    """Return damage to two or three files at once, and what it is."""
+    kinds: dict[str, list[str]] = {}
+    for name in DAMAGES:
+        kinds.setdefault(name.split(":")[0], []).append(name)
+    del kinds["main file and log"]
+    chosen = [chance.choice(kinds[file]) for file in chance.sample(sorted(kinds), chance.randint(2, 3))]
+    chosen.sort(key="main file: rows swapped".__ne__)  # SQLite has to open the files for that
+
+    def damage(data: Path, earlier: Path, chance: random.Random) -> None:
+        for name in chosen:
+            with contextlib.suppress(FileNotFoundError):  # swapping rows deletes the log
+                DAMAGES[name](data, earlier, chance)
+
+    return " and ".join(chosen), damage
+
+
 # -- a trial -----------------------------------------------------------------------------------------
 
 
@@ -223,8 +263,13 @@ def logged() -> Iterator[list[str]]:
         source.removeHandler(handler)
 
 
-async def trial(case: Case, damage: Damage, data: Path, chance: random.Random) -> tuple[str, list[str]]:
-    """Start with damaged files; return what came of it in a word, and what is wrong with that."""
+async def trial(
+    case: Case, damage: Damage, data: Path, chance: random.Random, *, to_several: bool = False
+) -> tuple[str, list[str]]:
+    """Start with damaged files; return what came of it in a word, and what is wrong with that.
+
+    If the damage is `to_several` files, nothing need be said of entries that none of them holds any more.
+    """
     copied(case.killed, data)
     damage(data, case.earlier, chance)
     given = contents(data)
@@ -240,11 +285,14 @@ async def trial(case: Case, damage: Damage, data: Path, chance: random.Random) -
     wrong = []
     words = "\n".join(lines)
     outcomes = set()
+    left = _lengths_left(given) if to_several else {}
     for code, entries in case.told.items():
         found = games.get(code, ())
         if found == entries:
             continue
         outcomes.add("set aside" if code in set_aside else "shorter")
+        if to_several and left.get(code, 0) <= len(found) and found == entries[: len(found)]:
+            continue
         if code not in words:
             wrong.append(f"nothing was said of table {code} ({len(found)} of {len(entries)} entries)")
         if code not in games and code not in set_aside:
@@ -258,20 +306,56 @@ async def trial(case: Case, damage: Damage, data: Path, chance: random.Random) -
     return outcome + (", told" if lines else ""), wrong
 
 
+def _lengths_left(given: Mapping[str, bytes]) -> dict[str, int]:
+    """Return how many entries the files show at least that tables had.
+
+    Not the pages of a last transaction that is not complete: a kill leaves that, and it was told to nobody.
+    """
+    lengths: dict[str, int] = {}
+    log = given.get(LOG_NAME, b"")
+    commits = [
+        start + 4120
+        for start in range(32, len(log) - 4119, 4120)
+        if any(log[start + 4 : start + 8]) and log[start + 8 : start + 16] == log[16:24]
+    ]
+    for row in rows_in(given.get(FILE_NAME, b""), log[: max(commits, default=len(log))]):
+        match row:
+            case [None, str(code), int(number), *_]:
+                lengths[code] = max(lengths.get(code, 0), number + 1)
+            case [str(code), int(), bytes(), str(), int(), int(length), *_]:
+                lengths[code] = max(lengths.get(code, 0), length)
+            case [str(code)]:
+                lengths.setdefault(code, 1)
+    content = given.get(LIST_NAME, b"")
+    for code in re.findall(r"\b[A-Z]{4}\b(?!-)", content.decode("latin-1")):
+        lengths.setdefault(code, 1)
+    for code, standing in known_commits(content).tables.items():
+        lengths[code] = max(lengths.get(code, 0), standing.length)
+    return lengths
+
+
 async def trials(number: int, seed: str) -> tuple[dict[str, Counter[str]], list[str]]:
     """Try every kind of damage so many times; return the outcomes and everything that is wrong."""
     counts: dict[str, Counter[str]] = {}
     failures = []
     with tempfile.TemporaryDirectory(prefix="palatinus-damage-") as folder:
         case = await case_in(Path(folder), seed=len(seed))
+        data = Path(folder) / "trial"
         for name, damage in DAMAGES.items():
             counts[name] = Counter()
             for attempt in range(number):
-                data = Path(folder) / "trial"
                 outcome, wrong = await trial(case, damage, data, random.Random(f"{seed} {name} {attempt}"))
                 counts[name][outcome] += 1
                 failures += [f"{name}, attempt {attempt}: {each}" for each in wrong]
                 shutil.rmtree(data)
+        counts["several files"] = Counter()
+        for attempt in range(10 * number):
+            chance = random.Random(f"{seed} {attempt}")
+            name, damage = several(chance)
+            outcome, wrong = await trial(case, damage, data, chance, to_several=True)
+            counts["several files"][outcome] += 1
+            failures += [f"{name}, attempt {attempt}: {each}" for each in wrong]
+            shutil.rmtree(data)
     return counts, failures
 
 

@@ -38,6 +38,7 @@ from tests.server.storage.damage_trials import (
     copied,
     games_in,
     logged,
+    several,
     trial,
 )
 
@@ -54,6 +55,14 @@ async def test_no_damage_passes_in_silence(name: str, case: Case, tmp_path: Path
         chance = random.Random(f"{name} {attempt}")
         _, wrong = await trial(case, DAMAGES[name], tmp_path / str(attempt), chance)
         assert not wrong
+
+
+async def test_no_damage_to_several_files_passes_in_silence(case: Case, tmp_path: Path) -> None:
+    """What any of them still holds of a table that is not left as it was is reported."""
+    for attempt in range(40):
+        name, damage = several(chance := random.Random(attempt))
+        _, wrong = await trial(case, damage, tmp_path / str(attempt), chance, to_several=True)
+        assert not wrong, name
 
 
 @pytest.mark.parametrize(
@@ -231,7 +240,7 @@ async def test_a_log_is_merged_in_memory_as_sqlite_merges_it(case: Case, tmp_pat
         copied(case.killed, data := tmp_path / str(attempt))
         if attempt:
             kinds[attempt % len(kinds)](data, case.earlier, random.Random(attempt))
-        content = merged((data / FILE_NAME).read_bytes(), (data / LOG_NAME).read_bytes())
+        content, _ = merged((data / FILE_NAME).read_bytes(), (data / LOG_NAME).read_bytes())
         with contextlib.closing(sqlite3.connect(":memory:")) as in_memory:
             in_memory.deserialize(content)
             with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as on_disk:

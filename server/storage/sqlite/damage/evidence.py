@@ -53,19 +53,20 @@ class View:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
-    """Read a journal into memory, brought to the newest version; yield a connection and the file's version.
+def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, int, bool]]:
+    """Read a journal into memory; yield a connection, the file's version, and whether its log is intact.
 
+    The connection shows it in the newest version.
     Raises sqlite3.Error, OSError, Misfit, or JournalError for a file of a newer version or not a journal.
     """
-    content = merged(content_of(path), content_of(beside(path, "-wal")))
+    content, log_intact = merged(content_of(path), content_of(beside(path, "-wal")))
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         if content:
             database.deserialize(content)
         version = checked_version(database, path)
         upgrade(database, version)
-        yield database, version
+        yield database, version, log_intact
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -106,6 +107,8 @@ class Evidence:
     """Rows that were found anywhere, whole or damaged, of now or of earlier."""
 
     rows: dict[str, dict[int, set[Row]]] = field(default_factory=dict)  # by table and number
+    named: set[str] = field(default_factory=set)  # tables of which an index has a row
+    last: dict[str, tuple[int, int]] = field(default_factory=dict)  # by table: a commit, the length after it
     archived: dict[str, list[tuple[Standing, int, ArchivedGame]]] = field(default_factory=dict)  # and when
     set_aside: dict[str, SetAside] = field(default_factory=dict)
     records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
@@ -121,7 +124,7 @@ class Evidence:
         for table in view.in_use.values():
             self._add_rows(table.code, table.rows)
         for table, game in archived_tables(database):
-            self._add_archived(table, game)
+            self._add_archived(table, game, view.archived[table.code])
         self.set_aside |= view.set_aside
         self.records_due |= view.records_due
         self.journals.add(view.journal)
@@ -131,8 +134,26 @@ class Evidence:
         rows = self.rows.get(code, {}).get(standing.length - 1, ())
         return any(row.link == standing.link for row in rows)
 
-    def best(self, code: str, wanted: Standing | None) -> list[Row]:
-        """Return the longest chain of a table, or the one that ends where it is `wanted` to end."""
+    @property
+    def codes(self) -> set[str]:
+        """All tables that are named anywhere."""
+        return {*self.rows, *self.archived, *self.records_due, *self.named}
+
+    @property
+    def commits(self) -> int:
+        """The number of the last commit that added a row."""
+        return max((commit for commit, _ in self.last.values()), default=0)
+
+    def length_after(self, code: str, commits: int) -> int:
+        """Return how many entries commits after number `commits` left a table with, 0 if they added none."""
+        commit, length = self.last.get(code, (0, 0))
+        return length if commit > commits else 0
+
+    def best(self, code: str, wanted: Standing | None, *, or_longer: bool = False) -> list[Row]:
+        """Return the longest chain of a table, or the one that ends where it is `wanted` to end.
+
+        `or_longer` follows that one as far as it leads.
+        """
         known = self.rows.get(code, {})
         chains: dict[bytes, list[Row]] = {first_link(code): []}
         longest: list[Row] = []
@@ -146,32 +167,42 @@ class Evidence:
             if not chains:
                 break
             if wanted is not None and number + 1 == wanted.length and wanted.link in chains:
-                return chains[wanted.link]
+                if not or_longer:
+                    return chains[wanted.link]
+                chains = {wanted.link: chains[wanted.link]}
             longest = next(iter(chains.values()))
         return longest
 
     def _add(self, row: list[Value]) -> None:
         match row:
-            case [None, str(code), int(number), str(body), int() | None as time, bytes(link), int()]:
-                self.rows.setdefault(code, {}).setdefault(number, set()).add(Row(time, body, link))
+            case [None, str(code), int(number), str(body), int() | None as time, bytes(link), int(commit)]:
+                if _is_code(code):
+                    self.rows.setdefault(code, {}).setdefault(number, set()).add(Row(time, body, link))
+                    self.last[code] = max(self.last.get(code, (0, 0)), (commit, number + 1))
+            case [str(code)] if _is_code(code):
+                self.named.add(code)
             case [str(code), int(since), str(reason), bytes(content), int(whole), int(length)]:
                 self.set_aside[code] = SetAside(code, since, reason, unpacked(content), whole, length)
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
-                self._add_archived(*archived_from(columns))
-            case [str(code), int(ended)] if code.isalpha() and code.isupper():
+                self._add_archived(*archived_from(columns), Standing(Place.ARCHIVED, columns[5], columns[6]))
+            case [str(code), int(ended)] if _is_code(code):
                 self.records_due[code] = ended
             case [str(journal), int()]:
                 self.journals.add(journal)
 
-    def _add_archived(self, table: Stored, game: ArchivedGame) -> None:
-        found = (table.standing, table.archived or 0, game)
-        self.archived.setdefault(table.code, []).append(found)
+    def _add_archived(self, table: Stored, game: ArchivedGame, standing: Standing) -> None:
+        """Add a row of the archive, which says how the table stood whatever is left of its entries."""
+        self.archived.setdefault(table.code, []).append((standing, table.archived or 0, game))
         self._add_rows(table.code, table.rows)
 
     def _add_rows(self, code: str, rows: Iterable[Row]) -> None:
         for number, row in enumerate(rows):
             self.rows.setdefault(code, {}).setdefault(number, set()).add(row)
+
+
+def _is_code(text: str) -> bool:
+    return text.isascii() and text.isalpha() and text.isupper()
 
 
 def refuse_if_in_use(path: Path) -> None:

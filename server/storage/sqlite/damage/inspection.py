@@ -54,7 +54,7 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
         if not content_of(path):
             return _found(known, _evidence_in(path), JournalError("the journal is missing"))
         try:
-            with reading(path) as (database, version):
+            with reading(path) as (database, version, log_intact):
                 if version == 0:
                     return _never_written(path, known)
                 view = view_of(database, version)
@@ -68,6 +68,8 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                         JournalError("the log {file} belongs to another journal", file=log.name),
                         *faults,
                     ]
+                elif not log_intact:
+                    faults = [JournalError("the log {file} is damaged", file=log.name), *faults]
                 if not faults and not closely:
                     return Findings(set_aside=list(view.set_aside))
                 evidence = Evidence()
@@ -87,7 +89,7 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
             evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
         return Findings(
             faults,
-            _verdicts(evidence, known, view),
+            _verdicts(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
             list(view.set_aside),
@@ -181,51 +183,71 @@ def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
-    """Tell whether a commit list is about these rows; where there are none, nothing speaks against it."""
-    if known.journal in evidence.journals or not (evidence.rows or evidence.journals):
+    """Tell whether a commit list is about these rows; if it is unknown which journal's they are, it is."""
+    if known.journal is None or known.journal in evidence.journals or not evidence.journals:
         return True
     return any(evidence.holds(code, standing) for code, standing in known.tables.items())
 
 
-def _verdicts(evidence: Evidence, known: KnownCommits, view: View | None) -> list[Verdict]:
+def _verdicts(
+    evidence: Evidence, known: KnownCommits, view: View | None, *, log_intact: bool = False
+) -> list[Verdict]:
     if not _about(known, evidence):
         known = KnownCommits()
-    codes: dict[str, None] = {}
-    if view is not None:
-        codes |= dict.fromkeys([*view.archived, *view.in_use])
-    elif known.journal is None or known.damaged:
-        codes |= dict.fromkeys(evidence.rows)
+    commits = 0 if view is None else view.commits
+    listed_to = -1 if known.journal is None or known.damaged else known.commits
+    # Where neither the list nor SQLite need show all tables, any trace of one may be all that is left of it.
+    traced = max(commits, evidence.commits) > listed_to and not (log_intact and evidence.commits <= commits)
+    codes = dict.fromkeys([] if view is None else [*view.archived, *view.in_use])
     codes |= dict.fromkeys(known.tables)
-    if view is None or view.commits <= known.commits:
+    if view is None or commits <= known.commits:
         codes = {code: None for code in codes if code not in known.gone}
-    found = [
-        _verdict(code, known.tables.get(code), evidence, view)
-        for code in codes
-        if code not in evidence.set_aside
-    ]
-    return found + list(map(Verdict.of_set_aside, evidence.set_aside.values()))
+    codes |= dict.fromkeys(sorted(((evidence.codes if traced else set()) | known.named) - known.gone))
+    aside = [table for code, table in evidence.set_aside.items() if _is_aside(code, known, view)]
+    for table in aside:
+        codes.pop(table.code, None)
+    found = [_verdict(code, known.tables.get(code), evidence, view, traced=traced) for code in codes]
+    shown = {} if view is None else view.set_aside
+    return found + [Verdict.of_set_aside(table, known=table.code in shown) for table in aside]
 
 
-def _verdict(code: str, listed: Standing | None, evidence: Evidence, view: View | None) -> Verdict:
+def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
+    """Tell whether a table that was set aside at some time is so still."""
+    places = {None if view is None else view.place(code), getattr(known.tables.get(code), "place", None)}
+    return code not in known.gone and places <= {None, Place.SET_ASIDE}
+
+
+def _verdict(
+    code: str, listed: Standing | None, evidence: Evidence, view: View | None, *, traced: bool
+) -> Verdict:
+    shown = None if view is None else view.in_use.get(code)
+    removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
-    shown = None if view is None else view.in_use.get(code)
     if shown is not None and shown.damage is None and (listed is None or _leads_to(shown.rows, listed)):
         table = shown
+        if traced:
+            longer = _made(code, evidence.best(code, shown.standing, or_longer=True))
+            table = longer if _leads_to(longer.rows, shown.standing) else shown
     else:
-        table = _made(code, evidence.best(code, listed))
+        table = _made(code, evidence.best(code, listed, or_longer=traced))
         if view is not None and code in view.archived and code not in view.damaged:
-            longer = _made(code, evidence.best(code, view.archived[code]))
+            longer = _made(code, evidence.best(code, view.archived[code], or_longer=traced))
             if listed is None or _leads_to(longer.rows, listed):
                 table = longer
     archived, game = _archived(code, table, listed, evidence, view)
     table = Stored(code, table.rows, table.entries, archived, table.damage)
-    length = max(len(table.rows), 0 if listed is None else listed.length)
+    later = evidence.length_after(code, 0 if view is None else view.commits) if traced else 0
+    length = max(len(table.rows), 0 if listed is None else listed.length, later)
     reached = listed is None or _leads_to(table.rows, listed)
     more = _more(code, len(table.rows), evidence, view) and not (reached and listed is not None)
     reason = table.damage or (f"entry {len(table.rows)} is damaged" if more else "")
+    if not reason and removed and not later:
+        more, reason = True, "it was removed, or is lost"
+    if not reason and len(table.rows) < length:
+        reason = "its last entries are missing"
     if not reason and not reached:
-        reason = "its last entries are missing" if len(table.rows) < length else "it is as it was earlier"
+        reason = "it is as it was earlier"
     if not reason:
         condition = Condition.WHOLE
     elif not table.entries:
@@ -244,7 +266,8 @@ def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool
     """Tell whether a table has entries after its first `length` ones, which do not fit to them."""
     if view is not None:
         return code in view.damaged
-    return any(number >= length for number in evidence.rows.get(code, ()))
+    in_archive = any(standing.length > length for standing, _, _ in evidence.archived.get(code, ()))
+    return in_archive or any(number >= length for number in evidence.rows.get(code, ()))
 
 
 def _archived(

@@ -12,6 +12,7 @@ Value: TypeAlias = int | float | str | bytes | None
 
 _PAGE_BYTES: Final = 4096  # unless a header says otherwise
 _TABLE_LEAF: Final = 0x0D
+_CELLS: Final = {_TABLE_LEAF: (8, 0), 0x0A: (8, 0), 0x02: (12, 4)}  # bytes before pointers, and in cells
 _LOG_HEADER_BYTES: Final = 32
 _FRAME_HEADER_BYTES: Final = 24
 _FILE_HEADER_BYTES: Final = 100  # at the beginning of page 1
@@ -20,7 +21,7 @@ _LONGEST_ROW: Final = 1 << 20  # bytes; what claims to be longer is damaged
 
 
 def rows_in(file: bytes, log: bytes) -> Iterator[list[Value]]:
-    """Yield the rows of all tables in an SQLite file and its write-ahead log."""
+    """Yield the rows of all tables in an SQLite file and its log, and the first value of each index key."""
     size = _page_bytes(file, log)
     pages = {start // size + 1: file[start : start + size] for start in range(0, len(file), size)}
     yield from _rows(pages, pages)
@@ -52,13 +53,16 @@ def _frames(log: bytes, size: int) -> Iterator[tuple[int, bytes, bool]]:
 def _rows(found: Mapping[int, bytes], pages: Mapping[int, bytes]) -> Iterator[list[Value]]:
     for number, page in found.items():
         start = _FILE_HEADER_BYTES if number == 1 else 0
-        if page[start : start + 1] != bytes((_TABLE_LEAF,)):
+        kind = int.from_bytes(page[start : start + 1], "big")
+        if kind not in _CELLS:
             continue
+        header_bytes, before_content = _CELLS[kind]
         cells = int.from_bytes(page[start + 3 : start + 5], "big")
-        pointers = page[start + 8 : start + 8 + 2 * cells]
+        pointers = page[start + header_bytes : start + header_bytes + 2 * cells]
         for place in range(0, len(pointers) - 1, 2):
+            cell = int.from_bytes(pointers[place : place + 2], "big") + before_content
             try:
-                yield _row(page, int.from_bytes(pointers[place : place + 2], "big"), pages)
+                yield _row(page, cell, pages) if kind == _TABLE_LEAF else _key(page, cell)
             except (ValueError, IndexError):  # damaged
                 continue
 
@@ -67,6 +71,12 @@ def _row(page: bytes, start: int, pages: Mapping[int, bytes]) -> list[Value]:
     length, start = _varint(page, start)
     _, start = _varint(page, start)  # its number
     return _values(_content(page, start, length, pages))
+
+
+def _key(page: bytes, start: int) -> list[Value]:
+    """Return what an index says of a row, without the row's number; the journal's keys are short."""
+    length, start = _varint(page, start)
+    return _values(page[start : start + length])[:1]
 
 
 def _content(page: bytes, start: int, length: int, pages: Mapping[int, bytes]) -> bytes:

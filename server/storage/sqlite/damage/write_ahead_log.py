@@ -17,13 +17,17 @@ _WITHOUT_LOG: Final = b"\x01\x01"
 _Sum: TypeAlias = tuple[int, int]
 
 
-def merged(file: bytes, log: bytes) -> bytes:
-    """Return the content of a file with its log, up to the last whole commit, as a file without a log."""
+def merged(file: bytes, log: bytes) -> tuple[bytes, bool]:
+    """Return a file with its log, up to any damage, as a file without a log; and whether the log is intact.
+
+    It is not if a commit comes after a damaged page. A damaged end may be what a kill left.
+    """
     content = bytearray(file)
+    intact = True
     if content[_MODE] == _WITH_LOG:
-        _apply(content, log)
+        intact = _apply(content, log)
         content[_MODE] = _WITHOUT_LOG
-    return bytes(content)
+    return bytes(content), intact
 
 
 def belongs_to_none(file: bytes, log: bytes) -> bool:
@@ -31,29 +35,38 @@ def belongs_to_none(file: bytes, log: bytes) -> bool:
     return bool(log) and file[_MODE] == _WITHOUT_LOG
 
 
-def _apply(content: bytearray, log: bytes) -> None:
+def _apply(content: bytearray, log: bytes) -> bool:
+    """Put the commits of a log into the file; return False if a damaged page comes before some of them."""
     page_bytes = _number(log, 8)
     order = _MAGIC.get(_number(log, 0))
     if order is None or not page_bytes:
-        return
+        return not any(log)
     total = _added((0, 0), log[:24], order)
     if total != (_number(log, 24), _number(log, 28)):
-        return
+        return False
     salts = log[16:24]
     pages: dict[int, bytes] = {}
+    broken = False
     step = _FRAME_HEADER_BYTES + page_bytes
     for start in range(_HEADER_BYTES, len(log) - step + 1, step):
         page = log[start + _FRAME_HEADER_BYTES : start + step]
-        total = _added(_added(total, log[start : start + 8], order), page, order)
-        if log[start + 8 : start + 16] != salts or total != (
-            _number(log, start + 16),
-            _number(log, start + 20),
-        ):
-            return
+        stored = (_number(log, start + 16), _number(log, start + 20))
+        is_current = log[start + 8 : start + 16] == salts  # and not of before the log was begun anew
+        if is_current:
+            total = _added(_added(total, log[start : start + 8], order), page, order)
+        if not is_current or total != stored:
+            broken, total = True, stored
+            continue
+        size = _number(log, start + 4)
+        if broken:
+            if size:  # a commit; pages without one are what a full disk left of a transaction
+                return False
+            continue
         pages[_number(log, start)] = page
-        if size := _number(log, start + 4):  # a commit
+        if size:
             _put(content, pages, size * page_bytes)
             pages = {}
+    return True
 
 
 def _put(content: bytearray, pages: dict[int, bytes], size: int) -> None:
