@@ -24,6 +24,7 @@ FILE_NAME: Final = "palatinus.commits"
 _TITLE: Final = "palatinus-commits-1"
 _SIZE_TO_REWRITE: Final = 256 * 1024  # bytes; 10,000 archived games need some 400 KB
 _GONE: Final = "-"
+_WORD: Final = re.compile(r"([A-Z]+)([^A-Z])(.*)")
 _NAMED: Final = re.compile(rb"\b[A-Z]{4,}+(?!-)")  # the tables in a line, but for those that are gone
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,9 @@ def _words(line: bytes) -> list[str]:
 
 
 def _change(word: str) -> tuple[str, Standing | None]:
-    code, mark, rest = word[:4], word[4], word[5:]
+    if (parts := _WORD.fullmatch(word)) is None:
+        raise ValueError("this is not what has become of a table")
+    code, mark, rest = parts.groups()
     if mark == _GONE:
         return code, None
     length, _, link = rest.partition(":")

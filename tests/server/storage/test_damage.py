@@ -363,7 +363,7 @@ async def test_with_any_size_of_the_log_every_game_is_whole_in_one_place(tmp_pat
 
 
 def test_a_commit_list_says_what_was_written_to_it() -> None:
-    tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678"), "EFGH": Standing(Place.SET_ASIDE, 0, b"")}
+    tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678"), "EFGHIJKL": Standing(Place.SET_ASIDE, 0, b"")}
     known = known_commits(written("feed", 12, tables))
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
 
