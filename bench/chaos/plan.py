@@ -175,6 +175,8 @@ def cluster_rounds(games: int, faults: int, tables: int, seed: str, *, nodes: in
     cycle = [kind for kind, share in _SHARES.items() for _ in range(share)]
     kinds = (cycle * (faults // len(cycle) + 1))[:faults]
     random.Random(f"{seed} faults").shuffle(kinds)
+    # Every node has room for all, also when others are gone, but not for the games that they have left.
+    most_tables = max(3, min(games, tables))
     plans = []
     for number in range(count):
         here = kinds[faults * number // count : faults * (number + 1) // count]
@@ -185,6 +187,7 @@ def cluster_rounds(games: int, faults: int, tables: int, seed: str, *, nodes: in
                 kills=here.count(Disturbance.KILL) + 1,
                 tables=tables,
                 durable=number % 2 == 1,
+                most_tables=most_tables if number % 2 == 0 else 500,
                 operated=False,
                 nodes=nodes,
                 faults=tuple(kind for kind in here if kind is not Disturbance.KILL),
