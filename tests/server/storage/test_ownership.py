@@ -48,6 +48,7 @@ from server.storage.postgresql.url import senseless
 from server.storage.reasons import Misfit
 from server.tables.table import Table
 from tests.server.cluster.house import LONG_LEASE
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -62,6 +63,7 @@ from tests.server.peer import (
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.tables.hosted import served
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 PATIENT = replace(QUICK, sent_on=TIMEOUT)
@@ -309,9 +311,11 @@ async def test_whoever_comes_back_while_the_lease_runs_out_is_told_nothing(
 
 async def test_a_seat_and_the_end_of_its_bot_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the lease could run out between the two, and the newcomer would see a table that may be lost."""
-    async with running(Config()) as server, game(server.port, 2, absence=ByBot(0)) as (host, gone):
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=ByBot(0)) as (host, gone):
         await gone.done(Leave(gone.next_id()))
         table = table_of(server, [gone])
+        time.advance(60)
         await eventually(lambda: Seat(1) in table.state.bot_seats)
         await host.done(Remove(host.next_id(), 1))
         journal = table._context.journal
