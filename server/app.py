@@ -23,6 +23,7 @@ from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder
 from server.tables.lobby import Lobby
 from server.tables.registry.folding import chances, kept_tables
+from server.version import install_command
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
@@ -140,7 +141,9 @@ async def _journal_in_database(config: Config, url: str, listener: socket.socket
         from server.storage.postgresql.journal import PostgresJournal  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StartError(
-            "--database needs the package {package}: pip install 'palatinus[cluster]'", package=error.name
+            "--database needs the package {package}: install it with {command}",
+            package=error.name,
+            command=install_command("cluster"),
         ) from error
     return await PostgresJournal.opened(
         Database(url, config.durable),

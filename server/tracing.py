@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from server.errors import JournalError
 from server.logs import about
-from server.version import installed_version
+from server.version import install_command, installed_version
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -149,7 +149,7 @@ def _provider(node: str) -> "TracerProvider | None":
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise LookupError("they need packages: pip install 'palatinus[traces]'") from None
+        raise LookupError(f"they need packages: {install_command('traces')}") from None
     exporters = [_exporter(name) for name in names]
     own = {
         "service.name": os.environ.get("OTEL_SERVICE_NAME") or _NAME,
@@ -179,4 +179,4 @@ def _exporter(name: str) -> "SpanExporter":
     for found in entry_points(group=_EXPORTERS, name=name):
         exporter: SpanExporter = found.load()()
         return exporter
-    raise LookupError(f"there is no exporter {name!r}: pip install 'palatinus[traces]'")
+    raise LookupError(f"there is no exporter {name!r}: {install_command('traces')}")

@@ -2,8 +2,6 @@
 
 import argparse
 import importlib.util
-import shlex
-import sys
 from typing import Final
 
 from client.language import _
@@ -53,9 +51,10 @@ def add_guest_limits(command: argparse.ArgumentParser) -> None:
 def need_asyncssh() -> None:
     """Raise WrongUse if the package is missing that speaks ssh."""
     if importlib.util.find_spec("asyncssh") is None:
-        # For this very Python: another one's pip would look for some palatinus on the internet.
-        install = shlex.join([sys.executable, "-m", "pip", "install", "palatinus[ssh]"])
-        raise WrongUse(_("ssh needs the package asyncssh: install it with {command}").format(command=install))
+        from server.version import install_command
+
+        text = _("ssh needs the package asyncssh: install it with {command}")
+        raise WrongUse(text.format(command=install_command("ssh")))
 
 
 def _guests(arguments: argparse.Namespace) -> int:

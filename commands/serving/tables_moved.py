@@ -71,5 +71,7 @@ def _need_asyncpg() -> None:
     from importlib.util import find_spec
 
     if find_spec("asyncpg") is None:
-        text = _("--database needs the package {package}: pip install 'palatinus[cluster]'")
-        raise WrongUse(text.format(package="asyncpg"))
+        from server.version import install_command
+
+        text = _("--database needs the package {package}: install it with {command}")
+        raise WrongUse(text.format(package="asyncpg", command=install_command("cluster")))

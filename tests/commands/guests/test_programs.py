@@ -97,7 +97,8 @@ def test_what_keeps_a_door_shut_is_said_in_one_sentence(
     for command in ((*serve, "--data", str(tmp_path)), ("guests", "--data", str(tmp_path))):
         assert main(command) == 2
         (line,) = capfd.readouterr().err.splitlines()
-        assert f"asyncssh: install it with {sys.executable} -m pip install 'palatinus[ssh]'" in line
+        assert "asyncssh: install it with " in line
+        assert line.endswith("palatinus[ssh]'")
 
 
 async def test_a_door_of_its_own_outlives_the_server(tmp_path: Path) -> None:
