@@ -8,24 +8,30 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import asyncssh
 
 from client.language import N_, _, speaking
+from client.suggestion import Suggestion
 from client.ui.terminal.shell import describe_failure
 from commands.guests import identity
-from commands.guests.kept_seats import GuestBook
+from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import Bucket, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
 from commands.guests.login import Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
 from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play
+from commands.hints import suggested
 from commands.parsing import WITHOUT_SCREEN
+from engine.legal import Legal
+from engine.view import View
 from server.logs import about
 from server.net.connections.open_files import make_room_for
 from server.net.rate_limits import PerMinuteLimit
-from server.networks import shares
+from server.networks import Networks, shares, who_gives_way
+from server.thinking.turns import InTurn
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +39,7 @@ _BACKLOG: Final = 256
 _SECONDS_TO_SAY_GOODBYE: Final = 1.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
 _SECONDS_BETWEEN_TIDYINGS: Final = 600.0
+_FEW_ARRIVALS: Final = 3  # from one address, which come in however many come from others
 _FILES_EACH: Final = 4  # two connections, and the files of seats
 
 
@@ -43,6 +50,7 @@ class _Visitor:
     terminal: GuestTerminal
     line: Line
     task: asyncio.Task[None]
+    seats: GuestSeats
     gone: asyncio.Event
     farewell: str = ""
 
@@ -72,6 +80,7 @@ class Door:
         self._arriving: Line | None = None
         self._cpu = CpuBudget(limits.cpu_at_once, lambda: limits.cpu, time.monotonic)
         self._turns = Turns(time.monotonic)
+        self._hints = InTurn()
 
     @contextlib.asynccontextmanager
     async def open(self, listener: socket.socket) -> AsyncIterator[None]:
@@ -104,22 +113,40 @@ class Door:
         limits = self._limits
         per_network = shares(line.remote.counted_as, limits.guests_per_address, limits.guests)
         full = any(self._addresses[network] >= most for network, most in per_network)
-        if full or len(self._lines) >= limits.guests:
+        if full or (len(self._lines) >= limits.guests and not self._make_room(line.remote.counted_as)):
             log.info("guest refused: too many", extra=about(address=line.remote.name))
             return False
-        arrivals = [self._arrivals]
+        arrivals: list[Bucket] = []
         for network, most in per_network:
             if network not in self._arrivals_from:
                 rate = limits.arrivals_per_address * most / limits.guests_per_address
                 self._arrivals_from[network] = Bucket(2 * most, rate, now)
-            arrivals.insert(-1, self._arrivals_from[network])
-        if not all(each.take(now) for each in arrivals):
+            arrivals.append(self._arrivals_from[network])
+        in_time = all(each.take(now) for each in arrivals)
+        if not in_time or not (self._arrivals.take(now) or arrivals[-1].taken <= _FEW_ARRIVALS):
             log.info("guest refused: too soon", extra=about(address=line.remote.name))
             return False
         self._lines.add(line)
         self._addresses.update(line.remote.counted_as)
         loop = asyncio.get_running_loop()
         self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)
+        return True
+
+    def _make_room(self, networks: Networks) -> bool:
+        """End a connection for a newcomer from elsewhere: one that is silent, or a guest without a seat."""
+        without_seat = {
+            visitor.line: visitor
+            for visitor in reversed(self._visitors.values())
+            if not (visitor.seats.has_any or visitor.farewell)
+        }
+        silent_first = dict.fromkeys((*self._deadlines, *without_seat, *self._lines))
+        line = who_gives_way(networks, ((each.remote.counted_as, each) for each in silent_first))
+        if line in self._deadlines:
+            line.abort()
+        elif line in without_seat:
+            without_seat[line].end(N_("Too many guests come from your address. Others need the place."))
+        else:
+            return False
         return True
 
     def _left(self, line: Line) -> None:
@@ -145,7 +172,8 @@ class Door:
     def _begin(self, login: Login, screen: Screen) -> None:
         self._in_time(login.line)
         limits = self._limits
-        budget = CpuBudget(limits.cpu_at_once, self._share, time.monotonic, self._cpu)
+        share = partial(self._share, login.line.remote.counted_as[-1])
+        budget = CpuBudget(limits.cpu_at_once, share, time.monotonic, self._cpu)
         terminal = GuestTerminal(
             screen.channel, login.line, screen.environment(), limits, budget, turns=self._turns
         )
@@ -227,11 +255,16 @@ class Door:
         if (before := self._visitors.get(who)) is not None:
             before.end(N_("You have come back in another window."))
             await before.gone.wait()
-        visitor = _Visitor(terminal, login.line, task, asyncio.Event())
-        self._visitors[who] = visitor
         seats = self._book.seats(here, self._server.called)
+        visitor = _Visitor(terminal, login.line, task, seats, asyncio.Event())
+        self._visitors[who] = visitor
+
+        async def suggest(view: View, legal: Legal) -> Suggestion:
+            async with self._hints.turn(login.line.remote.counted_as):
+                return await suggested(view, legal)
+
         try:
-            visited = await play(guest, terminal, seats, self._server, self._limits)
+            visited = await play(guest, terminal, seats, self._server, self._limits, suggest=suggest)
         except asyncio.CancelledError:
             task.uncancel()
             terminal.say(_(visitor.farewell))
@@ -248,8 +281,10 @@ class Door:
 
     # -- looking after them -------------------------------------------------------------------------
 
-    def _share(self) -> float:
-        return self._limits.cpu / max(self._limits.least_share, len(self._lines))
+    def _share(self, network: str) -> float:
+        """Return a guest's share of a processor: each network has as much as others, for all its guests."""
+        networks = Counter(line.remote.counted_as[-1] for line in self._lines)
+        return self._limits.cpu / max(self._limits.least_share, len(networks) * networks[network])
 
     async def _watch(self) -> None:
         """Drop guests whose terminals do not read, and tidy up."""

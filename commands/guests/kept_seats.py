@@ -27,6 +27,7 @@ class GuestSeats(Seats):
         self._kept_in = folder
         self._name_file = folder / "name"
         self._told: set[Path] = set()
+        self.has_any = False  # as far as was seen
 
     @property
     def name(self) -> str:
@@ -40,6 +41,7 @@ class GuestSeats(Seats):
         found = self._free()
         for held in found:
             held.release()
+        self.has_any = bool(found)
         return max(found, key=_used, default=None)
 
     def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
@@ -49,6 +51,7 @@ class GuestSeats(Seats):
             if number <= len(kept) - _MOST_SEATS:
                 self.forget(held)
         held = super().keep(table, seat, name, token, house)
+        self.has_any = True
         self._name_file.touch(mode=0o600)
         self._name_file.write_text(name, "utf-8")
         os.utime(self._kept_in)

@@ -113,6 +113,11 @@ class Bucket:
         self._left -= 1
         return True
 
+    @property
+    def taken(self) -> float:
+        """Return how many have passed lately."""
+        return self._at_once - self._left
+
     def full(self, now: float) -> bool:
         """Tell whether nothing has passed for so long that it makes no difference."""
         return self._left + (now - self._last) * self._rate >= self._at_once

@@ -83,8 +83,7 @@ class Line(asyncio.Protocol):
         if self._ssh is not None:
             self._ssh.connection_lost(exc)
             self._ssh = None
-        if self._counted:
-            self._left(self)
+        self._stop_counting()
 
     def use(self, size: int) -> None:
         """Take note that a message of so many bytes is one that guests may send as often as they like."""
@@ -101,9 +100,15 @@ class Line(asyncio.Protocol):
         return self._given + waiting
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """End the connection at once; its place is free."""
+        self._stop_counting()
         if self._transport is not None:
             self._transport.abort()
+
+    def _stop_counting(self) -> None:
+        if self._counted:
+            self._counted = False
+            self._left(self)
 
     def _sent(self) -> None:
         self._given = 0

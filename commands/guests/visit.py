@@ -9,11 +9,10 @@ from client.player.calling import Calling
 from client.player.colouring import Colouring
 from client.typed.names import fault_of
 from client.ui.game import visit
-from client.ui.online.visit import LookingBack, Options, Visit
+from client.ui.online.visit import LookingBack, Options, Suggest, Visit
 from commands.guests.kept_seats import GuestSeats
 from commands.guests.limits import GuestLimits
 from commands.guests.terminal import GuestTerminal, TerminalClosed
-from commands.hints import suggested
 from commands.looking_back import recording_of
 from protocol.limits import NAME_LENGTH
 
@@ -42,7 +41,13 @@ class Guest:
 
 
 async def play(
-    guest: Guest, terminal: GuestTerminal, seats: GuestSeats, server: Server, limits: GuestLimits
+    guest: Guest,
+    terminal: GuestTerminal,
+    seats: GuestSeats,
+    server: Server,
+    limits: GuestLimits,
+    *,
+    suggest: Suggest,
 ) -> Visit:
     """Show the game until the guest leaves it; return how that ended."""
     here = terminal.environment
@@ -52,7 +57,7 @@ async def play(
         server.url,
         _name(guest.name or seats.name),
         table=last_table(seats),
-        suggest=suggested,
+        suggest=suggest,
         access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
         seats=seats,
         looking_back=LookingBack(recording_of, None),

@@ -1,7 +1,9 @@
 """A queue in which everybody who asks has a turn, whoever asks for more."""
 
+import asyncio
+import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -42,3 +44,36 @@ class Turns(Generic[T]):
         """Forget all that waits."""
         self._here.clear()
         self._groups.clear()
+
+
+class InTurn:
+    """A lock that those who wait for it have by turns, whoever asks for it more often."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._turns: Turns[asyncio.Future[None]] = Turns()
+
+    @contextlib.asynccontextmanager
+    async def turn(self, asker: Sequence[str]) -> AsyncIterator[None]:
+        """Hold the lock, from the asker's turn to the end of the context."""
+        if self._held:
+            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._turns.add(asker, mine)
+            try:
+                await mine
+            except asyncio.CancelledError:
+                if not mine.cancelled():  # it had just been given
+                    self._give_on()
+                raise
+        self._held = True
+        try:
+            yield
+        finally:
+            self._give_on()
+
+    def _give_on(self) -> None:
+        while (waiting := self._turns.next()) is not None:
+            if not waiting.done():
+                waiting.set_result(None)
+                return
+        self._held = False

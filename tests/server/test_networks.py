@@ -1,11 +1,13 @@
 """An IPv6 network of 48 bits is free to have; whoever has one has no more than a few addresses' limits."""
 
+import asyncio
+
 import pytest
 
 from server.net.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
 from server.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.thinking.turns import Turns
+from server.thinking.turns import InTurn, Turns
 
 HERE = networks_of("198.51.100.7")
 
@@ -59,6 +61,24 @@ def test_many_networks_have_one_turn() -> None:
     turns.add(HERE, "here again")
     done = [turns.next() for _ in range(7)]
     assert done == ["network 0", "here", "network 256", "here again", "network 1", "network 0", None]
+
+
+async def test_whoever_asks_most_often_holds_the_lock_no_more_often() -> None:
+    """40 guests of one address made all others wait for 40 hints; who gives up waiting delays nobody."""
+    lock, done = InTurn(), []
+
+    async def hold(networks: Networks, name: str) -> None:
+        async with lock.turn(networks):
+            done.append(name)
+            await asyncio.sleep(0)
+
+    loud = [asyncio.create_task(hold(of_one_48(number), f"loud {number}")) for number in range(4)]
+    quiet = asyncio.create_task(hold(HERE, "quiet"))
+    await asyncio.sleep(0)
+    loud[1].cancel()
+    await asyncio.wait([*loud, quiet])
+    assert done == ["loud 0", "quiet", "loud 2", "loud 3"]
+    await hold(HERE, "later")
 
 
 def test_games_of_many_networks_do_not_displace_those_of_others() -> None:

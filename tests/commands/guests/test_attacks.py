@@ -207,6 +207,41 @@ async def test_one_address_takes_only_its_places(tmp_path: Path) -> None:
             each.abort()
 
 
+async def test_silent_connections_of_a_few_addresses_make_room(tmp_path: Path) -> None:
+    """Four addresses held all places, for as long as logging in may take."""
+    async with house(tmp_path, GuestLimits(guests=4, guests_per_address=2)) as here:
+        readers, writers = [], []
+        for number in range(4):
+            source = (f"127.0.0.{2 + number // 2}", 0)
+            reader, writer = await asyncio.open_connection("127.0.0.1", here.port, local_addr=source)
+            await reader.readline()
+            readers.append(reader)
+            writers.append(writer)
+        async with visiting(here.port) as guest:
+            await guest.until("A new table")
+            with contextlib.suppress(ConnectionResetError):
+                await readers[0].read()
+            assert not any(reader.at_eof() or reader.exception() for reader in readers[1:])
+        for writer in writers:
+            writer.close()
+
+
+async def test_guests_of_one_address_make_room_unless_they_have_a_seat(tmp_path: Path) -> None:
+    there = ("127.0.0.2", 0)
+    async with (
+        house(tmp_path, GuestLimits(guests=2, guests_per_address=2)) as here,
+        visiting(here.port, "old", local_addr=there) as old,
+        visiting(here.port, "new", local_addr=there) as new,
+    ):
+        await new.until("A new table")
+        await begin_game(old)
+        async with visiting(here.port) as guest:
+            await guest.until("A new table")
+            await new.until("Too many guests come from your address.")
+            assert await new.ended() == 1
+        assert not old.process.is_closing()
+
+
 def test_there_is_time_to_compare_the_fingerprint() -> None:
     """ssh connects first, and only then asks whether the host is the right one."""
     assert GuestLimits().login_seconds >= 120  # as long as OpenSSH's server gives
