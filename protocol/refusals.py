@@ -80,7 +80,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
         Code.NO_SPECTATORS: Template("Table {table} is closed to spectators."),
-        Code.REMOVED: Template("The host has removed you from table {table}. You cannot return for now."),
+        Code.REMOVED: Template(
+            "The host has removed you from table {table}. You can return in {seconds} seconds."
+        ),
         Code.REMOVED_NEARBY: Template(
             "The host has just removed somebody at your address from table {table}. "
             "Try again in {seconds} seconds."

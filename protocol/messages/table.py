@@ -95,7 +95,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
     `chosen` tells whether the player has chosen it.
     `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
-    how many seconds the host may remove the player, who is away.
+    how many seconds the host may remove the player, who is away. `removed` tells of a free seat before the
+    game whether its last player was removed, and did not leave.
     """
 
     name: str | None = None
@@ -114,6 +115,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     people: PeopleName | None = None
     chosen: bool = False
     removable_in: Seconds | None = None
+    removed: bool = False
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):

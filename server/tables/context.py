@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.pieces import Seat
-from protocol.messages import PauseSummary, SaidBefore, TableState
+from protocol.messages import PauseSummary, SaidBefore, SeatSummary, TableState
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -52,6 +52,7 @@ class TableContext:
     policy: AbsencePolicy = field(default_factory=WaitingPolicy)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
+    removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
@@ -128,13 +129,15 @@ class TableContext:
             seconds = int(self.scheduler.time() - self.paused_at)
             pause = PauseSummary(seat, seconds, max(0, PAUSE_SECONDS - seconds))
         state = table_state(self.code, self.state, self.audience, self.policy)
-        seats = [
-            replace(each, removable_in=self.removable_in(Seat(seat)))
-            if state.stage == "playing" and each.name is not None and not (each.here or each.vacant)
-            else each
-            for seat, each in enumerate(state.seats)
-        ]
+        seats = [self._with_removal(Seat(seat), each) for seat, each in enumerate(state.seats)]
         return replace(state, seats=seats, paused=pause, pause_asked=self.pause_wanted())
+
+    def _with_removal(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
+        if summary.name is None:
+            return replace(summary, removed=seat in self.removed)
+        if self.state.stage != "playing" or summary.here or summary.vacant:
+            return summary
+        return replace(summary, removable_in=self.removable_in(seat))
 
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.

@@ -90,7 +90,7 @@ class HostPowers:
             context.send_turn()
         if isinstance(setting, Spectators) and not setting.allowed:
             for spectator in list(context.audience.spectators):
-                self._admission.send_away(spectator, Code.NO_SPECTATORS)
+                self._admission.send_away(spectator, Refusal(Code.NO_SPECTATORS, table=context.code))
         if isinstance(setting, Private):
             context.owner.privacy_changed()
         context.broadcast_state()
@@ -116,7 +116,6 @@ class HostPowers:
         if found is None:
             raise Refusal(Code.NO_SUCH_SPECTATOR)
         self._admission.exclude(found, spectators[found].name)
-        self._admission.send_away(found, Code.REMOVED)
         self._context.broadcast_state()
 
     async def _hand_over(self, host: Seat, seat: Seat) -> None:

@@ -104,6 +104,8 @@ def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:
     if was.name != now.name:
         if now.name is None and was.kept:
             return _("{name} did not come, so the seat is free.").format(name=was.name)
+        if now.name is None and now.removed:
+            return _("{name} was removed from the table.").format(name=was.name)
         form = _("{name} takes a seat.") if now.name else _("{name} leaves the table.")
         return form.format(name=now.name or was.name)
     if now.name is None:

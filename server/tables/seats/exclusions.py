@@ -1,7 +1,8 @@
 """Who was removed from a table: for some minutes they cannot come straight back.
 
 For less than that nobody new at their address can come either, as it may be them under another name. They may
-as well be others in the same house, who should not have to wait for long, or read that they were removed.
+as well be others in the same house, who should not have to wait for long, or read that they were removed. A
+name alone excludes nobody: somebody else may have played under it.
 """
 
 import math
@@ -23,8 +24,9 @@ _MOST: Final = 100  # at one table; of more, those removed first may come back
 class _Excluded:
     at: float
     session: str
-    address: Networks | None
+    address: Networks
     name: str | None
+    whole_address: bool
 
 
 class Exclusions:
@@ -40,18 +42,19 @@ class Exclusions:
         self._excluded: deque[_Excluded] = deque(maxlen=_MOST)
 
     def add(self, session: Session, name: str | None, *, whole_address: bool) -> None:
-        """Exclude a client, and its name; also everybody else at its address if `whole_address`."""
-        address = session.address if whole_address else None
-        self._excluded.append(_Excluded(self._now(), session.id, address, name))
+        """Exclude a client, and its name at its address; everybody else there too if `whole_address`."""
+        excluded = _Excluded(self._now(), session.id, session.address, name, whole_address)
+        self._excluded.append(excluded)
 
     def check(self, session: Session, name: str | None, table: str) -> None:
-        """Raise Refusal if the client, its address or this name was removed too short a time ago."""
+        """Raise Refusal if the client was removed too short a time ago, or may be one that was."""
         now = self._now()
-        for each in self._excluded:
+        for each in reversed(self._excluded):
+            wait = each.at + self._seconds - now
             same_name = name is not None and each.name is not None and alike(name, each.name)
-            if each.at + self._seconds > now and (session.id == each.session or same_name):
-                raise Refusal(Code.REMOVED, table=table)
-        for each in self._excluded:
+            if wait > 0 and (session.id == each.session or (same_name and session.address == each.address)):
+                raise Refusal(Code.REMOVED, table=table, seconds=math.ceil(wait))
+        for each in reversed(self._excluded):
             wait = each.at + self._address_seconds - now
-            if session.address == each.address and wait > 0:
+            if wait > 0 and each.whole_address and session.address == each.address:
                 raise Refusal(Code.REMOVED_NEARBY, table=table, seconds=math.ceil(wait))

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import math
 from weakref import WeakKeyDictionary
 
 from engine.pieces import Seat
@@ -108,7 +109,7 @@ class SeatAdmission:
             newest_first = [(each.address, each) for each in reversed(context.audience.spectators)]
             if (crowded := who_gives_way(session.address, newest_first)) is None:
                 raise Refusal(Code.SPECTATORS_FULL, table=context.code)
-            self.send_away(crowded, Code.SPECTATORS_FULL)
+            self.send_away(crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
         context.audience.add_spectator(session, message.name)
         session.table, session.seat = self._table, None
         session.send(Watching(message.id, context.code))
@@ -120,6 +121,7 @@ class SeatAdmission:
         context = self._context
         context.audience.seated[seat] = session
         context.away_since.pop(seat, None)
+        context.removed.discard(seat)
         session.table, session.seat = self._table, seat
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)
@@ -161,6 +163,7 @@ class SeatAdmission:
             return False
         if context.state.stage == "gathering":
             await context.store(*self._freed(seat))
+            context.removed.add(seat)
         else:
             await context.store(TokenRevoked(seat))
             context.bot_was_seated()
@@ -197,29 +200,32 @@ class SeatAdmission:
         context = self._context
         if context.state.stage == "gathering":
             await context.store(*self._freed(seat))
+            context.removed.add(seat)
         else:
             await context.store(Taken(seat, player.name, "", vacant=True))
         if (session := context.audience.seated.get(seat)) is not None:
             self.exclude(session, player.name)
-            self.send_away(session, Code.REMOVED)
         context.policy.player_went(seat)
         self.hosting.watch()
         context.broadcast_state()
 
     def exclude(self, session: Session, name: str | None) -> None:
-        """Keep a client that is removed from coming straight back, and for less long its address.
+        """Send a client away that the host removes, and keep it from coming straight back.
 
-        Others may share that, on one machine or behind one router: as long as one of them is at the table,
-        only the client itself and the name are excluded.
+        For less long, nobody new at its address can come. The host may share that, on one machine or behind
+        one router, and decides who else comes from there: then it is only the client itself, and the name.
         """
-        others = (each for each in self._context.audience if each is not session)
-        shared = any(each.address == session.address for each in others)
+        state = self._context.state
+        host = None if state.host is None else self._context.audience.seated.get(state.host)
+        shared = host is not None and host.address == session.address
         self._exclusions.add(session, name, whole_address=not shared)
+        seconds = math.ceil(self._context.limits.removed_seconds)
+        self.send_away(session, Refusal(Code.REMOVED, table=self._context.code, seconds=seconds))
 
-    def send_away(self, session: Session, code: Code) -> None:
+    def send_away(self, session: Session, why: Refusal) -> None:
         """Remove a session from the table, and say why."""
         self._context.audience.remove(session)
-        session.send(Refusal(code, table=self._context.code).message())
+        session.send(why.message())
 
     async def rearrange(self, order: list[Seat]) -> None:
         """Give each seat to the player of the seat in `order`; who starts and who is host stay the same.
@@ -239,6 +245,7 @@ class SeatAdmission:
         if state.options.starting is not None:
             entries.append(Changed(Starting(order.index(state.options.starting))))
         await context.store(*entries)
+        context.removed.clear()
         for seat, player in enumerate(players):
             now = state.players[seat]
             if now is not None and player is not None:

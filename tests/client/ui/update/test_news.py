@@ -71,6 +71,7 @@ def test_joining_leaving_and_returning_are_logged() -> None:
     away = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False)], 0)
     seats = [SeatSummary("Ann", True), SeatSummary("Bob", False, removable_in=60)]
     gone = TableState("KXQT", "playing", seats, 0)
+    removed = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary(removed=True)], 0)
     for state, last, words in (
         (gone, joined, ("Bob is away. In 1:00, the host may give the seat to somebody else.",)),
         (before, None, ()),
@@ -78,6 +79,7 @@ def test_joining_leaving_and_returning_are_logged() -> None:
         (away, joined, ("Bob is away.",)),
         (joined, away, ("Bob is back.",)),
         (before, joined, ("Bob leaves the table.",)),
+        (removed, joined, ("Bob was removed from the table.",)),
     ):
         assert heard(ui, TableChanged(state, last), model).log == words
 
