@@ -30,7 +30,8 @@ _Int = ctypes.c_int
 _WRITE: Final = ctypes.CFUNCTYPE(_Int, _Ptr, _Ptr, _Int, ctypes.c_int64)
 _TRUNCATE: Final = ctypes.CFUNCTYPE(_Int, _Ptr, ctypes.c_int64)
 _SYNC: Final = ctypes.CFUNCTYPE(_Int, _Ptr, _Int)
-_OPEN: Final = ctypes.CFUNCTYPE(_Int, _Ptr, ctypes.c_char_p, _Ptr, _Int, _Ptr)
+# The name is a pointer, not bytes: SQLite keeps it.
+_OPEN: Final = ctypes.CFUNCTYPE(_Int, _Ptr, _Ptr, _Ptr, _Int, _Ptr)
 _RANDOM: Final = ctypes.CFUNCTYPE(_Int, _Ptr, _Int, _Ptr)
 
 
@@ -206,11 +207,11 @@ class Disks:
     def _replace(self, vfs: _Vfs) -> None:
         open_really = _OPEN(vfs.open)
 
-        def opened(own: int, name: bytes | None, file: int, flags: int, out: int) -> int:
+        def opened(own: int, name: int | None, file: int, flags: int, out: int) -> int:
             result = open_really(own, name, file, flags, out)
             methods = ctypes.cast(file, ctypes.POINTER(_Ptr))
             if result == _OK and methods[0] and name is not None:
-                self._paths[file] = os.fsdecode(name)
+                self._paths[file] = os.fsdecode(ctypes.string_at(name))
                 methods[0] = ctypes.addressof(self._ours(methods[0]))
             return int(result)
 

@@ -160,6 +160,7 @@ _NOW: Final[dict[str, Any]] = {
     "here": False,
     "bot": False,
     "seconds_left": None,
+    "removable_in": None,
     "votes": [],
     "votes_needed": 0,
     "clock": None,
