@@ -20,6 +20,8 @@ _SAID_ABOUT_THE_DISK: Final = (
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record"
 )
+# What it says after a power cut: the commit list is not synced with each commit, and the journal is.
+_SAID_AFTER_A_POWER_CUT: Final = r"lacks the last commits: \d+\" whole=\d+ shorter=0 damaged=0 lost=0"
 _NEVER: Final = r"(?!)"
 _DOWN: Final = {Kind.KILL, Kind.TORN_WRITE, Kind.POWER_CUT, Kind.STOP}
 
@@ -133,7 +135,10 @@ class Disturbing:
                     if server.died:
                         break
                     await asyncio.sleep(_LOOK)
-        server.kill(power=kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3))
+        power = kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
+        if power:
+            self._said.append(_SAID_AFTER_A_POWER_CUT)
+        server.kill(power=power)
         await self._start_again(rng)
 
     async def _start_again(self, rng: random.Random) -> None:

@@ -21,7 +21,7 @@ from simulation.network import Network
 _SECONDS_TO_START: Final = 60.0
 _SECONDS_TO_STOP: Final = 60.0
 _LOOK: Final = 0.02  # seconds between two looks at a process
-_LENGTH: Final = re.compile(r"\b([A-Z]{4})[=~](\d+):")
+_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
 class NotStarted(Exception):
