@@ -14,10 +14,14 @@ class Asking(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """The server has told its tables; these can be joined, and there are `more` that are not listed here."""
+    """The server has told its tables; these can be joined, and there are `more` that are not listed here.
+
+    `codes` are those of all its tables.
+    """
 
     tables: tuple[TableSummary, ...] = ()
     more: int = 0
+    codes: frozenset[str] = frozenset()
 
 
 class Locked(Struct, frozen=True):
@@ -55,6 +59,14 @@ def named(found: Found, name: str) -> FoundServer | None:
     """Return the first server of that name, in any case."""
     wanted = name.casefold()
     return next((each for each in found.servers if each.name and each.name.casefold() == wanted), None)
+
+
+def listing(found: Found, code: str) -> FoundServer | None:
+    """Return the first server that lists a table with this code."""
+    return next(
+        (each for each in found.servers if isinstance(each.answer, Listed) and code in each.answer.codes),
+        None,
+    )
 
 
 def each_table_once(servers: Collection[FoundServer]) -> tuple[FoundServer, ...]:

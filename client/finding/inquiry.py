@@ -73,7 +73,8 @@ def open_tables(tables: list[TableSummary]) -> Listed:
     """Return the tables that somebody can join."""
     free = [table for table in tables if (table.stage == "gathering" and _has_room(table)) or table.vacant]
     different = list({table.table: table for table in free}.values())
-    return Listed(tuple(different[:_MOST_TABLES]), max(len(different) - _MOST_TABLES, 0))
+    codes = frozenset(table.table for table in tables)
+    return Listed(tuple(different[:_MOST_TABLES]), max(len(different) - _MOST_TABLES, 0), codes)
 
 
 def _has_room(table: TableSummary) -> bool:

@@ -14,6 +14,7 @@ from client.finding.found import (
     Locked,
     Silent,
     each_table_once,
+    listing,
     named,
 )
 from client.finding.inquiry import answers
@@ -36,8 +37,10 @@ async def search(show: Callable[[Found], None], access: Access = FREE_ACCESS) ->
         await listen(_Search(show, access, tasks).hear)
 
 
-async def located(name: str, access: Access, seconds: float) -> FoundServer | None:
+async def located(name: str, access: Access, seconds: float, code: str | None = None) -> FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
+
+    With a `code`, that is a server which lists the table, if none has the name.
 
     A server that was found and does not answer is returned as well, when the time is up.
     """
@@ -49,7 +52,7 @@ async def located(name: str, access: Access, seconds: float) -> FoundServer | No
         nonlocal seen
         if there.done():
             return
-        seen = named(found, name)
+        seen = named(found, name) or (None if code is None else listing(found, code))
         answered = seen is not None and not isinstance(seen.answer, Asking | Silent)
         if answered or found.deaf is not None:
             there.set_result(None)

@@ -14,12 +14,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import DecodeError, Struct, json
 from platformdirs import user_state_path
 
-from client.typed.address import same_server
+from client.typed.address import same_server, server_url
 from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
@@ -56,6 +56,14 @@ class _Kept(Struct, frozen=True):
         return hiding_secrets(self)
 
 
+class KeptSeat(NamedTuple):
+    """Where a seat is kept, and under which name."""
+
+    server: str
+    table: str
+    name: str
+
+
 @dataclass(eq=False, slots=True)
 class HeldSeat:
     """A seat that no other process on this computer may take until it is released or forgotten."""
@@ -77,6 +85,18 @@ class HeldSeat:
 def seats_folder() -> Path:
     """Return where the seats of this user are kept."""
     return user_state_path("palatinus", appauthor=False) / "seats"
+
+
+def kept_seats(folder: Path) -> tuple[KeptSeat, ...]:
+    """Return the seats that are kept at all servers, the one taken last first; damaged files are left out."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in folder.glob("*.json"):
+            with contextlib.suppress(OSError, DecodeError, ValueError):
+                if (age := _age(path)) <= _KEPT_SECONDS:
+                    kept = json.decode(path.read_bytes()[:_LARGEST_FILE], type=_Kept)
+                    found.append((age, KeptSeat(server_url(kept.server), kept.table, printable(kept.name))))
+    return tuple(seat for _age_of, seat in sorted(found))
 
 
 class Seats:

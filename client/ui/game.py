@@ -137,7 +137,8 @@ class Client:
                     await self._farewell()
                 for task in self._tasks:
                     task.cancel()  # a request may wait for a connection that is not coming back
-            return Visit(sentence=self._parting(), home=self._goes_home)
+            parting, name = self._parting(), self._listing.name
+            return Visit(sentence=parting, home=self._goes_home, name=name)
         finally:
             self._keeper.release()
 

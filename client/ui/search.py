@@ -6,6 +6,7 @@ from typing import Final
 
 from client.finding.found import Found
 from client.network.transport import FREE_ACCESS, Access
+from client.player.seats import KeptSeat
 from client.ui.start import PageProgram
 from client.ui.update.pages.search import found
 from client.ui.update.requests import Request
@@ -14,11 +15,14 @@ from client.ui.update.state import Search, Ui
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 
 
-async def run(ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False) -> tuple[Ui, Request]:
-    """Show what is found, live; return the last state, and the request that ended it."""
+async def run(
+    ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False, seats: tuple[KeptSeat, ...] = ()
+) -> tuple[Ui, Request]:
+    """Show where the player's seats are and what is found, live; return the last state and the request."""
     from client.finding.search import search  # noqa: PLC0415 - the screen appears before the library is loaded
 
-    program = PageProgram(replace(ui, page=Search()), ascii_wanted=ascii_wanted)
+    at_first = (seats[0].server, seats[0].table) if seats else None
+    program = PageProgram(replace(ui, page=Search(chosen=at_first, seats=seats)), ascii_wanted=ascii_wanted)
 
     def show(now: Found) -> None:
         program.change(lambda before: found(before, now))

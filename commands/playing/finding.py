@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Final
 
 from client.language import _
-from client.typed.address import BadAddress, server_url
+from client.typed.address import BadAddress, BadCode, server_url, table_code
+from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 
 if TYPE_CHECKING:
     from client.network.transport import Access
@@ -19,36 +20,69 @@ def chosen_server(name: str, access: "Access", *, ascii_wanted: bool, home: bool
     """
     import asyncio
 
+    from client.player.seats import kept_seats, seats_folder
     from client.ui.search import run
     from client.ui.update.state import Hosting, Ui
 
-    ui = Ui(name, hosting=Hosting(home=home))
-    _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted))
+    ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())
+    _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats))
     return request
 
 
-def url_of(server: str, access: "Access") -> str:
-    """Return the address that is meant: a name is one on this network if it is found, otherwise a computer's.
+def goal_of(server: str, table: str | None, access: "Access") -> tuple[str, str | None]:
+    """Return the address and the table that are meant: a name is a server's on this network if it is found.
 
-    Raises BadAddress.
+    Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
+    that of a computer. Raises BadAddress.
     """
     import asyncio
 
+    from client.player.seats import kept_seats, seats_folder
     from discovery.names import usable
 
     if not usable(server) or server.lower() == "localhost":
-        return server_url(server)
+        return server_url(server), table
+    code = _code_in(server) if table is None else None
+    for seat in kept_seats(seats_folder()):
+        if seat.table == code:
+            return seat.server, code
     from client.finding.search import located
 
     print(_("Looking for {name} on this network ...").format(name=server), flush=True)
-    found = asyncio.run(located(server, access, _SECONDS))
+    found = asyncio.run(located(server, access, _SECONDS, code))
     if found is not None:
-        return found.url
+        return found.url, table if found.name.casefold() == server.casefold() else code
     try:
-        return server_url(server)
+        url = server_url(server)
     except BadAddress:
         text = _(
             "no server called {name} was found on this network. "
             "Write its address, ws://HOST:PORT, as shown on the host's screen"
         )
         raise BadAddress(text.format(name=repr(server))) from None
+    if code is not None and not _has_address(server):
+        text = _(
+            "no server called {name} and no table {code} in a server's list was found on this network. "
+            "A private table is in no list: write its server before the code"
+        )
+        raise BadAddress(text.format(name=repr(server), code=code))
+    return url, table
+
+
+def _code_in(text: str) -> str | None:
+    """Return the table code that a text can be; None if it cannot be one."""
+    try:
+        code = table_code(text)
+    except BadCode:
+        return None
+    return code if len(code) in {CODE_LENGTH, PRIVATE_CODE_LENGTH} else None
+
+
+def _has_address(name: str) -> bool:
+    """Tell whether there is a computer of that name."""
+    import socket
+
+    try:
+        return bool(socket.getaddrinfo(name, None))
+    except OSError:
+        return False

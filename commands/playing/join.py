@@ -7,7 +7,7 @@ from client.language import _
 from commands.access import access_of, add_access, visit_by_password
 from commands.display_options import add_display_options, name_of, options_of
 from commands.parsing import Commands, need_terminal, table_code, wrong_use
-from commands.playing.finding import chosen_server, url_of
+from commands.playing.finding import chosen_server, goal_of
 
 
 def add_join(commands: Commands) -> None:
@@ -16,8 +16,8 @@ def add_join(commands: Commands) -> None:
         "server",
         nargs="?",
         help=_(
-            "the address on the host's screen, ws://HOST:PORT, or the server's name; "
-            "without one, choose from those found on this network"
+            "the address on the host's screen, ws://HOST:PORT, or the server's name, or just a table's code; "
+            "without one, choose from your seats and what is found on this network"
         ),
     )
     join.add_argument(
@@ -39,12 +39,15 @@ def add_join(commands: Commands) -> None:
 def _join(arguments: argparse.Namespace) -> int:
     import asyncio
 
+    from msgspec import structs
+
+    from client.player.preferences import Preferences, preferences_file, remember, remembered
     from client.player.seats import Seats, seats_folder
     from client.typed.address import BadAddress
     from client.ui.game import report
     from client.ui.update.requests import GoTo
 
-    if arguments.watch and arguments.table is None:
+    if arguments.watch and arguments.server is None:
         return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     access = access_of(arguments)
     if arguments.server is None:
@@ -55,9 +58,12 @@ def _join(arguments: argparse.Namespace) -> int:
         goal = request
     else:
         try:
-            goal = GoTo(url_of(arguments.server, access), arguments.table, arguments.watch)
+            url, table = goal_of(arguments.server, arguments.table, access)
         except BadAddress as error:
             return wrong_use(str(error))
+        if arguments.watch and table is None:
+            return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
+        goal = GoTo(url, table, arguments.watch)
         need_terminal()
     options = replace(
         options_of(arguments, goal.url),
@@ -66,4 +72,9 @@ def _join(arguments: argparse.Namespace) -> int:
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
     )
-    return report(asyncio.run(visit_by_password(options)))
+    visited = asyncio.run(visit_by_password(options))
+    if not visited.code:
+        known = remembered(preferences_file()) or Preferences()
+        known = structs.replace(known, name=visited.name or options.name)
+        remember(preferences_file(), known.joined(goal.url))
+    return report(visited)

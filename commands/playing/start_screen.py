@@ -130,6 +130,7 @@ def at_home(
             return report(visited)
         ui = replace(
             ui,
+            name=visited.name or ui.name,
             page=replace(start, servers=preferences.servers),
             notice=Notice(visited.sentence, refusal=True) if visited.code else None,
         )

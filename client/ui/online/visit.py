@@ -79,9 +79,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """How a visit to a server ended: exit code, what there is to say, whether the start screen follows."""
+    """How a visit to a server ended: exit code, what there is to say, whether the start screen follows.
+
+    `name` is the one that the player had last, empty if that is not known.
+    """
 
     code: int = 0
     sentence: str = ""
     home: bool = False
     password_wanted: bool = False
+    name: str = ""

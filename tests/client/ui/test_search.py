@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as replace_fields
 
 from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent, each_table_once
+from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui.draw.lines import width_of
 from client.ui.draw.screen import drawn
@@ -99,6 +100,19 @@ def test_servers_and_tables_are_chosen() -> None:
     assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Quit()
     assert request_after(replace(SEEN, hosting=Hosting(home=True)), NOWHERE, "escape") == requests.GoHome()
     assert request_after(SEEN, NOWHERE, "q") == requests.Quit()
+
+
+def test_kept_seats_come_first() -> None:
+    """The one taken last is chosen, and Enter leads back."""
+    seats = (KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"), KeptSeat(ATTIC, "KXQT", "Bruno"))
+    page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
+    seen = found(Ui("Ann", page=page), FOUND)
+    screen = text_of(drawn(seen, NOWHERE, UNICODE, 80, 24))
+    assert re.search(r"► ABCD +your seat, as Anna +ws://192.0.2.99:7733", screen)
+    assert re.search(r"  KXQT +your seat, as Bruno +ws://", screen)
+    assert request_after(seen, NOWHERE, "enter") == requests.GoTo("ws://192.0.2.99:7733", "ABCD")
+    assert request_after(seen, NOWHERE, "down", "enter") == requests.GoTo(ATTIC, "KXQT")
+    assert request_after(seen, NOWHERE, "down", "down", "enter") == requests.GoTo(ATTIC)
 
 
 def test_an_address_or_a_name_is_typed() -> None:
@@ -206,7 +220,7 @@ def network() -> Iterator[None]:
 
 @pytest.mark.usefixtures("network")
 async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the list with one key, and by the server's name."""
+    """From the list with one key, by the server's name, and by the table's code."""
     monkeypatch.delenv("PALATINUS_MULTICAST")
     environment = {"HOME": str(tmp_path), "PALATINUS_MULTICAST": ""}
     options = ("--announce", "--memory", "--no-config", "--name", "attic")
@@ -222,6 +236,10 @@ async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.
             "join", "Attic", code, "--name", "Zoë", environment=environment, script=RUN
         ) as terminal:
             terminal.shows(f"Table {code}", r"Zoë +\(you\)")
+            terminal.press("q")
+            assert terminal.ended()[0] == 0
+        with Terminal("join", code.lower(), environment=environment, script=RUN) as terminal:
+            terminal.shows(f"Table {code}", r"Zoë +\(you\)")  # the name that was used last
             terminal.press("q")
             assert terminal.ended()[0] == 0
 

@@ -1,9 +1,8 @@
 """The servers found on the network, with their open tables, and a last line to type an address."""
 
-import itertools
-
 from client.finding.found import Asking, FoundServer, Listed, Locked, Silent
 from client.language import _, counted
+from client.player.seats import KeptSeat
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded, paragraphs
 from client.ui.draw.page import ListPage
@@ -15,6 +14,7 @@ from protocol.text import printable
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
 _NAME = 26  # columns
+_SEAT = 34
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
@@ -46,16 +46,21 @@ def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> B
 
 def _texts(search: Search) -> list[tuple[str, int | None]]:
     """Return all lines, with their numbers if they can be chosen."""
-    texts: list[tuple[str, int | None]] = []
-    numbers = itertools.count()
+    numbers = {spot: number for number, spot in enumerate(search.lines)}
+    texts: list[tuple[str, int | None]] = [
+        (_seat_text(seat), numbers[seat.server, seat.table]) for seat in search.seats
+    ]
     for server in search.found.servers:
-        texts.append((_server_text(server), next(numbers)))
+        texts.append((_server_text(server), numbers[server.url, ""]))
         if isinstance(server.answer, Listed):
-            texts += [(f"  {_table_text(table)}", next(numbers)) for table in server.answer.tables]
+            texts += [
+                (f"  {_table_text(table)}", numbers[server.url, table.table])
+                for table in server.answer.tables
+            ]
             if more := server.answer.more:
                 form = counted("and {n} more table", "and {n} more tables", more)
                 texts.append((f"  {form.format(n=more)}", None))
-    return [*texts, (_("Type an address"), next(numbers))]
+    return [*texts, (_("Type an address"), numbers[None])]
 
 
 def _row(
@@ -92,6 +97,11 @@ def _deaf(reason: str) -> str:
         "type it here: ws://HOST:PORT."
     )
     return text.format(reason=printable(reason))
+
+
+def _seat_text(seat: KeptSeat) -> str:
+    words = _("your seat, as {name}").format(name=seat.name)
+    return f"{padded(seat.table, _COLUMNS[0])}{padded(words, _SEAT)} {seat.server}"
 
 
 def _server_text(server: FoundServer) -> str:

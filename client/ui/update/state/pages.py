@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from client.finding.found import NOTHING, Found, FoundServer, Listed
 from client.player.calling import Calling
+from client.player.seats import KeptSeat
 from client.records.analysis import Analysis
 from client.records.past_games import PastGame
 from client.records.recording import Recording
@@ -69,17 +70,21 @@ class Search:
     """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
 
     What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
+    Before all that come the tables where the player's `seats` are kept.
     """
 
     found: Found = NOTHING
     chosen: Spot | None = None
     moved: bool = False
     waited: bool = False
+    seats: tuple[KeptSeat, ...] = ()
 
     @property
     def lines(self) -> tuple[Spot | None, ...]:
         """Return what can be chosen, from the top."""
-        return (*(spot for server in self.found.servers for spot in spots(server)), None)
+        kept = ((seat.server, seat.table) for seat in self.seats)
+        found = (spot for server in self.found.servers for spot in spots(server))
+        return (*dict.fromkeys((*kept, *found)), None)
 
 
 @dataclass(frozen=True, slots=True)
