@@ -1,6 +1,7 @@
 """What is remembered from one start to the next: name, servers, set-up of games, how the player is called."""
 
 import contextlib
+import enum
 import os
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,6 +20,23 @@ _SERVERS_KEPT: Final = 5
 _LARGEST_FILE: Final = 16 * 1024  # bytes; preferences take about 300
 
 
+class WaysIn(enum.Enum):
+    """How others reach a game that is hosted from the start screen, besides the terminal client."""
+
+    NONE = "none"
+    WEB = "web"
+    SSH = "ssh"
+    BOTH = "both"
+
+    @property
+    def web(self) -> bool:
+        return self in {WaysIn.WEB, WaysIn.BOTH}
+
+    @property
+    def ssh(self) -> bool:
+        return self in {WaysIn.SSH, WaysIn.BOTH}
+
+
 class Preferences(Struct, frozen=True, omit_defaults=True):
     """What is remembered; `servers` are those joined most recently, newest first."""
 
@@ -32,6 +50,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     bell: bool = True
     title: bool = True
     notices: Notices = Notices.AUTO
+    ways_in: WaysIn = WaysIn.NONE
 
     @property
     def calling(self) -> Calling:

@@ -91,6 +91,7 @@ class Client:
             home=options.home,
             addresses=options.addresses,
             way_in=options.way_in,
+            other_ways=options.other_ways,
         )
         self._review: Replaying | None = None  # of the finished game, over the table's page
         ui = Ui(

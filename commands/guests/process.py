@@ -34,11 +34,15 @@ class OpenDoor:
 
 
 class DoorProcess:
-    """Runs `palatinus guests` at a port, with these options, and again when it has ended by itself."""
+    """Runs `palatinus guests` at a port, with these options, and again when it has ended by itself.
 
-    def __init__(self, port: int, options: Sequence[str]) -> None:
+    It logs where this process does, or is `silent` where that would spoil a screen.
+    """
+
+    def __init__(self, port: int, options: Sequence[str], *, silent: bool = False) -> None:
         self._port = port
         self._command = [sys.executable, str(_PROGRAM), "guests", "--server", FROM_INPUT, *options]
+        self._errors = subprocess.DEVNULL if silent else None
         self._server = ""
         self._closing = threading.Event()
         self._watching: threading.Thread | None = None
@@ -55,6 +59,7 @@ class DoorProcess:
             [*self._command, "--ssh", str(self._port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=self._errors,
             text=True,
             **group,
         )

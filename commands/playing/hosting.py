@@ -1,23 +1,29 @@
 """A server in this process: for a game against bots, or for others on the network."""
 
 import contextlib
+import functools
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from client.language import _
+from client.language import _, spoken
 from client.typed.address import DEFAULT_PORT
 from commands.finished_games.past_games import kept_here
+from commands.guests.command import DEFAULT_PORT as SSH_PORT
+from commands.guests.command import need_asyncssh
 from commands.levels import with_bots
-from commands.parsing import data_folder, describe_host_error
+from commands.parsing import WrongUse, data_folder, describe_host_error
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator, Iterator
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
+    from client.player.preferences import WaysIn
     from client.player.seats import Seats
     from client.ui.online.visit import Options, SeatBots, Visit
+    from commands.guests.process import DoorProcess
     from commands.playing.kept_games import KeptGame
     from server.app import Running
     from server.config import Config
@@ -122,11 +128,42 @@ async def _against_bots(
         return await visit(there)
 
 
-async def hosted(options: "Options", *, announced: bool) -> "Visit":
+async def hosted(options: "Options", ways_in: "WaysIn", *, announced: bool) -> "Visit":
     """Serve for the network and play there too; any port will do, because the screen shows it."""
+    from client.ui.online.visit import Visit
+
+    if not ways_in.ssh:
+        return await _hosted(options, None, web=ways_in.web, announced=announced)
+    try:
+        door, port = _started_door(data_folder())
+    except WrongUse as error:
+        return Visit(1, f"{error}.")
+    with contextlib.closing(door):
+        return await _hosted(options, (door, port), web=ways_in.web, announced=announced)
+
+
+def _started_door(data: "Path") -> "tuple[DoorProcess, int]":
+    """Return the way in over ssh, which lets nobody in yet, and its port; any will do. Raises WrongUse."""
+    from commands.guests.process import DoorProcess
+
+    need_asyncssh()
+    options = ("--host", "0.0.0.0", "--data", str(data), "--lang", spoken())  # noqa: S104 - a LAN host
+    try:
+        door = DoorProcess(SSH_PORT, options, silent=True)
+        return door, door.start().port
+    except WrongUse:
+        door = DoorProcess(0, options, silent=True)
+        return door, door.start().port
+
+
+async def _hosted(
+    options: "Options", ssh: "tuple[DoorProcess, int] | None", *, web: bool, announced: bool
+) -> "Visit":
+    """Serve and play; guests come over `ssh`, by this process at this port."""
     from client.player.seats import Seats, seats_folder
     from client.ui.game import visit
     from client.ui.online.visit import Visit
+    from client.ui.web.pages import WebPages
     from discovery.interfaces import switched_off
     from discovery.names import default_name
     from server.admin.endpoint import SOCKET_NAME
@@ -146,13 +183,29 @@ async def hosted(options: "Options", *, announced: bool) -> "Visit":
             data=data,
             announce=announce,
             admin=admin,
+            pages=WebPages(ssh_port=None if ssh is None else ssh[1]) if web else None,
+            gateway=None
+            if ssh is None
+            else functools.partial(ssh[0].let_in, called=f"ws://127.0.0.1:{port}"),
         )
         try:
             async with _server_here(config) as server:
                 url = f"ws://127.0.0.1:{server.port}"
                 outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
                 addresses = tuple(f"ws://{each}:{server.port}" for each in outside)
-                there = replace(options, url=url, seats=Seats(seats_folder(), url), addresses=addresses)
+                host = next(iter(outside), "127.0.0.1")
+                other_ways: tuple[str, ...] = () if ssh is None else (f"ssh -p {ssh[1]} {host}",)
+                if web:
+                    other_ways += (
+                        _("in a browser: {address}").format(address=f"http://{host}:{server.port}/"),
+                    )
+                there = replace(
+                    options,
+                    url=url,
+                    seats=Seats(seats_folder(), url),
+                    addresses=addresses,
+                    other_ways=other_ways,
+                )
                 return await visit(replace(there, found_as=lambda: found_as[-1], home=True))
         except JournalInUse:
             used = _("Another server here uses the games in {folder}. Join it, or stop it first.")

@@ -17,7 +17,7 @@ from commands.playing.hosting import against_bots, going_on, hosted, log_for_lat
 from commands.playing.lessons import taught
 
 if TYPE_CHECKING:
-    from client.player.preferences import Preferences
+    from client.player.preferences import Preferences, WaysIn
     from client.ui.online.visit import Options, Visit
     from client.ui.update.requests import Request
     from client.ui.update.state import StartLine, Ui
@@ -73,6 +73,7 @@ def at_home(
             preferences.human_pace,
             preferences.servers,
             calling=preferences.calling,
+            ways_in=preferences.ways_in,
             chosen=line,
         ),
         new_table=requests.Open(preferences.players, preferences.random_layout, people=preferences.people),
@@ -99,6 +100,7 @@ def at_home(
             bell=start.calling.bell,
             title=start.calling.title,
             notices=start.calling.notices,
+            ways_in=start.ways_in,
         )
         prefer_calling(preferences.calling)
         remember(preferences_file(), preferences)
@@ -120,7 +122,9 @@ def at_home(
             looking_back=looking_back(),
         )
         config = replace(kept_here(), human_pace=start.human_pace)
-        visited = _gone_where(request, options, brain, left, config, announced=announced)
+        visited = _gone_where(
+            request, options, brain, left, config, ways_in=start.ways_in, announced=announced
+        )
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
@@ -166,6 +170,7 @@ def _gone_where(
     left: "KeptGame | None",
     config: "Config",
     *,
+    ways_in: "WaysIn",
     announced: bool,
 ) -> "Visit":
     """Go where the start screen leads; return how that ended. `config` is for games against bots."""
@@ -187,7 +192,7 @@ def _gone_where(
         case requests.Continue() if left is not None:
             game = going_on(options, left, config)
         case requests.Host():
-            game = hosted(options, announced=announced)
+            game = hosted(options, ways_in, announced=announced)
         case requests.LookBack():
             return Visit(home=look_back(ascii_wanted=options.ascii))
         case requests.GoTo(url, table, watch):

@@ -41,7 +41,8 @@ class Options:
     it shows the lobby. `bots` seats a number of bots of this program at a table; what makes them fail
     comes from `bots_failures`. With `filled` they take all other seats of every table that is opened, and
     the game starts by itself when everybody is there. `suggest` gives hints where the table allows them.
-    With `home` there is a start screen to go back to. `addresses` are those that others join with, and
+    With `home` there is a start screen to go back to. `addresses` are those that others join with,
+    `other_ways` what they type or open instead, and
     `found_as` returns the name under which they find the server, empty as long as they do not. In
     `seats` the seat is kept for another time; without them it is lost with the client. With `confirms`
     every move has to be confirmed. With `looking_back` finished games can be reviewed and saved. `news`
@@ -66,6 +67,7 @@ class Options:
     access: Access = FREE_ACCESS
     home: bool = False
     addresses: tuple[str, ...] = ()
+    other_ways: tuple[str, ...] = ()
     found_as: Callable[[], str] | None = None
     seats: Seats | None = None
     confirms: bool = False

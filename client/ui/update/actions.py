@@ -42,6 +42,7 @@ class Act(enum.Enum):
     BELL = enum.auto()
     WINDOW_TITLE = enum.auto()
     NOTICES = enum.auto()
+    WAYS_IN = enum.auto()
     MORE = enum.auto()
     LESS = enum.auto()
     SEAT_BOT = enum.auto()

@@ -104,6 +104,7 @@ def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
     else:
         lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
     lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
+    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
     if ui.hosting.found_as:
         lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
     if not ui.hosting.addresses and loopback(ui.address):

@@ -131,6 +131,7 @@ def _how_to_join(ui: Ui) -> list[Line]:
         beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
         for address in ui.hosting.addresses[:1]
     ]
+    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
     if ui.hosting.found_as:
         lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
     return [*lines, EMPTY] if lines else []

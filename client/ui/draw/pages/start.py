@@ -5,6 +5,7 @@ from typing import Final
 from client.language import N_, _, counted
 from client.levels import describe_level, describe_temper
 from client.player.calling import Calling, Notices
+from client.player.preferences import WaysIn
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded, wrapped
 from client.ui.draw.news_lines import LOG_LINES
@@ -89,6 +90,14 @@ _NOTICES: Final = {
 }
 
 
+_WAYS_IN: Final = {
+    WaysIn.NONE: N_("games you host: with Palatinus alone"),
+    WaysIn.WEB: N_("games you host: shown in browsers too"),
+    WaysIn.SSH: N_("games you host: over ssh too, with nothing installed"),
+    WaysIn.BOTH: N_("games you host: over ssh too, and shown in browsers"),
+}
+
+
 def _describe_calling(calling: Calling) -> str:
     ways = (
         _("bell") if calling.bell else _("no bell"),
@@ -123,6 +132,7 @@ def _set_up(ui: Ui, start: Start, width: int, *, temper: bool) -> list[Line]:
         ("p", _describe_people(ui.new_table.people)),
         ("s,a", bots),
         ("b,t,d", _describe_calling(start.calling)),
+        ("w", _(_WAYS_IN[start.ways_in])),
     )
     rows = [line("  " + _("A game against bots"), "class:heading")]
     for keys, words in keys_and_words:

@@ -57,6 +57,7 @@ KEYS: Final = (
     Key(("p",), Act.PEOPLE, _START, N_("choose the people that you play"), N_("people")),
     Key(("a",), Act.PACE, _START, N_("have the bots move at once, or take their time like people")),
     Key(("s",), Act.BRAIN, _START, N_("change the bots' strength"), N_("strength")),
+    Key(("w",), Act.WAYS_IN, _START, N_("open the games you host to browsers and ssh, or not")),
     Key(("n",), Act.NAME, _START, N_("change the name others see"), N_("name")),
     Key(("b",), Act.BELL, _START, N_("ring when it is your turn, or not")),
     Key(("t",), Act.WINDOW_TITLE, _START, N_("show it in the window's title, or not")),

@@ -7,6 +7,7 @@ from msgspec import structs
 from client.finding.found import named
 from client.language import _
 from client.player.calling import Calling, Notices
+from client.player.preferences import WaysIn
 from client.typed.address import BadAddress, server_url
 from client.typed.names import fault_of
 from client.ui.update import requests
@@ -48,6 +49,10 @@ def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
             return _at_line(ui, replace(start, level=level), StartLine.PLAY), None
         case Act.PACE:
             return _at_line(ui, replace(start, human_pace=not start.human_pace), StartLine.PLAY), None
+        case Act.WAYS_IN:
+            every_way = tuple(WaysIn)
+            ways_in = every_way[(every_way.index(start.ways_in) + 1) % len(every_way)]
+            return _at_line(ui, replace(start, ways_in=ways_in), StartLine.HOST), None
         case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
             return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
         case Act.NAME:

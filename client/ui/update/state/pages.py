@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from client.finding.found import NOTHING, Found, FoundServer, Listed
 from client.player.calling import Calling
+from client.player.preferences import WaysIn
 from client.player.seats import KeptSeat
 from client.records.analysis import Analysis
 from client.records.past_games import PastGame
@@ -44,7 +45,8 @@ class Start:
     """The start screen: the levels of bots, one of them chosen, and the servers joined before.
 
     With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
-    how the player is called. `chosen` is the line that the player is on.
+    how the player is called, `ways_in` how others reach a game that is hosted. `chosen` is the line that the
+    player is on.
     """
 
     levels: tuple[str, ...]
@@ -53,6 +55,7 @@ class Start:
     servers: tuple[str, ...] = ()
     left: LeftGame | None = None
     calling: Calling = _AS_USUAL
+    ways_in: WaysIn = WaysIn.NONE
     chosen: StartLine | str = StartLine.LEARN
 
     @property

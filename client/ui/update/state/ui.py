@@ -70,8 +70,8 @@ class Hosting:
     bots that the server seats, the best last; `hints` if it can suggest moves; `looks_back` if it shows
     finished games, `analyses` if it judges them, `saves` if it writes them to files, too; `lobby` if people
     can talk in the server's lobby; `home` if there is a start screen to go back to; `addresses` are those
-    that others join with, or `way_in` is the command that they type, and `found_as` is the name under which
-    they find the server, empty if they do not.
+    that others join with, `other_ways` what they type or open instead, or `way_in` is the command that they
+    type, and `found_as` is the name under which they find the server, empty if they do not.
     """
 
     private: bool = False
@@ -85,6 +85,7 @@ class Hosting:
     found_as: str = ""
     saves: bool = False
     way_in: str = ""
+    other_ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
