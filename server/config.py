@@ -108,6 +108,7 @@ class Limits:
     bad_messages: int = 10  # before the connection is closed; a wrong token counts for two
     outgoing_bytes: int = 256 * 1024  # queued for a client that does not read, before it is dropped
     hello_seconds: float = 10.0
+    handshakes_cpu: float = 0.5  # the share of one processor's time for TLS handshakes
     wrong_password_seconds: float = 1.0  # before the answer, so that guessing is slow
     lobby_idle_seconds: float = 900.0
     ping_seconds: float = 20.0

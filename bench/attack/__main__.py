@@ -1,7 +1,8 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
     python -m bench.attack MODE|all [--seconds S] [--same-address] [--markdown] [--connections N]
-                                    [--addresses N] [--host ADDRESS] [--through nginx] [--json FILE]
+                                    [--addresses N] [--host ADDRESS] [--through nginx] [--key KIND]
+                                    [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
@@ -92,9 +93,10 @@ def measured(
     *,
     same_address: bool,
     through_nginx: bool,
+    key: str,
 ) -> dict[str, float]:
     """Return the figures of one attack."""
-    with running(host, *mode.options, tls=mode.tls, through_nginx=through_nginx) as server:
+    with running(host, *mode.options, tls=mode.tls, key=key, through_nginx=through_nginx) as server:
         address = "::1" if ":" in host else host
         sources: list[str | None] = [None]
         if not same_address and ":" not in host:
@@ -173,6 +175,7 @@ def main() -> int:
     parser.add_argument(
         "--through", choices=("nginx",), help="run this proxy in front, and let the server trust it"
     )
+    parser.add_argument("--key", default="ec", help="of the server with TLS: ec, rsa:2048 or rsa:4096")
     parser.add_argument(
         "--markdown", action="store_true", help="print the table in the form of docs/reliability.md"
     )
@@ -190,6 +193,7 @@ def main() -> int:
             options.addresses,
             same_address=options.same_address,
             through_nginx=options.through == "nginx",
+            key=options.key,
         )
         if not options.markdown:
             print(_plain(found[mode.name]), flush=True)

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import random
 import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Final
 
 from bench.attack.mode import TRUSTING, Mode, Target
@@ -21,6 +23,8 @@ _HEADERS: Final = HANDSHAKE[:-2] + b"".join(
 )  # a line short of the end
 _TWO_REQUESTS: Final = b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 2
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a reset
+
+_NETWORKS: Final = 65_536  # of 64 bits, in one of 48
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -95,9 +99,7 @@ async def visits(target: Target) -> None:
     writer.write(_PINGS)
     await writer.drain()
     await asyncio.sleep(0.2)
-    connection = writer.get_extra_info("socket")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-    writer.transport.abort()
+    _reset(writer)
 
 
 async def headers(target: Target) -> None:
@@ -129,6 +131,75 @@ async def handshakes(target: Target) -> None:
         writer.transport.abort()
 
 
+async def resets(target: Target) -> None:
+    """Begin a TLS handshake, and reset the connection at once."""
+    _, writer = await connected(target)
+    writer.write(_client_hello())
+    _reset(writer)
+
+
+def hellos(target: Target) -> None:
+    """Begin TLS handshakes on many connections in the same moment, without having calculated anything."""
+    asyncio.run(_hellos(target))
+
+
+async def _hellos(target: Target) -> None:
+    hello = _client_hello()
+    while True:
+        opened = await asyncio.gather(
+            *(connected(target) for _ in range(target.connections)), return_exceptions=True
+        )
+        writers = [each[1] for each in opened if not isinstance(each, BaseException)]
+        for writer in writers:
+            writer.write(hello)
+        await asyncio.sleep(1.0)
+        for writer in writers:
+            _reset(writer)
+
+
+async def networks(target: Target) -> None:
+    """Stay, each connection from another network of one that is free to have; a trusted proxy says so."""
+    reader, writer = await connected(target)
+    try:
+        writer.write(_named())
+        writer.write(HANDSHAKE)
+        await reader.read()
+    finally:
+        writer.transport.abort()
+
+
+async def silent_networks(target: Target) -> None:
+    """The same to a server with TLS, which is begun and no more."""
+    reader, writer = await connected(target)
+    try:
+        writer.write(_named() + _client_hello())
+        while await reader.read(2**16):
+            pass
+    finally:
+        writer.transport.abort()
+
+
+def _named() -> bytes:
+    """Return a PROXY header with an address of one of the networks."""
+    address = f"2001:db8:7:{random.randrange(_NETWORKS):x}::1"
+    return f"PROXY TCP6 {address} {address} 4711 7733\r\n".encode()
+
+
+@cache
+def _client_hello() -> bytes:
+    """Return what a client of TLS begins with."""
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        TRUSTING.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    return outgoing.read()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):  # it is reset already
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()
+
+
 async def requests(target: Target) -> None:
     """Ask twice for a page in one write."""
     reader, writer = await connected(target)
@@ -143,6 +214,9 @@ async def _read_all(reader: asyncio.StreamReader) -> None:
             pass
 
 
+# The attack's first addresses, so that it can name others: a loopback interface has one of IPv6.
+_TRUSTED: Final = ("--trust-proxy", "127.0.0.2/31", "--proxy-protocol")
+
 MODES: Final = (
     Mode("fragments", "messages of 4,096 empty fragments, before a hello", again(fragments)),
     Mode("frames", "small messages without a pause", again(frames)),
@@ -151,5 +225,16 @@ MODES: Final = (
     Mode("silent", "connections that say nothing", again(silent), connections=4000),
     Mode("silent-tls", "the same to a server with TLS", again(silent), connections=4000, tls=True),
     Mode("handshakes", "TLS handshakes and nothing more", again(handshakes), tls=True),
+    Mode("resets", "TLS handshakes begun and reset at once", again(resets), tls=True),
+    Mode("hellos", "hundreds of TLS handshakes begun in the same moment", hellos, tls=True),
+    Mode("networks", "connections from the networks of a /48", again(networks), 4000, options=_TRUSTED),
+    Mode(
+        "networks-tls",
+        "the same to a server with TLS, with handshakes that end there",
+        again(silent_networks),
+        4000,
+        tls=True,
+        options=_TRUSTED,
+    ),
     Mode("requests", "two requests for a page in one write", again(requests), connections=50),
 )

@@ -52,13 +52,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(host: str, *options: str, tls: bool, through_nginx: bool = False) -> Iterator[Server]:
+def running(
+    host: str, *options: str, tls: bool, key: str = "ec", through_nginx: bool = False
+) -> Iterator[Server]:
     """Serve while the context lasts; through nginx, which then speaks TLS, if that is asked for."""
     with tempfile.TemporaryDirectory(prefix="palatinus-attack-") as folder:
         log = Path(folder) / "log"
         command = [sys.executable, str(_PROGRAM), "serve", "--lang", "en", "--host", host, "--port", "0"]
         command += ["--data", folder, "--no-config", *options, *(proxy.OPTIONS if through_nginx else ())]
-        certificate = _certificate(Path(folder)) if tls else None
+        certificate = _certificate(Path(folder), key) if tls else None
         if certificate is not None and not through_nginx:
             command += ["--tls-cert", str(certificate)]
         with (
@@ -83,19 +85,11 @@ def running(host: str, *options: str, tls: bool, through_nginx: bool = False) ->
                 process.kill()
 
 
-def _certificate(folder: Path) -> Path:
+def _certificate(folder: Path, kind: str) -> Path:
     """Make a certificate and its key in one file."""
     path, key = folder / "cert.pem", folder / "key.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ]
+    command = ["openssl", "req", "-x509", "-newkey", kind, "-nodes"]
+    command += ["-pkeyopt", "ec_paramgen_curve:prime256v1"] if kind == "ec" else []
     command += ["-subj", "/CN=attacked", "-days", "1", "-keyout", str(key), "-out", str(path)]
     subprocess.run(command, check=True, capture_output=True)
     with path.open("a", encoding="ascii") as both:

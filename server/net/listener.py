@@ -17,6 +17,7 @@ from server.net.access import Access
 from server.net.connections.accepting import AcceptedConnection
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
+from server.thinking.fair_thread import FairThread
 
 _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 16  # asyncio would accept the whole backlog before it does anything else
@@ -70,10 +71,18 @@ async def websocket_server(
             return connection.respond(http.HTTPStatus.UNAUTHORIZED, "")
         return await connection_limits.response(connection, request)
 
+    handshakes: FairThread[bool] = FairThread("TLS", limits.handshakes_cpu)
+
     def accepted(*args: Any, **options: Any) -> AcceptedConnection:
         connection = LimitedConnection(connection_limits, limits, *args, **options)
-        tls = None if access.certificate is None else access.certificate.context
-        return AcceptedConnection(connection, connection_limits, tls, access.proxies, limits)
+        return AcceptedConnection(
+            connection,
+            connection_limits,
+            tls=None if access.certificate is None else access.certificate.context,
+            handshakes=handshakes,
+            proxies=access.proxies,
+            limits=limits,
+        )
 
     serving = serve(
         cast("Callable[[ServerConnection], Awaitable[None]]", converse),
@@ -94,6 +103,7 @@ async def websocket_server(
         write_limit=_NO_WRITE_LIMIT,
         logger=wire_log,
     )
-    async with serving as server:
-        listener.listen(_BACKLOG)
-        yield server
+    with contextlib.closing(handshakes):
+        async with serving as server:
+            listener.listen(_BACKLOG)
+            yield server

@@ -5,38 +5,51 @@ import errno
 import os
 import socket
 import ssl
-from typing import cast
+from functools import partial
+from typing import Final, cast
 
 from server.config import Limits
-from server.failures import start_task
 from server.net.addresses import Remote, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.open_files import is_last_file
 from server.net.connections.proxy_header import BadProxyHeader, proxy_header
+from server.net.connections.tls import Tls
 from server.net.connections.tracebacks import drop_traceback
 from server.net.proxies import TrustedProxies
+from server.thinking.fair_thread import FairThread
+
+_STEPS: Final = 16  # of a handshake; most have two, and no more than there are packets
 
 
 class AcceptedConnection(asyncio.Protocol):
-    """Reads for `connection` until that can; it is counted before TLS, whose buffers are large."""
+    """Reads for `connection` until that can; it is counted before TLS, which takes memory and time.
+
+    Handshakes are calculated in the thread `handshakes`, by turns.
+    """
 
     def __init__(
         self,
         connection: LimitedConnection,
         connection_limits: ConnectionLimits,
+        *,
         tls: ssl.SSLContext | None,
+        handshakes: FairThread[bool],
         proxies: TrustedProxies,
         limits: Limits,
     ) -> None:
         self._connection = connection
         self._connection_limits = connection_limits
-        self._tls = tls
+        self._context = tls
+        self._handshakes = handshakes
         self._proxies = proxies
         self._limits = limits
-        self._early = bytearray()  # came before TLS began, or with the end of its handshake
-        self._lost = False
-        self._header_deadline: asyncio.TimerHandle | None = None  # while a PROXY header is awaited
+        self._early = bytearray()  # has come and is not read
+        self._deadline: asyncio.TimerHandle | None = None
+        self._header_awaited = False
+        self._tls: Tls | None = None
+        self._step: asyncio.Future[bool] | None = None  # of the handshake, that waits for its turn or has it
+        self._steps = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)
@@ -49,37 +62,37 @@ class AcceptedConnection(asyncio.Protocol):
             error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             what = {"message": "no more connections can be accepted", "exception": error}
             asyncio.get_running_loop().call_exception_handler(what)
-        self._transport = transport
+        self._transport, self._loop = transport, asyncio.get_running_loop()
         if not self._connection_limits.opened(self._connection, transport, self._proxies):
             transport.abort()
-        elif self._proxies.header and self._proxies.trusts(remote_of(transport).address):
-            loop = asyncio.get_running_loop()
-            self._header_deadline = loop.call_later(self._limits.hello_seconds, transport.abort)
+            return
+        self._header_awaited = self._proxies.header and self._proxies.trusts(remote_of(transport).address)
+        if self._header_awaited or self._context is not None:
+            self._deadline = self._loop.call_later(self._limits.hello_seconds, transport.abort)
         else:
-            self._begin(transport)
-
-    def _begin(self, transport: asyncio.Transport) -> None:
-        if self._tls is None:
-            self._hand_over(transport)
-        else:
-            self._handshake = start_task(self._agree_on(self._tls, transport), "TLS handshake")
-            # In the turn after the task's first one: then TLS has begun, and nothing has been read since.
-            loop = asyncio.get_running_loop()
-            loop.call_soon(loop.call_soon, self._hand_to_tls, transport)
+            self._hand_over()
 
     def data_received(self, data: bytes) -> None:
         self._early += data
-        if self._header_deadline is not None:
-            self._read_header(self._header_deadline)
+        if len(self._early) > self._limits.incoming_bytes:
+            self._transport.abort()
+        elif self._header_awaited:
+            self._read_header()
+        else:
+            self._shake_hands()
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._lost = True
-        if self._header_deadline is not None:
-            self._header_deadline.cancel()
-            self._connection_limits.closed(self._connection)
+        if self._step is not None:
+            self._step.cancel()
+        if self._deadline is None:
+            return  # it was refused
+        self._deadline.cancel()
+        self._connection_limits.closed(self._connection)
+        if not self._header_awaited:
+            self._connection_limits.refused[RefusedFor.TLS] += 1
 
-    def _read_header(self, deadline: asyncio.TimerHandle) -> None:
+    def _read_header(self) -> None:
         """Go on if the PROXY header is there."""
         try:
             header = proxy_header(bytes(self._early))
@@ -94,44 +107,55 @@ class AcceptedConnection(asyncio.Protocol):
             if not self._connection_limits.forwarded(self._connection, remote):
                 self._transport.abort()
                 return
-        deadline.cancel()
-        self._header_deadline = None
+        self._header_awaited = False
         del self._early[: header.size]
-        self._begin(self._transport)
+        if self._context is None:
+            self._hand_over()
+        else:
+            self._shake_hands()
 
-    async def _agree_on(self, tls: ssl.SSLContext, transport: asyncio.Transport) -> None:
-        encrypted = None
-        try:
-            encrypted = await asyncio.get_running_loop().start_tls(
-                transport,
-                self,
-                tls,
-                server_side=True,
-                ssl_handshake_timeout=self._limits.hello_seconds,
-                ssl_shutdown_timeout=self._limits.close_seconds,
-            )
-        except OSError as error:  # it spoke something else, was too slow, or has gone
+    def _shake_hands(self) -> None:
+        """Go on with the handshake, when it is the turn of the client's address."""
+        if not self._early or self._step is not None:
+            return
+        self._steps += 1
+        if self._steps > _STEPS:
+            self._transport.abort()
+            return
+        data = bytes(self._early)
+        self._early.clear()
+        remote = self._connection_limits.remote(self._connection)
+        self._step = self._handshakes.do(partial(self._stepped, data), remote.counted_as)
+        self._step.add_done_callback(self._go_on)
+
+    def _stepped(self, data: bytes) -> bool:
+        """Do a step of the handshake, in the thread for that; return whether it is complete."""
+        if self._tls is None:
+            assert self._context is not None  # noqa: S101 - it is TLS that is spoken
+            self._tls = Tls(self._context, self._transport, self._limits, self._loop)
+        return self._tls.shake_hands(data)
+
+    def _go_on(self, step: "asyncio.Future[bool]") -> None:
+        self._step = None
+        if self._transport.is_closing() or self._tls is None:
+            return
+        self._tls.send()
+        if (error := step.exception()) is not None:  # it spoke something else
             drop_traceback(error)
-        finally:
-            if encrypted is None:
-                self._connection_limits.refused[RefusedFor.TLS] += 1
-            if encrypted is None or self._lost:
-                self._connection_limits.closed(self._connection)
-            else:
-                self._hand_over(encrypted)
+            self._transport.close()
+        elif step.result():
+            self._hand_over(self._tls)
+        else:
+            self._shake_hands()
 
-    def _hand_to_tls(self, transport: asyncio.Transport) -> None:
-        """Let TLS read what came before it began: uvloop reads sooner than a task can begin."""
-        tls = cast("asyncio.BufferedProtocol", transport.get_protocol())
-        while self._early and not transport.is_closing():
-            buffer = cast("memoryview", tls.get_buffer(len(self._early)))
-            size = min(len(buffer), len(self._early))
-            buffer[:size] = self._early[:size]
-            del self._early[:size]
-            tls.buffer_updated(size)
-
-    def _hand_over(self, transport: asyncio.Transport) -> None:
-        transport.set_protocol(self._connection)
-        self._connection.connection_made(transport)
+    def _hand_over(self, tls: Tls | None = None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if tls is not None:
+            tls.begin(self._connection, bytes(self._early))
+            return
+        self._transport.set_protocol(self._connection)
+        self._connection.connection_made(self._transport)
         if self._early:
             self._connection.data_received(bytes(self._early))

@@ -48,12 +48,13 @@ class _Open:
     """What is known of an open connection.
 
     `remote` is its other end, which a TLS connection that has ended no longer knows; if it is `forwarded`, it
-    is where a trusted proxy says the client is.
+    is where a trusted proxy says the client is. It was let in only to be told of the `refusal`, if any.
     """
 
     transport: asyncio.Transport
     remote: Remote
     address: Address
+    refusal: RefusedFor | None
     proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
     forwarded: bool = False
 
@@ -96,27 +97,15 @@ class ConnectionLimits:
         if trusted := proxies.trusts(remote.address):
             # A proxy's own connections are its clients', and counted for them as soon as it has named them.
             networks, most = networks[:1], self._limits.connections
-        if (address := self._room_at(networks, most)) is None:
-            return False
-        if len(self._open) >= self._limits.connections + _REFUSALS:
-            self.refused[RefusedFor.FULL] += 1
-            return False
         named_later = proxies if trusted and not proxies.header else None
-        self._open[connection] = _Open(transport, remote, address, named_later)
-        address.add(connection)
-        return True
+        return self._count(connection, transport, remote, networks=networks, most=most, proxies=named_later)
 
     def forwarded(self, connection: SharingConnection, remote: Remote) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `opened` does."""
-        known = self._open[connection]
-        address = self._room_at(remote.counted_as, self._limits.connections_per_address)
-        if address is None:
-            return False
-        if known.address is not address:
-            known.address.remove(connection)
-            address.add(connection)
-        self._open[connection] = _Open(known.transport, remote, address, forwarded=True)
-        return True
+        known = self._open.pop(connection)
+        known.address.remove(connection)
+        networks, most = remote.counted_as, self._limits.connections_per_address
+        return self._count(connection, known.transport, remote, networks=networks, most=most, forwarded=True)
 
     def remote(self, connection: ServerConnection) -> Remote:
         """Return where the client of a connection is, UNKNOWN once the connection has ended."""
@@ -130,14 +119,38 @@ class ConnectionLimits:
 
     def closed(self, connection: SharingConnection) -> None:
         """Stop counting a connection."""
-        self._open.pop(connection).address.remove(connection)
+        if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut
+            known.address.remove(connection)
         self._freed_memory.connection_ended()
 
     def _known(self, connection: ServerConnection) -> _Open | None:
         return self._open.get(cast("SharingConnection", connection))
 
-    def _room_at(self, networks: Networks, most: int) -> Address | None:
-        """Return the address with room for one more connection than `most`, None if it has far too many."""
+    def _count(
+        self,
+        connection: SharingConnection,
+        transport: asyncio.Transport,
+        remote: Remote,
+        *,
+        networks: Networks,
+        most: int,
+        proxies: TrustedProxies | None = None,
+        forwarded: bool = False,
+    ) -> bool:
+        address = self._address(networks, most)
+        self._make_room(address)
+        beyond = max(len(each) - each.most for each in address.and_around())
+        beyond_all = len(self._open) - self._limits.connections
+        refusal = RefusedFor.ADDRESS_FULL if beyond >= 0 else RefusedFor.FULL if beyond_all >= 0 else None
+        if refusal is not None and (beyond >= _REFUSALS_PER_ADDRESS or beyond_all >= _REFUSALS):
+            self.refused[refusal] += 1
+            return False
+        self._open[connection] = _Open(transport, remote, address, refusal, proxies, forwarded)
+        address.add(connection)
+        return True
+
+    def _address(self, networks: Networks, most: int) -> Address:
+        """Return an address with the networks around it, new ones if nobody is connected from there."""
         address: Address | None = None
         for network, share in reversed(shares(networks, most, self._limits.connections)):
             beside = self._widest if address is None else address.inside
@@ -145,10 +158,6 @@ class ConnectionLimits:
                 network, beside, address, most=share, limits=self._limits, multiple=share / most
             )
         assert address is not None  # noqa: S101 - it counts as something
-        self._make_room(address)
-        if any(len(each) >= each.most + _REFUSALS_PER_ADDRESS for each in address.and_around()):
-            self.refused[RefusedFor.ADDRESS_FULL] += 1
-            return None
         return address
 
     def _make_room(self, address: Address) -> None:
@@ -165,7 +174,7 @@ class ConnectionLimits:
         # Who has many connections does not keep others out by always opening new ones.
         if (cut := crowded.dispensable(at_once=full is None)) is not None:
             crowded.remove(cut)
-            self._open[cut].transport.abort()
+            self._open.pop(cut).transport.abort()  # now, because its place is taken now
 
     async def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""
@@ -187,20 +196,21 @@ class ConnectionLimits:
                 response.body = b""
             return response
         known = self._known(connection)
-        crowded = known is not None and self._is_crowded(known.address)
-        if not room or crowded or len(self._open) > self._limits.connections:
-            if room:  # otherwise it is counted already
-                self.refused[RefusedFor.ADDRESS_FULL if crowded else RefusedFor.FULL] += 1
+        refusal = None if known is None else self._refusal(known)
+        if refusal is not None:
+            self.refused[refusal] += 1
+        if known is None or refusal is not None:  # without anything known it is counted already, or has gone
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
-        if self.site is not None and known is not None and "Origin" in request.headers:
+        if self.site is not None and "Origin" in request.headers:
             asked = self._asked(connection, request, known)
             connection.protocol.origins = None if self.site.admits(asked) else [None]
         return None
 
-    def _is_crowded(self, address: Address) -> bool:
+    def _refusal(self, known: _Open) -> RefusedFor | None:
         # What a proxy sends without a name is its own.
-        too_many = len(address) > self._limits.connections_per_address
-        return too_many or any(len(each) > each.most for each in address.and_around())
+        if known.proxies is not None and len(known.address) > self._limits.connections_per_address:
+            return RefusedFor.ADDRESS_FULL
+        return known.refusal
 
     def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> Asked:
         path, _, query = request.path.partition("?")
