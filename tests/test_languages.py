@@ -114,6 +114,7 @@ def test_translations_are_whole(language: str) -> None:
         assert len(translated) == (1 if isinstance(message.id, str) else forms), message.id
         for text in translated:
             assert text.strip(), message.id
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text + "".join(english)), message.id
             assert places(english[0]) <= places(text) <= places(english[-1]), message.id
             assert text[0].isspace() == english[0][0].isspace(), message.id
             assert text[-1].isspace() == english[0][-1].isspace(), message.id
