@@ -14,6 +14,7 @@ from client.ui.texts.set_up import (
     describe_starting,
 )
 from client.ui.texts.times import clock_time
+from protocol.absence import GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState
 from protocol.text import printable
 
@@ -61,7 +62,13 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:
-        yield _("From now on: {policy}.").format(policy=describe_policy(state.absence))
+        clocks = isinstance(state.absence, MoveClock | GameClock) or isinstance(
+            before.absence, MoveClock | GameClock
+        )
+        form = _("From now on: {policy}.")
+        if clocks and state.stage == "playing":
+            form = _("From the next round on: {policy}.")
+        yield form.format(policy=describe_policy(state.absence))
     yield from _paused(state, before, names)
     if state.ended and not before.ended:
         yield describe_ended()

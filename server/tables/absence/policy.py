@@ -158,7 +158,7 @@ def absence_policy(
     """Return the policy for the table's game; while no game is running, or it is paused, that is to wait."""
     if state.stage == "playing" and state.paused is not None:
         return PausedPolicy(state, seated)
-    waits = isinstance(state.absence, Wait) and not state.programs and not state.bot_seats
+    waits = isinstance(state.absence, Wait) and not (state.clocks.runs or state.programs or state.bot_seats)
     if state.stage == "playing" and not waits:
         return ActingPolicy(state, seated, stand_in, scheduler)
     return WaitingPolicy()

@@ -123,7 +123,7 @@ class Moves:
                 await context.journal.append(context.code, state.entry_count, [entry])
         pause_asked = bool(context.pause_asked)
         context.pause_asked.clear()  # a request for a pause lasts as long as the turn
-        had_time = not state.clocks.used_up(Seat(entry.seat))
+        had_time, clock = not state.clocks.used_up(Seat(entry.seat)), state.clocks.policy
         state.fold_move(entry, happened)
         game = state.game
         assert game is not None  # noqa: S101 - the move has begun one if there was none
@@ -140,5 +140,5 @@ class Moves:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)
         clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
-        if begins or ended is not None or clock_ran_out or pause_asked:
+        if begins or ended is not None or clock_ran_out or pause_asked or clock is not state.clocks.policy:
             context.broadcast_state(at_once=True)

@@ -5,10 +5,11 @@ from protocol.absence import Absence, GameClock, MoveClock
 
 
 class Clocks:
-    """The clocks of a table's seats, in milliseconds; without a clock in the policy nothing is counted."""
+    """The clocks of a table's seats, in milliseconds; without a clock in the `policy` nothing is counted."""
 
     def __init__(self, policy: Absence, players: int) -> None:
-        self._policy = policy
+        self.policy = policy
+        self._next: Absence | None = None  # from the next round on
         self._used = [0] * players
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
@@ -27,13 +28,29 @@ class Clocks:
         """Set what `stopped` has returned."""
         self._used, self._turn = list(used), turn
 
-    def change_policy(self, policy: Absence) -> None:
-        """Count by another policy from now on; what has been used stays used."""
-        self._policy = policy
+    def change_policy(self, policy: Absence, *, in_game: bool) -> None:
+        """Count by another policy; what has been used stays used.
+
+        In a game, a clock comes, changes or goes with the next round: so it is the same for everybody's turn.
+        """
+        if in_game and (self.runs or isinstance(policy, MoveClock | GameClock)):
+            self._next = policy
+        else:
+            self.policy, self._next = policy, None
+
+    def begin_round(self) -> None:
+        """Count by the policy that was waiting for this round, if there is one."""
+        if self._next is not None:
+            self.policy, self._next = self._next, None
+
+    @property
+    def runs(self) -> bool:
+        """Return whether turns have a clock now."""
+        return isinstance(self.policy, MoveClock | GameClock)
 
     def allowance(self, seat: Seat) -> int | None:
         """Return how long the seat's next turn may take; None without a limit."""
-        match self._policy:
+        match self.policy:
             case MoveClock(seconds):
                 return max(0, 1000 * seconds - self._turn)
             case GameClock():
@@ -43,9 +60,9 @@ class Clocks:
 
     def left(self, seat: Seat) -> int | None:
         """Return how long the seat may still think in this game; None without a clock for the game."""
-        if not isinstance(self._policy, GameClock):
+        if not isinstance(self.policy, GameClock):
             return None
-        return max(0, 1000 * self._policy.seconds - self._used[seat])
+        return max(0, 1000 * self.policy.seconds - self._used[seat])
 
     def used_up(self, seat: Seat) -> bool:
         """Tell whether the seat has no time left in this game."""

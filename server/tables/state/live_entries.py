@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from protocol.settings import Setting
+from protocol.settings import AbsencePolicy, Setting
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -14,8 +14,10 @@ from server.storage.entries import (
     Hosted,
     Kept,
     PeopleChosen,
+    Played,
     Returned,
     SaidReady,
+    StoodIn,
     Taken,
     Unpaused,
     Voted,
@@ -26,7 +28,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     """Return, in order, the numbers of the entries that make the same state as all of them.
 
     Players and the peoples that they have chosen count until their seats are free again, votes, bots and who
-    is ready until that is over, settings until they are changed, and all else for good.
+    is ready until that is over, settings until they are changed, and all else for good. An absence policy
+    counts unless it is changed in the same turn, because a clock begins and ends with a round.
     """
     others: list[int] = []
     seats: dict[int, int] = {}
@@ -35,7 +38,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     host: dict[int, int] = {}
     ready: dict[int, int] = {}
     peoples: dict[int, int] = {}
-    settings: dict[type[Setting], int] = {}
+    settings: dict[tuple[type[Setting], int], int] = {}
+    moves = 0
     latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
     for number, entry in enumerate(entries):
         match entry:
@@ -67,12 +71,15 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Returned(seat):
                 bots.pop(seat, None)
                 votes.pop(seat, None)
+            case Changed(AbsencePolicy()):
+                settings[AbsencePolicy, moves] = number
             case Changed(setting):
-                settings[type(setting)] = number
+                settings[type(setting), 0] = number
             case Clocked() | Continued() | Unpaused():
                 latest[type(entry)] = number
             case _:
                 others.append(number)
+                moves += isinstance(entry, Played | StoodIn)
     voted = (number for voters in votes.values() for number in voters.values())
     return sorted(
         (

@@ -275,6 +275,8 @@ class PersistentState:
             for event in happened:
                 self.game.fold(event)
         self.clocks.charge(Seat(entry.seat), entry.thought)
+        if self._game is not None and self._game.view.turn == self._game.view.start.starting:
+            self.clocks.begin_round()
         if isinstance(entry, Played) and not isinstance(entry.move, StartGame):
             self._movers.add(entry.seat)
         if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
@@ -315,7 +317,7 @@ class PersistentState:
                 self.options = replace(self.options, starting=None if seat is None else Seat(seat))
             case AbsencePolicy(policy):
                 self.absence = kept(policy)
-                self.clocks.change_policy(policy)
+                self.clocks.change_policy(policy, in_game=self._game is not None)
 
 
 def _chance(seed: Bytes32, happened: Iterable[Event]) -> Chance:

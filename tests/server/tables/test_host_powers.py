@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.game import RandomChance
 from engine.pieces import Seat
-from protocol.absence import ByBot, GameClock, MoveClock
+from protocol.absence import WAIT, ByBot, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
@@ -17,7 +18,6 @@ from protocol.messages import (
     ClientMessage,
     Dismiss,
     EndGame,
-    Events,
     HandOver,
     JoinTable,
     Leave,
@@ -38,6 +38,8 @@ from protocol.messages import (
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
+from server.tables.state.live_entries import live_entries
+from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,
@@ -47,11 +49,13 @@ from tests.server.peer import (
     full_table,
     game,
     memory_server,
+    peer_on_turn,
     play_on,
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import changed, play_moves_of_stand_in, play_to_the_end, served
+from tests.server.storage.test_journal_file import stored_entries
+from tests.server.tables.hosted import changed, play_to_the_end, served
 from tests.server.tables.states import state_where
 
 SETTINGS: tuple[Setting, ...] = (
@@ -204,22 +208,45 @@ async def test_hints_are_allowed_and_forbidden_in_a_running_game(tmp_path: Path)
 
 
 async def test_the_policy_changes_in_a_running_game() -> None:
-    """Everybody is told, a bot plays where the game waited, and time that was used stays used."""
-    time = ManualClock()
-    async with served(time=time) as server, game(server.port, 2, absence=GameClock(600)) as peers:
-        time.advance(100)
-        await changed(peers[0], AbsencePolicy(MoveClock(60)))
-        message = await peers[1].until(Events)
-        assert (message.events, message.turn, message.clock) == ([], 0, 0)  # of 60 s, 100 are gone
-        time.advance(0)
-        await play_moves_of_stand_in(peers, 1)
-        await changed(peers[0], AbsencePolicy(GameClock(600)))
-        clocks = table_of(server, peers).state.clocks
-        assert clocks.left(Seat(0)) == 500_000
+    """Everybody is told, and a bot plays where the game waited."""
+    async with served() as server, game(server.port, 2) as peers:
         await peers[1].socket.close()
         await state_where(peers[0], lambda state: not state.seats[1].here)
         await changed(peers[0], AbsencePolicy(ByBot(0)))
         await play_to_the_end(peers[:1])
+
+
+async def test_a_clock_comes_and_goes_with_a_round(tmp_path: Path) -> None:
+    """It is the same for everybody: no host has only the others play against it. A restart keeps that."""
+    time = ManualClock()
+    async with served(tmp_path, time) as server, game(server.port, 2, absence=GameClock(600)) as peers:
+        host, state = peers[0], table_of(server, peers).state
+        rng = random.Random(1)
+
+        async def time_left_after_a_move() -> int | None:
+            mover = peer_on_turn(peers)
+            assert mover is not None
+            await mover.done(mover.random_move(rng))
+            await all_caught_up(peers, mover.seq)
+            return state.clocks.allowance(Seat(1 - (mover.seat or 0)))
+
+        time.advance(100)
+        await changed(host, AbsencePolicy(MoveClock(5)))
+        assert state.clocks.allowance(Seat(0)) == 500_000
+        assert await time_left_after_a_move() == 600_000
+        assert await time_left_after_a_move() == 5000
+        await changed(host, AbsencePolicy(WAIT))
+        assert await time_left_after_a_move() == 5000
+        assert await time_left_after_a_move() is None
+        await changed(host, AbsencePolicy(GameClock(300)))
+        assert await time_left_after_a_move() is None
+        assert await time_left_after_a_move() == 200_000
+        await changed(host, AbsencePolicy(MoveClock(5)), AbsencePolicy(WAIT))
+        facts = table_facts(state)
+    entries = (await stored_entries(tmp_path))[host.code]
+    for kept in (entries, [entries[number] for number in live_entries(entries)]):
+        found = table_facts(PersistentState(kept, RandomChance(rng)))
+        assert found | {"entries": facts["entries"]} == facts
 
 
 async def test_a_player_is_removed_before_the_game() -> None:

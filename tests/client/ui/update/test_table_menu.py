@@ -21,7 +21,7 @@ from client.ui.update.talk import Mute, Talk
 from client.ui.update.typed_commands import completions
 from engine.game import GameOptions
 from engine.pieces import People, Seat
-from protocol.absence import ByBot
+from protocol.absence import ByBot, MoveClock
 from protocol.messages import (
     PauseSummary,
     SeatSummary,
@@ -326,6 +326,11 @@ def test_the_log_tells_what_the_host_did() -> None:
     ):
         state = structs.replace(before, **changes)
         assert heard(ui, TableChanged(state, before), model).log == (sentence,)
+    playing = structs.replace(before, stage="playing")
+    timed = structs.replace(playing, absence=MoveClock(60))
+    for was, now, start in ((playing, timed, "From the next round on: "), (before, timed, "From now on: ")):
+        (sentence,) = heard(ui, TableChanged(structs.replace(now, stage=was.stage), was), model).log
+        assert sentence.startswith(start)
     seats = [before.seats[0], structs.replace(before.seats[1], vacant=True, here=False), before.seats[2]]
     vacant = structs.replace(before, seats=seats)
     assert "somebody else may take the seat" in heard(ui, TableChanged(vacant, before), model).log[0]
