@@ -123,6 +123,7 @@ class Client:
             end=self._end,
         )
         self._occasions: frozenset[Occasion] = frozenset()
+        self._recorded: str | None = None  # the table whose record was kept last
         self._touched = _clock()
 
     async def run(self) -> Visit:
@@ -208,6 +209,7 @@ class Client:
         async for update in self._connection.updates():
             if _over(self._connection.model):
                 self._keeper.forget()
+                self._keep_record(self._connection.model)
             match update:
                 case TableClosed(Refused(code)) if code in SEAT_LOST:
                     self._keeper.forget()
@@ -225,6 +227,15 @@ class Client:
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
                 self._begin(self._requests.ask(requests.Start()))
+
+    def _keep_record(self, model: TableModel) -> None:
+        """Have the finished game at the table kept, once, if the player played it."""
+        looking_back = self._options.looking_back
+        if looking_back is None or looking_back.keep is None or model.seat is None or model.table is None:
+            return
+        if model.table != self._recorded:
+            self._recorded = model.table
+            self._begin(self._requests.keep_record(model.table, looking_back.keep))
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,19 @@ def kept_here(folder: Path | None = None) -> "Config":
         print(f"palatinus: {text.format(folder=records_folder(), reason=error.strerror)}", file=sys.stderr)
         return Config()
     return Config(records=records_folder(), most_records=MOST_KEPT)
+
+
+def keep_record(table: str, record: str) -> None:
+    """Keep the record of a game that was played elsewhere; raises OSError.
+
+    A server on this computer may have kept it already.
+    """
+    from server.storage.records import record_name, write_record
+
+    folder = records_folder()
+    known = folder.glob(f"*-{table}.txt")
+    if not any(path.read_text(encoding="utf-8", errors="replace") == record for path in known):
+        write_record(folder / record_name(table, time.time()), record, MOST_KEPT)
 
 
 def past_games(folder: Path) -> "list[PastGame]":

@@ -6,6 +6,8 @@ from dataclasses import replace
 from client.language import _
 from commands.access import access_of, add_access, visit_by_password
 from commands.display_options import add_display_options, name_of, options_of
+from commands.finished_games.past_games import keep_record
+from commands.looking_back import looking_back
 from commands.parsing import Commands, need_terminal, table_code, wrong_use
 from commands.playing.finding import chosen_server, goal_of
 
@@ -71,6 +73,7 @@ def _join(arguments: argparse.Namespace) -> int:
         watch=goal.watch,
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
+        looking_back=replace(looking_back(), keep=keep_record),
     )
     visited = asyncio.run(visit_by_password(options))
     if not visited.code:

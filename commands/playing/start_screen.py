@@ -9,7 +9,7 @@ from client.language import _
 from commands.access import visit_by_password
 from commands.display_options import prefer_as_remembered
 from commands.finished_games.history_screen import look_back
-from commands.finished_games.past_games import kept_here
+from commands.finished_games.past_games import keep_record, kept_here
 from commands.hints import suggested
 from commands.looking_back import looking_back
 from commands.parsing import need_terminal
@@ -198,6 +198,7 @@ def _gone_where(
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = replace(options, url=url, table=table, watch=watch, seats=Seats(seats_folder(), url))
+            there = replace(there, looking_back=replace(looking_back(), keep=keep_record))
             game = visit_by_password(replace(there, home=True))
         case _:
             return Visit()

@@ -92,7 +92,7 @@ class Records:
         # The name is the same at the next start, so that no record is written twice.
         path = self._folder / f"{code}.txt"
         try:
-            path = self._folder / f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
+            path = self._folder / record_name(code, ended)
             self._waiting[code] = path, recorded(events, names)
         except Exception:  # whatever fails, it is the record of one game, and the others play on
             log.exception("the record could not be written", extra=about(path=str(path)))
@@ -103,7 +103,7 @@ class Records:
         async with self._writing:
             for code, (path, text) in list(self._waiting.items()):
                 try:
-                    await asyncio.to_thread(self._write, path, text)
+                    await asyncio.to_thread(write_record, path, text, self._most)
                 except OSError as error:
                     self._fail(path, error)
                     return
@@ -120,13 +120,6 @@ class Records:
                 except JournalError:  # which the journal logs; the next start finds the record
                     continue
 
-    def _write(self, path: Path, text: str) -> None:
-        _write(path, text)
-        if self._most is not None:
-            names = sorted(each.name for each in self._folder.iterdir() if _NAME.fullmatch(each.name))
-            for name in names[: -self._most]:
-                (self._folder / name).unlink(missing_ok=True)
-
     def _fail(self, path: Path, error: OSError) -> None:
         if (failures := self._failures.failed()) > 0:
             log.error(
@@ -140,6 +133,20 @@ class Records:
 
     def _try_again(self) -> None:
         self._tasks.start(self._write_waiting(), "writing records")
+
+
+def record_name(code: str, ended: float) -> str:
+    """Return the name of the record of a game that ended at this time, in seconds since 1970."""
+    return f"{datetime.fromtimestamp(ended, UTC):%Y%m%d-%H%M%S}-{code}.txt"
+
+
+def write_record(path: Path, text: str, most: int | None) -> None:
+    """Write a record, unless it is there; keep the latest `most` in its folder, if that is not None."""
+    _write(path, text)
+    if most is not None:
+        names = sorted(each.name for each in path.parent.iterdir() if _NAME.fullmatch(each.name))
+        for name in names[:-most]:
+            (path.parent / name).unlink(missing_ok=True)
 
 
 def _write(path: Path, text: str) -> None:

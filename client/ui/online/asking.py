@@ -1,6 +1,9 @@
 """What the player asks for, carried out: most of it is asked of the server."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Protocol
 
 from msgspec import structs
@@ -205,6 +208,15 @@ class Requests:
 
                 picture = as_svg(recording, recording.end, everything)
                 self._save(looking_back, f"palatinus-{table}.svg", picture)
+
+    async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
+        """Have `keep` keep the record of the finished game at the table; say what goes wrong."""
+        try:
+            await asyncio.to_thread(keep, table, await self._connection.record())
+        except (RequestRefused, ConnectFailed) as failure:
+            self._shown.log(str(failure))
+        except OSError as error:
+            self._shown.log(not_saved(Path(error.filename or table), error))
 
     def _save(self, looking_back: LookingBack, name: str, content: str) -> None:
         if looking_back.folder is None:

@@ -24,12 +24,14 @@ class LookingBack:
     """What it takes to look back at a finished game.
 
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
-    without one, none are. `analyse` judges a game; without it, none is judged.
+    without one, none are. `analyse` judges a game; without it, none is judged. With `keep` the record of each
+    game that the player has played is kept: it is given the table and the text, and may raise OSError.
     """
 
     read_record: Callable[[str], Recording]
     folder: Path | None
     analyse: Analyse | None = None
+    keep: Callable[[str, str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

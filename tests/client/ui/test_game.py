@@ -15,19 +15,23 @@ from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
 from client.ui import game as game_program
 from client.ui.game import run
-from client.ui.online.visit import Options
+from client.ui.online.visit import LookingBack, Options
 from client.ui.update.state import Quitting, Ui, table_page
+from commands.looking_back import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
+from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
 from protocol.messages import (
     Done,
+    GetRecord,
     JoinTable,
     Leave,
     ListTables,
     OpenTable,
+    Record,
     Refused,
     Resume,
     Say,
@@ -244,6 +248,32 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
+
+
+async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
+    """As soon as it is over, by whoever has played it elsewhere."""
+    game = played(GameOptions(2, random_layout=True), 1)
+    text = recorded(game.events, ("Cosima", "Ann"))
+    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
+    kept: list[tuple[str, str]] = []
+
+    async def act(peer: Peer) -> None:
+        await peer.welcome()
+        join = await peer.receive(JoinTable)
+        over = TableState("KXQT", "over", seats, 0)
+        view = snapshot(game.view, eyes_of(Seat(1)))
+        await peer.send(
+            Seated(join.id, "KXQT", 1), over, snapshot_message(view, len(game.events), None), over
+        )
+        asked = await peer.receive(GetRecord)
+        await peer.send(Record(asked.id, text.splitlines()), over)
+        await keys.until(lambda _ui, _model: bool(kept))
+        await quit_table(keys, peer)
+
+    looking_back = LookingBack(recording_of, None, keep=lambda table, record: kept.append((table, record)))
+    async with scripted(act) as url:
+        await run(Options(url, "Ann", table="KXQT", looking_back=looking_back))
+    assert kept == [("KXQT", text)]
 
 
 async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:

@@ -11,6 +11,7 @@ import pexpect
 import pytest
 
 from client.records.past_games import PastGame, standings
+from commands.finished_games.past_games import keep_record
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from palatinus import main
@@ -70,6 +71,19 @@ def test_the_latest_games_come_first(run: Run, records: Path) -> None:
     listed = json.loads(run("list", "--json", "--last", "2"))
     assert [each["table"] for each in listed] == ["KRTC", "KRTB"]
     assert listed[0]["names"] == list(NAMES)
+
+
+def test_a_game_played_elsewhere_is_kept_once(
+    records: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """Also if a server on this computer has kept it before."""
+    monkeypatch.setattr("commands.finished_games.past_games.records_folder", lambda: records)
+    text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
+    keep_record("KRTC", text)
+    assert len(json.loads(run("list", "--json"))) == len(TIMES)
+    for _ in range(2):
+        keep_record("KRTD", text)
+    assert [each["table"] for each in json.loads(run("list", "--json"))].count("KRTD") == 1
 
 
 def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None:
