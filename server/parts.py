@@ -105,7 +105,12 @@ class ServerParts:
             from server.storage.postgresql.database import Database  # noqa: PLC0415
 
             holder = SharedTables(
-                self.lobby, journal, self._fresh, stop=stop, write_records=self._write_missing_records
+                self.lobby,
+                journal,
+                self._fresh,
+                stop=stop,
+                write_records=self._write_missing_records,
+                other_addresses=self._other_addresses,
             )
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
             self._newcomers = Newcomers(self.channel)

@@ -187,7 +187,7 @@ def cluster_rounds(games: int, faults: int, tables: int, seed: str, *, nodes: in
                 kills=here.count(Disturbance.KILL) + 1,
                 tables=tables,
                 durable=number % 2 == 1,
-                most_tables=most_tables if number % 2 == 0 else 500,
+                most_tables=most_tables if number % 2 else 500,
                 operated=False,
                 nodes=nodes,
                 faults=tuple(kind for kind in here if kind is not Disturbance.KILL),

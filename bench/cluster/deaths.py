@@ -1,13 +1,15 @@
 """Seconds from a node's death to the next move at each of its tables, with clients as people use them.
 
-    python -m bench.cluster.deaths [--tables T] [--deaths D] [--lease SECONDS]
+    python -m bench.cluster.deaths [--tables T] [--deaths D] [--lease SECONDS] [--lines]
 
 Three nodes share a PostgreSQL from the wheel. Two players at each table move once a second; a node is killed
-with SIGKILL, and stays dead until the others have its tables.
+with SIGKILL, and stays dead until the others have its tables. With `--lines`, a node lives on, but loses its
+line to the database for as long.
 """
 
 import argparse
 import asyncio
+import contextlib
 import random
 import statistics
 import tempfile
@@ -21,6 +23,7 @@ import asyncpg
 
 from bench.cluster.nodes import NodeProcess, front, running
 from bench.cluster.postgresql import Cluster
+from bench.cluster.relay import DatabaseRelay
 from client.bots.brains import at_random
 from client.network.connection import ConnectFailed, Connection, RequestRefused, connected
 
@@ -54,9 +57,15 @@ async def _played(connection: Connection, table: _Table, rng: random.Random) -> 
 
 
 async def _after_death(
-    nodes: Sequence[NodeProcess], port: int, database: str, tables: int, rng: random.Random
+    nodes: Sequence[NodeProcess],
+    port: int,
+    database: str,
+    tables: int,
+    rng: random.Random,
+    *,
+    lines: Sequence[DatabaseRelay],
 ) -> list[float]:
-    """Kill a node under some games; return how long each of its tables stood still."""
+    """Kill a node under some games, or cut one of `lines`; return how long each of its tables stood still."""
     url = f"ws://127.0.0.1:{port}"
     places = [_Table() for _ in range(tables)]
     stop = asyncio.Event()
@@ -85,12 +94,23 @@ async def _after_death(
         theirs = await _tables_of(victim.name, database)
         mine = [table for table in places if table.code in theirs]
         died = time.monotonic()
-        await victim.kill()
+        if lines:
+            line = lines[nodes.index(victim)]
+            line.refuses = True
+            line.cut()
+        else:
+            await victim.kill()
         async with asyncio.timeout(_PATIENCE):
             while any(table.moved_at < died for table in mine):  # noqa: ASYNC110 - nor this
                 await asyncio.sleep(0.02)
         stop.set()
-    await victim.start()
+    if lines:
+        line.refuses = False
+        async with asyncio.timeout(_PATIENCE):
+            while await _leases(database) < len(nodes):  # noqa: ASYNC110 - nor this
+                await asyncio.sleep(0.1)
+    else:
+        await victim.start()
     return [table.moved_at - died for table in mine]
 
 
@@ -105,7 +125,17 @@ async def _tables_of(node: str, database: str) -> set[str]:
     return {code for (code,) in rows}
 
 
-async def measure(tables: int, deaths: int, lease: float) -> list[float]:
+async def _leases(database: str) -> int:
+    """Return how many nodes can store."""
+    connection: asyncpg.Connection = await asyncpg.connect(database)
+    try:
+        query = "SELECT count(*) FROM palatinus.node WHERE expires > clock_timestamp()"
+        return int(await connection.fetchval(query))
+    finally:
+        await connection.close()
+
+
+async def measure(tables: int, deaths: int, lease: float, *, cut: bool) -> list[float]:
     """Return the seconds of all tables in all deaths."""
     found: list[float] = []
     rng = random.Random(1)
@@ -114,13 +144,22 @@ async def measure(tables: int, deaths: int, lease: float) -> list[float]:
         cluster.make()
         cluster.start()
         try:
-            nodes = [
-                NodeProcess(f"node{at}", cluster.url, "--lease", f"{lease:g}", "--tables-per-minute", "1000")
-                for at in (1, 2, 3)
-            ]
-            async with running(nodes), front(nodes, rng) as port:
+            async with contextlib.AsyncExitStack() as stack:
+                lines = []
+                for at in (1, 2, 3) if cut else ():
+                    sockets = Path(folder) / f"line{at}"
+                    sockets.mkdir()
+                    relay = DatabaseRelay(cluster.url, sockets)
+                    lines.append(await stack.enter_async_context(relay.running()))
+                options = ("--lease", f"{lease:g}", "--tables-per-minute", "1000")
+                nodes = [
+                    NodeProcess(f"node{at + 1}", lines[at].url if cut else cluster.url, *options)
+                    for at in range(3)
+                ]
+                await stack.enter_async_context(running(nodes))
+                port = await stack.enter_async_context(front(nodes, rng))
                 for _ in range(deaths):
-                    found += await _after_death(nodes, port, cluster.url, tables, rng)
+                    found += await _after_death(nodes, port, cluster.url, tables, rng, lines=lines)
         finally:
             cluster.stop()
     return found
@@ -131,8 +170,9 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=12)
     parser.add_argument("--deaths", type=int, default=4)
     parser.add_argument("--lease", type=float, default=6.0)
+    parser.add_argument("--lines", action="store_true", help="cut lines to the database, and kill no node")
     options = parser.parse_args()
-    found = asyncio.run(measure(options.tables, options.deaths, options.lease))
+    found = asyncio.run(measure(options.tables, options.deaths, options.lease, cut=options.lines))
     print(
         f"{len(found)} tables: median {statistics.median(found):.1f} s, "
         f"least {min(found):.1f} s, worst {max(found):.1f} s"

@@ -132,6 +132,9 @@ class TableHolder(Protocol):
     def give_up(self) -> None:
         """End all tables without telling anybody anything: another server may have them."""
 
+    def send_on(self) -> None:
+        """Send players to other servers, if there are any: this one cannot store, and they may be able to."""
+
     async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
         """Go on with tables that are this server's now."""
 

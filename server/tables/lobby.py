@@ -113,6 +113,11 @@ class Lobby:
         for table in list(self.tables.values()):
             table.give_up()
 
+    def send_on(self) -> None:
+        """Close the connections at all tables, which stay: clients come back, here or at another server."""
+        for table in self.tables.values():
+            table.send_on()
+
     def tell_states(self) -> None:
         """Tell everybody how the tables stand."""
         for table in self.tables.values():

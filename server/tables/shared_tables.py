@@ -15,7 +15,8 @@ from server.tables.registry.folding import folded
 class SharedTables:
     """The `TableHolder` of a server with this lobby; `stop` stops the server.
 
-    `write_records` is called when games are taken up that have ended, whose records may be missing.
+    `write_records` is called when games are taken up that have ended, whose records may be missing, and
+    `other_addresses` returns where the other servers are.
     """
 
     def __init__(
@@ -26,14 +27,20 @@ class SharedTables:
         *,
         stop: Callable[[], None],
         write_records: Callable[[], None],
+        other_addresses: Callable[[], Sequence[str]],
     ) -> None:
         self._lobby = lobby
         self._journal = journal
         self._chances = chances
         self.stop = stop
         self._write_records = write_records
+        self._other_addresses = other_addresses
         self.give_up = lobby.give_up
         self.speak_again = lobby.tell_states
+
+    def send_on(self) -> None:
+        if self._other_addresses():
+            self._lobby.send_on()
 
     async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
         """Go on with tables that are this server's now, with their clocks as after a restart."""

@@ -236,6 +236,12 @@ class Table:
             self._lost = True
             self._end()
 
+    def send_on(self) -> None:
+        """Close all connections: another server may have the table soon."""
+        if not self._ended:
+            for session in self._context.audience:
+                session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
+
     def tell_state(self) -> None:
         """Tell everybody how the table stands."""
         if not self._ended:

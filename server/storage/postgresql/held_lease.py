@@ -25,6 +25,7 @@ _SECONDS_TO_TAKE_UP: Final = 60.0
 _SECONDS_BETWEEN_TRIALS: Final = 0.25
 _TAKEN_AT_ONCE: Final = 20  # tables that are nobody's; others take the next ones, or this server a bit later
 _SECONDS_TO_WAIT: Final = 3.0  # for a table that somebody asks for
+_SECONDS_TO_RENEW: Final = 0.5  # after the end, as when the server has slept, before players are sent on
 _A_MOMENT: Final = 0.02  # seconds after which a lease that was to end has ended
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class HeldLease:
         # By this server's clock, counted from before the database's. Not by the loop's: uvloop's stands still
         # within a round, however long that takes, and on macOS goes on while the computer sleeps.
         self._valid_until = -math.inf
+        self._end: asyncio.TimerHandle | None = None
         self._others_have_time_until = -math.inf  # to renew their leases, after the database was gone
         self._failures = RepeatedFailure()
         self._holder: TableHolder | None = None
@@ -187,6 +189,8 @@ class HeldLease:
 
     async def close(self) -> None:
         """Let others take up the tables at once."""
+        if self._end is not None:
+            self._end.cancel()
         for line in (self.moves, self.rest):
             await line.close()
         if not self.held:
@@ -205,7 +209,7 @@ class HeldLease:
         """Begin a new lease, and take up tables that are nobody's."""
         sent = time.monotonic()
         self.term = await lease.begin(connection, self._name, self._address, self._seconds)
-        self._valid_until = sent + self._seconds
+        self._extend(sent)
         await lease.end_expired(connection, self._seconds)
         await self._tables.learn(connection)
         for line in (self.moves, self.rest):
@@ -255,12 +259,25 @@ class HeldLease:
         async with asyncio.timeout(self._seconds):
             if not self.held or not await lease.renew(connection, self.term, self._seconds):
                 return False
-        self._valid_until = sent + self._seconds
+        self._extend(sent)
         self.answers, self.answer_seconds = True, time.monotonic() - sent
         if lapsed:
             self._others_have_time_until = sent + self._seconds
             holder.speak_again()
         return True
+
+    def _extend(self, sent: float) -> None:
+        """Take note that the lease runs from the time `sent`; when it ends, players are sent on."""
+        self._valid_until = sent + self._seconds
+        if self._end is not None:
+            self._end.cancel()
+        self._end = self._loop.call_later(
+            self._valid_until - time.monotonic(), self._loop.call_later, _SECONDS_TO_RENEW, self._send_on
+        )
+
+    def _send_on(self) -> None:
+        if self.held and self.lapsed and self._holder is not None:
+            self._holder.send_on()
 
     async def _taken_up(self, taking: Awaitable[dict[str, list[Entry]]], holder: TableHolder) -> None:
         """Take up tables, all or none: what is only half taken up begins anew with another lease."""

@@ -215,33 +215,35 @@ async def listed(port: int, code: str) -> bool:
 async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
     database: str, socket_folder: Path
 ) -> None:
-    """Another one takes them up, and the first goes on without them once it is back."""
+    """Players and spectators go on at another one at once, and the first without them when it is back."""
     async with (
+        contextlib.AsyncExitStack() as stack,
         DatabaseRelay(database, socket_folder).running() as relay,
+        running(Config(database=database, node="other", lease_seconds=3)) as other,
         running(Config(database=relay.url, node="cut off", lease_seconds=3)) as server,
         game(server.port, 2, watched=True) as peers,
     ):
+        async with asyncio.timeout(TIMEOUT):
+            while not await addresses_told(server.port):  # as soon as it has heard of the other one
+                pass
+        carla = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
+        await carla.watch(peers[0].code)
         await play_on(peers, random.Random(3), moves=2)
         before = table_facts(table_of(server, peers).state)
         relay.refuses = True
         relay.cut()
-        async with running(Config(database=database, node="other", lease_seconds=3)) as other:
-            await eventually(lambda: bool(other.lobby.tables))
+        assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
+        async with connected(server.port) as late:
+            resume = Resume(late.next_id(), peers[0].code, peers[0].token)
+            assert (await late.refused(resume)).code == Code.NOT_STORED
+        async with resumed(other.port, *peers) as again:
             assert table_facts(table_of(other, peers).state) == before
-            mover = peer_on_turn(peers)
-            assert mover is not None
-            assert (await mover.refused(mover.random_move(random.Random(4)))).code == Code.NOT_STORED
-            async with connected(server.port) as late:
-                resume = Resume(late.next_id(), peers[0].code, peers[0].token)
-                assert (await late.refused(resume)).code == Code.NOT_STORED
+            await eventually(lambda: len(table_of(other, peers)._context.audience) == 4)  # and Carla
+            await play_on(again, random.Random(5), moves=2)
             relay.refuses = False
-            assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
-            assert not server.lobby.tables
-            await eventually(lambda: not server.lobby._journal.lapsed)
+            await eventually(lambda: not server.lobby.tables and not server.lobby._journal.lapsed)
             async with connected(server.port) as anna:
                 await anna.open(2)
-            async with resumed(other.port, *peers) as again:
-                await play_on(again, random.Random(5), moves=2)
 
 
 async def test_a_database_that_falls_silent_keeps_no_server_waiting(
